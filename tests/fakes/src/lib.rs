@@ -1,0 +1,1 @@
+//! In-process NetBird server for the tests and the sandbox.
