@@ -1,5 +1,18 @@
 //! netbird-gitops: a NetBird network declared in a JSON file, planned on pull requests, applied from CI.
 
+pub mod actual;
+pub mod change;
 pub mod desired;
+pub mod diff;
+pub mod enrollment;
+pub mod gates;
+pub mod keys;
+pub mod members;
+pub mod plan;
+pub mod render;
 pub mod resource;
+pub mod scope;
+pub mod snapshot;
 pub mod state;
+pub mod text;
+pub mod wire;

@@ -3,6 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Groups, Live, Resource, Unresolved, base_of, put};
+use crate::wire;
 
 /// A nameserver group in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -33,4 +37,46 @@ pub struct Nameserver {
     pub ip: String,
     /// 1 to 65535.
     pub port: u16,
+}
+
+/// Reads an entry of `GET /dns/nameservers`.
+pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Error> {
+    let group: wire::NameserverGroup = serde_json::from_value(wire.clone())?;
+    // the server does not check ports: 0 stands for one that does not fit, and is a difference to any declared one
+    let server = |server: wire::Nameserver| Nameserver {
+        ip: server.ip,
+        port: u16::try_from(server.port).unwrap_or(0),
+    };
+    let canonical = NameserverGroup {
+        description: Some(group.description),
+        nameservers: group.nameservers.into_iter().map(server).collect(),
+        groups: groups.read(&group.groups),
+        primary: group.primary,
+        domains: group.domains.into_iter().collect(),
+        search_domains_enabled: Some(group.search_domains_enabled),
+        enabled: Some(group.enabled),
+    };
+    let resource = Resource::NameserverGroup(canonical);
+    Ok(Live { id: group.id, name: group.name, resource, wire })
+}
+
+impl NameserverGroup {
+    pub(super) fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let mut body = base_of(live, &["id"]);
+        body.insert("name".into(), json!(name));
+        let server = |server: &Nameserver| json!({ "ip": server.ip, "ns_type": "udp", "port": server.port });
+        body.insert("nameservers".into(), self.nameservers.iter().map(server).collect());
+        body.insert("groups".into(), groups.resolve(&self.groups)?);
+        body.insert("primary".into(), json!(self.primary));
+        body.insert("domains".into(), json!(self.domains));
+        put(&mut body, "description", self.description.as_deref(), "");
+        put(&mut body, "search_domains_enabled", self.search_domains_enabled, false);
+        put(&mut body, "enabled", self.enabled, true);
+        Ok(Value::Object(body))
+    }
 }

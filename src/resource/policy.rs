@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::{Groups, Live, Resource, Unresolved, base_of, put};
+use crate::wire;
 
 /// A policy in canonical form. `None` = not ours.
 ///
@@ -32,6 +36,108 @@ pub struct Policy {
     pub sources: BTreeSet<String>,
     /// Names of groups; never empty in a valid file.
     pub destinations: BTreeSet<String>,
+    /// A network resource or peer in the place of the sources, as `host ID`; the file cannot say one.
+    pub source_resource: Option<String>,
+    /// Likewise in the place of the destinations.
+    pub destination_resource: Option<String>,
+    /// How many rules it holds; one, but for policies of old servers.
+    pub rules: OneRule,
+}
+
+/// A number of rules; the file can only say one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OneRule(pub usize);
+
+impl Default for OneRule {
+    fn default() -> Self {
+        OneRule(1)
+    }
+}
+
+/// Reads an entry of `GET /policies`.
+pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Error> {
+    let policy: wire::Policy = serde_json::from_value(wire.clone())?;
+    let rule = policy.rules.first();
+    let side = |pick: fn(&wire::Rule) -> &Vec<wire::Reference>| {
+        let references = rule.map(pick).into_iter().flatten();
+        // the name that the list of groups gives, so that both sides of a comparison speak alike
+        references.map(|group| groups.name(&group.id)).collect::<BTreeSet<_>>()
+    };
+    let resource = |pick: fn(&wire::Rule) -> Option<&wire::ResourceReference>| {
+        let reference = rule.and_then(pick).filter(|resource| !resource.id.is_empty());
+        reference.map(|resource| format!("{} {}", resource.kind, resource.id))
+    };
+    let word = |text: &str| serde_json::from_value(json!(text)).ok();
+    let canonical = Policy {
+        description: Some(policy.description.clone()),
+        // two switches of one light: the policy's and its rule's
+        enabled: Some(policy.enabled && rule.is_some_and(|rule| rule.enabled)),
+        action: rule.and_then(|rule| word(&rule.action)),
+        bidirectional: rule.map(|rule| rule.bidirectional),
+        protocol: rule.and_then(|rule| serde_json::from_value(json!(rule.protocol)).ok()),
+        ports: Some(rule.map(ports).unwrap_or_default()),
+        sources: side(|rule| &rule.sources),
+        destinations: side(|rule| &rule.destinations),
+        source_resource: resource(|rule| rule.source_resource.as_ref()),
+        destination_resource: resource(|rule| rule.destination_resource.as_ref()),
+        rules: OneRule(policy.rules.len()),
+    };
+    Ok(Live { id: policy.id, name: policy.name, resource: Resource::Policy(canonical), wire })
+}
+
+/// Single ports and ranges are one set: 443 is 443 to 443.
+fn ports(rule: &wire::Rule) -> BTreeSet<PortRange> {
+    // ports are texts that the server keeps as sent ("080"); it refuses what is no port
+    let single = rule.ports.iter().filter_map(|port| port.trim().parse().ok());
+    let single = single.map(|port| PortRange { start: port, end: port });
+    let ranges = rule.port_ranges.iter();
+    single.chain(ranges.map(|range| PortRange { start: range.start, end: range.end })).collect()
+}
+
+impl Policy {
+    pub(super) fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let mut body = base_of(live, &["id", "rules"]);
+        body.insert("name".into(), json!(name));
+        put(&mut body, "description", self.description.as_deref(), "");
+        put(&mut body, "enabled", self.enabled, true);
+        put(&mut body, "source_posture_checks", None, Vec::<String>::new());
+
+        // the rule's id must be repeated: without it an old policy gets a second rule (netbird-api.md §5)
+        let rule = live.and_then(|live| live["rules"].get(0));
+        let mut rule = base_of(rule, &[]);
+        put(&mut rule, "name", None, name);
+        put(&mut rule, "description", None, "");
+        put(&mut rule, "enabled", self.enabled, true);
+        put(&mut rule, "action", self.action, Action::Accept);
+        put(&mut rule, "bidirectional", self.bidirectional, true);
+        put(&mut rule, "protocol", self.protocol, Protocol::All);
+        for (field, resource, names) in [
+            ("sources", "sourceResource", &self.sources),
+            ("destinations", "destinationResource", &self.destinations),
+        ] {
+            rule.insert(field.into(), groups.resolve(names)?);
+            rule.remove(resource);
+        }
+        if let Some(ports) = &self.ports {
+            let single = ports.iter().all(|range| range.start == range.end);
+            rule.remove("ports");
+            rule.remove("port_ranges");
+            // never both fields: the server refuses that
+            if single {
+                rule.insert("ports".into(), ports.iter().map(|range| json!(range.to_string())).collect());
+            } else {
+                let range = |range: &PortRange| json!({ "start": range.start, "end": range.end });
+                rule.insert("port_ranges".into(), ports.iter().map(range).collect());
+            }
+        }
+        body.insert("rules".into(), json!([rule]));
+        Ok(Value::Object(body))
+    }
 }
 
 /// What happens to matching traffic.

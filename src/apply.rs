@@ -1,0 +1,364 @@
+//! Carries out a plan: one write after the other, since the server queues them on one lock anyway.
+//!
+//! Driven by the plan alone. Each answer is compared with what was sent, because the server drops what it does not know
+//! and answers 200. It stops at the first failure; running again is the way to resume. Keys are in `apply::keys`, the
+//! check that everything arrived in `apply::verify`.
+
+mod keys;
+mod verify;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, anyhow, bail};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::actual::Actual;
+use crate::api::{Api, ApiError, object_path};
+use crate::change::{Change, Operation};
+use crate::plan::{Part, Plan, Step};
+use crate::render::{CreatedKey, Status};
+use crate::resource::{FieldChange, Group, Groups, Live, Resource, Unresolved, differences};
+use crate::secret::{KeysDir, Recipients, StoredFile};
+use crate::state::{Address, Id, Kind};
+
+pub use verify::{Verified, verify};
+
+/// Where new secrets go.
+pub struct Custody {
+    /// Who can open them.
+    pub recipients: Recipients,
+    /// Where the sealed files are.
+    pub dir: KeysDir,
+}
+
+/// Is told what happens while it happens.
+pub trait Observer {
+    /// A step is over.
+    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str);
+    /// A secret was sealed: the text that opens with a recipient's identity.
+    fn sealed(&mut self, name: &str, armored: &str);
+    /// Something worth knowing happened.
+    fn say(&mut self, text: &str);
+}
+
+/// How to go about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Mode {
+    /// Carry on after a failure with what does not depend on it.
+    pub keep_going: bool,
+}
+
+/// What an apply leaves for its report and for `verify`.
+#[derive(Default)]
+pub struct Applied {
+    /// What became of each change of the plan.
+    pub statuses: Vec<Status>,
+    /// New keys whose secret is sealed.
+    pub created_keys: BTreeMap<String, CreatedKey>,
+    /// A signal ended it early.
+    pub interrupted: bool,
+    /// Objects that this run made, by id.
+    made: BTreeMap<Id, Made>,
+    /// Ids of the objects that were there before.
+    known: BTreeSet<Id>,
+    /// Members that this run meant to remove: (group, peer).
+    removals: BTreeSet<(Id, Id)>,
+    /// Groups that this run wrote as a whole, and the server's clock just before the first such write.
+    written_groups: BTreeSet<Id>,
+    first_group_write: Option<Timestamp>,
+}
+
+struct Made {
+    address: Address,
+    file: Option<StoredFile>,
+}
+
+impl Applied {
+    /// Returns whether everything was carried out.
+    pub fn is_complete(&self) -> bool {
+        self.statuses.iter().all(|status| *status == Status::Success)
+    }
+
+    /// Returns whether the account may differ from what it was.
+    pub fn changed_something(&self) -> bool {
+        self.statuses.iter().any(|status| matches!(status, Status::Success | Status::Failed(_)))
+    }
+}
+
+/// Carries out the plan. `stop` is set by a signal: the operation in hand is finished, the rest is not tried.
+pub fn apply(
+    api: &Api,
+    plan: &Plan,
+    actual: &Actual,
+    custody: Option<&Custody>,
+    mode: Mode,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Applied {
+    let known = actual.objects.values().flatten().map(|live| live.id.clone()).collect();
+    let applied =
+        Applied { statuses: vec![Status::Pending; plan.changes.len()], known, ..Applied::default() };
+    let mut run = Run { api, plan, actual, groups: actual.groups.clone(), custody, observer, applied };
+    let mut failed_make = false;
+    let total = plan.steps.len();
+    for (number, step) in plan.steps.iter().enumerate() {
+        let change = &plan.changes[step.change];
+        if matches!(run.applied.statuses[step.change], Status::Failed(_) | Status::Skipped) {
+            continue;
+        }
+        run.applied.interrupted |= stop.load(Ordering::Relaxed);
+        // what takes away waits for all that replaces it
+        let waits = failed_make && (breaks(*step) || matches!(change.operation, Operation::Delete { .. }));
+        let gives_up = failed_make && !mode.keep_going;
+        if run.applied.interrupted || gives_up || waits {
+            run.applied.statuses[step.change] = Status::Skipped;
+            continue;
+        }
+        match run.step(*step, change) {
+            Ok(outcome) => {
+                log_write(change);
+                run.observer.step(number + 1, total, change, &outcome);
+                let later = plan.steps[number + 1..].iter().any(|later| later.change == step.change);
+                run.applied.statuses[step.change] = if later { Status::Pending } else { Status::Success };
+            }
+            Err(error) => {
+                failed_make = true;
+                let missing = error.downcast_ref::<Unresolved>().is_some() && mode.keep_going;
+                let text = format!("{error:#}");
+                run.observer.step(number + 1, total, change, &text);
+                run.applied.statuses[step.change] =
+                    if missing { Status::Skipped } else { Status::Failed(text) };
+                if error.downcast_ref::<ApiError>().is_some_and(ApiError::is_access) {
+                    run.applied.interrupted = true;
+                }
+            }
+        }
+    }
+    for status in &mut run.applied.statuses {
+        if *status == Status::Pending {
+            *status = Status::Skipped;
+        }
+    }
+    run.applied
+}
+
+/// Whether a step only takes away.
+fn breaks(step: Step) -> bool {
+    matches!(step.part, Part::Removals | Part::Breaking)
+}
+
+fn log_write(change: &Change) {
+    let fields = change.operation.fields();
+    let side = |pick: fn(&FieldChange) -> &Value| {
+        let fields = fields.iter().map(|change| (change.field.clone(), pick(change).clone()));
+        Value::Object(fields.collect()).to_string()
+    };
+    let (before, after) = match &change.operation {
+        Operation::Create { after } => ("null".into(), Value::Object(after.fields()).to_string()),
+        Operation::Delete { live } => (Value::Object(live.resource.fields()).to_string(), "null".into()),
+        _ => (side(|change| &change.before), side(|change| &change.after)),
+    };
+    log::info!(
+        operation = change.operation.word(), kind = change.address.kind.word(), name = change.address.name.as_str(),
+        before = before.as_str(), after = after.as_str();
+        "{} {}", change.operation.word(), change.address
+    );
+}
+
+struct Run<'a> {
+    api: &'a Api,
+    plan: &'a Plan,
+    actual: &'a Actual,
+    groups: Groups,
+    custody: Option<&'a Custody>,
+    observer: &'a mut dyn Observer,
+    applied: Applied,
+}
+
+impl Run<'_> {
+    /// Carries out one step and returns what to say of it.
+    fn step(&mut self, step: Step, change: &Change) -> Result<String> {
+        let Change { address, operation, .. } = change;
+        match (operation, step.part) {
+            (Operation::Create { after }, _) if address.kind == Kind::SetupKey => self.create_key(address, after),
+            (Operation::Create { after }, _) => self.create(address, after),
+            (Operation::Replace { live, after, .. }, _) if address.kind == Kind::SetupKey => {
+                self.replace_key(address, live, after, &change.reason)
+            }
+            (Operation::Replace { live, after, .. }, Part::Making) => {
+                // what the file does not say is carried over from the old one
+                let after = after.over(&live.resource);
+                self.create(address, &after).map(|_| "made anew".to_owned())
+            }
+            (Operation::Replace { live, .. }, _) => self.delete(address, live),
+            (Operation::Update { live, .. }, part) if address.kind == Kind::Group => {
+                self.update_members(live, change, part)
+            }
+            (Operation::Update { live, after, .. }, _) => self.update(address, live, after),
+            (Operation::Delete { live }, _) if address.kind == Kind::SetupKey => {
+                self.delete_key(address, live, &change.reason)
+            }
+            (Operation::Delete { live }, _) => self.delete(address, live),
+        }
+    }
+
+    fn create(&mut self, address: &Address, after: &Resource) -> Result<String> {
+        let body = after.request(&address.name, None, &self.groups)?;
+        match self.api.post(address.kind.path(), &body) {
+            Ok(answer) => {
+                let live = self.read(address.kind, answer)?;
+                self.record(address, &live);
+                same(after, &live)?;
+                Ok("created".into())
+            }
+            Err(error) if error.already_exists() => self.adopt(address, after, error),
+            Err(error) if error.outcome_unknown() => self.settle(address, after, error),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Another run made it meanwhile: then it is taken as it is, if it is what is wanted.
+    fn adopt(&mut self, address: &Address, after: &Resource, error: ApiError) -> Result<String> {
+        let mut found = self.appeared(address)?;
+        let (Some(live), true) = (found.pop(), found.is_empty()) else { return Err(error.into()) };
+        self.groups_learn(address, &live);
+        match (after, &live.resource) {
+            (Resource::Group(wanted), Resource::Group(group)) => {
+                let missing = wanted.peers.iter().flatten().filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
+                let missing: BTreeSet<Id> = missing.cloned().collect();
+                self.write_members(&live.id, &missing, &BTreeSet::new())?;
+            }
+            _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
+        }
+        Ok("was made by another run meanwhile".into())
+    }
+
+    /// The answer of a creation was lost. It is not sent again: the list tells whether it arrived.
+    fn settle(&mut self, address: &Address, after: &Resource, error: ApiError) -> Result<String> {
+        let error = anyhow::Error::from(error);
+        let mut found = self.appeared(address)?;
+        match (found.pop(), found.is_empty()) {
+            (Some(live), true) => {
+                self.record(address, &live);
+                same(after, &live)?;
+                self.observer.say(&format!("{address}: {error:#}; it arrived all the same"));
+                Ok("created, though its answer was lost".into())
+            }
+            (None, _) => Err(error.context("it did not arrive, as far as the list tells; run again")),
+            (Some(_), false) => Err(error.context("several new ones of that name are there now")),
+        }
+    }
+
+    /// Returns objects of that name that were not there when the run began and that it did not make.
+    fn appeared(&self, address: &Address) -> Result<Vec<Live>> {
+        let entries = self.api.list(address.kind.path()).with_context(|| format!("cannot list {}", address.kind.plural()))?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let live = self.read(address.kind, entry)?;
+            let known = self.applied.known.contains(&live.id) || self.applied.made.contains_key(&live.id);
+            if live.name == address.name && !known {
+                found.push(live);
+            }
+        }
+        Ok(found)
+    }
+
+    fn update(&mut self, address: &Address, live: &Live, after: &Resource) -> Result<String> {
+        let body = after.request(&address.name, Some(&live.wire), &self.groups)?;
+        let answer = self.api.put(&object_path(address.kind.path(), &live.id.0)?, &body);
+        let answer = answer.map_err(|error| gone(error, "to be changed"))?;
+        same(after, &self.read(address.kind, answer)?)?;
+        Ok(match after {
+            Resource::Peer(_) => format!("renamed from {}", live.name),
+            _ => "changed".into(),
+        })
+    }
+
+    fn update_members(&mut self, live: &Live, change: &Change, part: Part) -> Result<String> {
+        let added: BTreeSet<Id> = change.added_members().into_iter().collect();
+        let removed: BTreeSet<Id> = change.removed_members().into_iter().collect();
+        let none = BTreeSet::new();
+        let (added, removed) = match part {
+            Part::Additions => (&added, &none),
+            Part::Removals => (&none, &removed),
+            _ => (&added, &removed),
+        };
+        self.write_members(&live.id, added, removed)?;
+        let mut said = Vec::new();
+        if !added.is_empty() {
+            said.push(format!("{} added", added.len()));
+        }
+        if !removed.is_empty() {
+            said.push(format!("{} removed", removed.len()));
+        }
+        Ok(format!("members changed: {}", said.join(", ")))
+    }
+
+    /// Adds and removes members by a full replacement, read right before: whoever joined since stays, and so does every
+    /// field that we do not know.
+    fn write_members(&mut self, group: &Id, added: &BTreeSet<Id>, removed: &BTreeSet<Id>) -> Result<()> {
+        let path = object_path(Kind::Group.path(), &group.0)?;
+        let (fresh, at) = self.api.get_at(&path).map_err(|error| gone(error, "to be changed"))?;
+        let fresh = self.read(Kind::Group, fresh)?;
+        let Resource::Group(Group { peers: Some(members) }) = &fresh.resource else {
+            bail!("{path} is no group");
+        };
+        let wanted: BTreeSet<Id> =
+            members.iter().filter(|id| !removed.contains(*id)).chain(added).cloned().collect();
+        if wanted == *members {
+            return Ok(());
+        }
+        self.applied.removals.extend(removed.iter().map(|peer| (group.clone(), peer.clone())));
+        self.applied.written_groups.insert(group.clone());
+        self.applied.first_group_write = self.applied.first_group_write.or(at).or(Some(Timestamp::now()));
+        let after = Group { peers: Some(wanted) };
+        let body = Resource::Group(after.clone()).request(&fresh.name, Some(&fresh.wire), &self.groups)?;
+        let answer = self.api.put(&path, &body).map_err(|error| gone(error, "to be changed"))?;
+        same(&Resource::Group(after), &self.read(Kind::Group, answer)?)
+    }
+
+    fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {
+        match self.api.delete(&object_path(address.kind.path(), &live.id.0)?) {
+            Ok(()) => Ok("deleted".into()),
+            Err(error) if error.is_gone() => Ok("was gone already".into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn read(&self, kind: Kind, answer: Value) -> Result<Live> {
+        Resource::read(kind, answer, &self.groups)
+            .with_context(|| format!("the answer is no {} that can be read", kind.label()))
+    }
+
+    fn record(&mut self, address: &Address, live: &Live) {
+        self.groups_learn(address, live);
+        self.applied.made.insert(live.id.clone(), Made { address: address.clone(), file: None });
+    }
+
+    fn groups_learn(&mut self, address: &Address, live: &Live) {
+        if address.kind == Kind::Group {
+            self.groups.insert(live.id.clone(), live.name.clone());
+        }
+    }
+}
+
+/// Compares an answer with what was sent: the server takes unknown ids without a word and drops them.
+fn same(sent: &Resource, answer: &Live) -> Result<()> {
+    let lost = differences(sent, &answer.resource);
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let fields: Vec<String> =
+        lost.iter().map(|change| format!("{} is {} where {} was sent", change.field, change.before, change.after)).collect();
+    Err(anyhow!("NetBird answered 200 and stored something else: {}", fields.join("; ")))
+}
+
+fn gone(error: ApiError, wanted: &str) -> anyhow::Error {
+    if error.is_gone() {
+        let error = anyhow::Error::from(error);
+        return error.context(format!("it was {wanted}, but somebody deleted it meanwhile; run again"));
+    }
+    error.into()
+}

@@ -1,0 +1,141 @@
+//! What a plan is made of: an object and the operation on it, as data.
+
+use serde_json::Value;
+
+use crate::resource::{FieldChange, Live, Resource};
+use crate::state::{Address, Id};
+
+/// What happens to one object.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operation {
+    /// It is made.
+    Create {
+        /// What is made.
+        after: Resource,
+    },
+    /// It is changed in place.
+    Update {
+        /// As it is.
+        live: Live,
+        /// What differs.
+        fields: Vec<FieldChange>,
+        /// As it will be; what is `None` there stays.
+        after: Resource,
+    },
+    /// A new one is made, then the old one goes: what differs cannot be changed in place.
+    Replace {
+        /// The old one.
+        live: Live,
+        /// What differs.
+        fields: Vec<FieldChange>,
+        /// What is made.
+        after: Resource,
+    },
+    /// It goes.
+    Delete {
+        /// As it is.
+        live: Live,
+    },
+}
+
+impl Operation {
+    /// The verb of operation types in JSON, as in `create_group`; a peer's update is a rename.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Operation::Create { .. } => "create",
+            Operation::Update { after: Resource::Peer(_), .. } => "rename",
+            Operation::Update { .. } => "update",
+            Operation::Replace { .. } => "replace",
+            Operation::Delete { .. } => "delete",
+        }
+    }
+
+    /// The object as it is, if there is one.
+    pub fn live(&self) -> Option<&Live> {
+        match self {
+            Operation::Create { .. } => None,
+            Operation::Update { live, .. } | Operation::Replace { live, .. } | Operation::Delete { live } => {
+                Some(live)
+            }
+        }
+    }
+
+    /// The object as it will be, unless it goes.
+    pub fn after(&self) -> Option<&Resource> {
+        match self {
+            Operation::Create { after }
+            | Operation::Update { after, .. }
+            | Operation::Replace { after, .. } => Some(after),
+            Operation::Delete { .. } => None,
+        }
+    }
+
+    /// The fields that differ; empty for creations and deletions.
+    pub fn fields(&self) -> &[FieldChange] {
+        match self {
+            Operation::Update { fields, .. } | Operation::Replace { fields, .. } => fields,
+            Operation::Create { .. } | Operation::Delete { .. } => &[],
+        }
+    }
+}
+
+/// One object and the operation on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Which object.
+    pub address: Address,
+    /// What happens to it.
+    pub operation: Operation,
+    /// Why, where the fields do not say it; empty otherwise.
+    pub reason: String,
+}
+
+impl Change {
+    /// Members that a group loses by it.
+    pub fn removed_members(&self) -> Vec<Id> {
+        let (Some(Resource::Group(before)), Some(Resource::Group(after))) =
+            (self.operation.live().map(|live| &live.resource), self.operation.after())
+        else {
+            return Vec::new();
+        };
+        match (&before.peers, &after.peers) {
+            (Some(before), Some(after)) => before.difference(after).cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Members that a group gains by it.
+    pub fn added_members(&self) -> Vec<Id> {
+        let Some(Resource::Group(after)) = self.operation.after() else { return Vec::new() };
+        let before = match self.operation.live().map(|live| &live.resource) {
+            Some(Resource::Group(before)) => before.peers.clone().unwrap_or_default(),
+            _ => Default::default(),
+        };
+        after.peers.iter().flatten().filter(|id| !before.contains(id)).cloned().collect()
+    }
+}
+
+/// Something that a reader of the plan should know and that changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Notice {
+    /// What it is about.
+    pub about: Option<Address>,
+    /// The sentence; names the object itself.
+    pub text: String,
+}
+
+impl Notice {
+    /// A notice about one object. The text follows its kind and name.
+    pub fn about(address: &Address, text: impl AsRef<str>) -> Self {
+        let text = format!("{} {:?} {}", address.kind.label(), address.name, text.as_ref());
+        Notice { about: Some(address.clone()), text }
+    }
+}
+
+/// Returns the entries of two lists that only one of them has: (gone, new).
+pub fn list_changes<'a>(before: &'a Value, after: &'a Value) -> Option<(Vec<&'a Value>, Vec<&'a Value>)> {
+    let (before, after) = (before.as_array()?, after.as_array()?);
+    let gone = before.iter().filter(|entry| !after.contains(entry)).collect();
+    let new = after.iter().filter(|entry| !before.contains(entry)).collect();
+    Some((gone, new))
+}

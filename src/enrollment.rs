@@ -1,0 +1,140 @@
+//! Which peer came by which setup key: a pure function of keys, peers and events.
+//!
+//! The event log is exact where it still has the enrollment; it keeps the newest 10,000 events only. Without the event,
+//! the key's last use and the peer's creation are one moment of one clock (netbird-api.md §12.1: 0.7 to 54 ms apart),
+//! and both times stay, so they bind for years.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::desired::KeyType;
+use crate::state::Id;
+use crate::wire::{Event, Peer, SetupKey};
+
+/// The activity code of an enrollment by setup key.
+pub const ENROLLED: &str = "peer.setupkey.add";
+
+/// How much later than its peer's creation a key's last use can be, in milliseconds.
+const ENROLLMENT_MS: i64 = 1000;
+
+/// What became of a used one-off key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Binding {
+    /// The event log says so.
+    Event(Id),
+    /// The times fit, and fit nobody else.
+    Time(Id),
+    /// The event log names a peer that is gone.
+    PeerGone,
+    /// No peer fits: it is gone, or the times tell nothing.
+    Nobody,
+    /// Several peers fit.
+    Several(Vec<Id>),
+}
+
+impl Binding {
+    /// Returns the bound peer.
+    pub fn peer(&self) -> Option<&Id> {
+        match self {
+            Binding::Event(peer) | Binding::Time(peer) => Some(peer),
+            Binding::PeerGone | Binding::Nobody | Binding::Several(_) => None,
+        }
+    }
+}
+
+/// The bindings of an account.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bindings {
+    /// Every used one-off key that is not ephemeral, by id.
+    one_off: BTreeMap<Id, Binding>,
+    /// The key of each peer whose enrollment the event log still has.
+    by_event: BTreeMap<Id, Id>,
+}
+
+impl Bindings {
+    /// Returns what became of a one-off key; `None` for one that is unused or not one-off.
+    pub fn of_key(&self, key: &Id) -> Option<&Binding> {
+        self.one_off.get(key)
+    }
+
+    /// Returns the key by which a peer came, where that is known.
+    pub fn key_of(&self, peer: &Id) -> Option<&Id> {
+        let by_time = || self.one_off.iter().find(|(_, binding)| binding.peer() == Some(peer));
+        self.by_event.get(peer).or_else(|| by_time().map(|(key, _)| key))
+    }
+}
+
+/// Binds keys to peers. `events` is `None` where the log was not read.
+pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Event]>) -> Bindings {
+    // ids of old servers were short hashes that could collide: such keys are bound by nothing
+    let mut seen = BTreeSet::new();
+    let shared: BTreeSet<&Id> = keys.iter().map(|key| &key.id).filter(|id| !seen.insert(*id)).collect();
+
+    let mut bindings = Bindings::default();
+    let mut enrolled_by: BTreeMap<&str, BTreeSet<Id>> = BTreeMap::new();
+    for event in events.into_iter().flatten().filter(|event| event.activity_code == ENROLLED) {
+        let peer = Id(event.target_id.clone());
+        if peers.contains_key(&peer) {
+            bindings.by_event.insert(peer.clone(), Id(event.initiator_id.clone()));
+        }
+        enrolled_by.entry(&event.initiator_id).or_default().insert(peer);
+    }
+
+    let one_off = |key: &&SetupKey| key.key_type == KeyType::OneOff && !key.ephemeral;
+    let used = keys.iter().filter(one_off).filter(|key| key.used_times > 0 && !shared.contains(&key.id));
+    let mut by_time = Vec::new();
+    for key in used {
+        match enrolled_by.get(key.id.0.as_str()) {
+            Some(enrolled) => {
+                let living: Vec<&Id> = enrolled.iter().filter(|id| peers.contains_key(id)).collect();
+                let binding = match living[..] {
+                    [] => Binding::PeerGone,
+                    [peer] => Binding::Event(peer.clone()),
+                    _ => Binding::Several(living.into_iter().cloned().collect()),
+                };
+                bindings.one_off.insert(key.id.clone(), binding);
+            }
+            None => by_time.push(key),
+        }
+    }
+
+    // a peer whose event names another key is no candidate
+    let free = |peer: &&Peer| {
+        peer.user_id.is_empty() && !peer.ephemeral && !bindings.by_event.contains_key(&peer.id)
+    };
+    let free: Vec<&Peer> = peers.values().filter(free).collect();
+    let candidates: Vec<(&SetupKey, Vec<&Peer>)> = by_time
+        .into_iter()
+        .map(|key| (key, free.iter().filter(|peer| lag_ms(key, peer).is_some()).copied().collect()))
+        .collect();
+    let claims = |peer: &Peer| {
+        candidates.iter().filter(|(_, fitting)| fitting.iter().any(|fit| fit.id == peer.id)).count()
+    };
+    let reusable_fits_better = |key: &SetupKey, peer: &Peer| {
+        let others = keys.iter().filter(|other| !one_off(other));
+        others.filter_map(|other| lag_ms(other, peer)).min().is_some_and(|lag| Some(lag) <= lag_ms(key, peer))
+    };
+    let by_time = candidates.iter().map(|(key, fitting)| {
+        let binding = match fitting[..] {
+            [] => Binding::Nobody,
+            [peer] if claims(peer) == 1 && !reusable_fits_better(key, peer) => {
+                Binding::Time(peer.id.clone())
+            }
+            _ => Binding::Several(fitting.iter().map(|peer| peer.id.clone()).collect()),
+        };
+        (key.id.clone(), binding)
+    });
+    let by_time: Vec<_> = by_time.collect();
+    bindings.one_off.extend(by_time);
+    bindings
+}
+
+/// Returns by how many milliseconds the key's last use follows the peer's creation, where it can be its enrollment.
+fn lag_ms(key: &SetupKey, peer: &Peer) -> Option<i64> {
+    let lag = key.last_used?.as_millisecond() - peer.created_at?.as_millisecond();
+    (0..=ENROLLMENT_MS).contains(&lag).then_some(lag)
+}
+
+/// Returns whether a peer can have come by the key's last use.
+pub fn fits(key: &SetupKey, peer: &Peer) -> bool {
+    peer.user_id.is_empty() && lag_ms(key, peer).is_some()
+}

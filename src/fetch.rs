@@ -1,0 +1,147 @@
+//! Fetches the live account: one request a list, in parallel, none for a single object.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::api::{Api, ApiError};
+use crate::desired::{Desired, KeyType};
+use crate::scope::Prune;
+use crate::snapshot::Snapshot;
+use crate::state::Kind;
+
+/// The lists that a run needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    kinds: BTreeSet<Kind>,
+    /// Whether a group can be deleted: then everything that could keep it is looked up.
+    group_deletions: bool,
+    /// Whether to ask for the account.
+    account: bool,
+}
+
+impl Needs {
+    /// Returns what planning that file needs.
+    pub fn of(desired: &Desired, prune: Prune, account: bool) -> Self {
+        let managed = |kind| desired.manages(kind);
+        let mut kinds: BTreeSet<Kind> = Kind::ALL.into_iter().filter(|kind| managed(*kind)).collect();
+        // everything refers to groups
+        kinds.insert(Kind::Group);
+        if managed(Kind::Group) || managed(Kind::SetupKey) {
+            kinds.extend([Kind::SetupKey, Kind::Peer]);
+        }
+        let group_deletions = managed(Kind::Group) && prune == Prune::All;
+        if group_deletions {
+            kinds.extend(Kind::ALL);
+        }
+        Needs { kinds, group_deletions, account }
+    }
+
+    fn paths(&self) -> Vec<&'static str> {
+        let mut paths: Vec<&str> = self.kinds.iter().map(|kind| kind.path()).collect();
+        paths.push(match self.group_deletions {
+            // users' auto_groups keep a group from being deleted
+            true => "/users",
+            false => "/users?service_user=true",
+        });
+        if self.group_deletions {
+            paths.extend(["/networks/routers", "/dns/zones", "/dns/settings"]);
+        }
+        if self.account {
+            paths.push("/accounts");
+        }
+        paths
+    }
+}
+
+/// Fetches what is needed. The events are added where a declared key was used and is not marked yet.
+pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
+    let paths = needs.paths();
+    let answers: Vec<Result<Value, ApiError>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = paths.iter().map(|path| scope.spawn(move || fetch_one(api, path))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a fetching thread does not panic")).collect()
+    });
+    let mut snapshot = Snapshot::default();
+    // the token's own trouble is the cause of all the others
+    let mut failed = None;
+    for (path, answer) in paths.iter().zip(answers) {
+        match answer {
+            Ok(answer) => store(&mut snapshot, path, answer),
+            Err(error) => {
+                let access = error.is_access();
+                let error = anyhow::Error::new(error).context(format!("cannot list {}", what(path)));
+                if failed.is_none() || access {
+                    failed = Some(error);
+                }
+            }
+        }
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if !snapshot.users.iter().any(|user| user["is_current"] == true) {
+        snapshot.users = api.list("/users").context("cannot list users")?;
+    }
+    if key_moved(&snapshot, desired) || (needs.group_deletions && !snapshot.peers.is_empty()) {
+        snapshot.events = Some(api.list("/events").context("cannot list events")?);
+    }
+    Ok(snapshot)
+}
+
+fn fetch_one(api: &Api, path: &str) -> Result<Value, ApiError> {
+    let answer = match path {
+        "/dns/settings" => api.get(path),
+        _ => api.list(path).map(Value::Array),
+    };
+    match answer {
+        // an older server has no networks and zones: then nothing in them refers to a group
+        Err(ApiError::PathUnknown(_)) if matches!(path, "/networks/routers" | "/dns/zones") => {
+            Ok(Value::Array(Vec::new()))
+        }
+        answer => answer,
+    }
+}
+
+fn what(path: &str) -> &str {
+    match path.split('?').next().unwrap_or(path) {
+        "/groups" => "groups",
+        "/setup-keys" => "setup keys",
+        "/peers" => "peers",
+        "/policies" => "policies",
+        "/routes" => "routes",
+        "/dns/nameservers" => "nameserver groups",
+        "/users" => "users",
+        other => other,
+    }
+}
+
+fn store(snapshot: &mut Snapshot, path: &str, answer: Value) {
+    if path == "/dns/settings" {
+        snapshot.dns_settings = answer;
+        return;
+    }
+    let Value::Array(entries) = answer else { return };
+    match path.split('?').next().unwrap_or(path) {
+        "/groups" => snapshot.groups = entries,
+        "/setup-keys" => snapshot.setup_keys = entries,
+        "/peers" => snapshot.peers = entries,
+        "/policies" => snapshot.policies = entries,
+        "/routes" => snapshot.routes = entries,
+        "/dns/nameservers" => snapshot.nameserver_groups = entries,
+        "/users" => snapshot.users = entries,
+        "/networks/routers" => snapshot.routers = entries,
+        "/dns/zones" => snapshot.zones = entries,
+        "/accounts" => snapshot.accounts = Some(entries),
+        _ => {}
+    }
+}
+
+/// Whether a declared pending one-off key was used: only then the event log has something to tell.
+fn key_moved(snapshot: &Snapshot, desired: &Desired) -> bool {
+    snapshot.setup_keys.iter().any(|key| {
+        let used = key["used_times"].as_i64().unwrap_or(0) > 0 && key["type"] == "one-off";
+        let declared = key["name"].as_str().and_then(|name| desired.setup_key(name));
+        used && declared.is_some_and(|key| !key.enrolled && key.key_type == KeyType::OneOff)
+    })
+}

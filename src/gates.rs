@@ -1,0 +1,178 @@
+//! Gates: what a plan must pass before the first write, as one table. A plan shows them; an apply stops at them.
+//!
+//! They protect against accidents that look like intent: a section lost in a merge, a wrong account, a weak token.
+//! docs/gates.md has the same table for people.
+
+use std::collections::BTreeSet;
+
+use crate::change::{Change, Operation};
+use crate::plan::{Plan, deletions};
+use crate::state::Kind;
+use crate::wire::User;
+
+/// Why an apply must not start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The gate's name in JSON.
+    pub gate: &'static str,
+    /// What is refused, with the numbers.
+    pub text: String,
+    /// The objects that it is about, if any.
+    pub names: Vec<String>,
+    /// The exact way out.
+    pub hint: String,
+}
+
+/// What the gates look at beside the plan.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// `--max-deletes`.
+    pub max_deletes: usize,
+    /// `--allow-deletes`: the exact number that was agreed to.
+    pub allow_deletes: Option<usize>,
+    /// The text of `NETBIRD_GITOPS_HALT`, unless it is empty.
+    pub halt: Option<String>,
+    /// The token's own user, where the server tells.
+    pub me: Option<User>,
+    /// `--account`.
+    pub account: Option<String>,
+    /// Accounts that the token sees, where they were asked for.
+    pub accounts: Vec<String>,
+    /// Whether there is a server at all (`plan --live` has none, so nothing is known of the token).
+    pub online: bool,
+}
+
+type Gate = fn(&Plan, &Context) -> Option<Refusal>;
+
+/// Every gate of a plan, in the order in which they are reported.
+const GATES: [Gate; 6] = [halted, account, role, too_many_deletions, last_of_a_kind, peers];
+
+/// Returns the refusals of a plan; an apply needs there to be none.
+pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
+    GATES.iter().filter_map(|gate| gate(plan, context)).collect()
+}
+
+/// The kill switch stops every apply, an empty one too.
+fn halted(_: &Plan, context: &Context) -> Option<Refusal> {
+    let text = context.halt.as_ref()?;
+    Some(Refusal {
+        gate: "halt",
+        text: format!("NETBIRD_GITOPS_HALT is set ({text})"),
+        names: Vec::new(),
+        hint: "unset NETBIRD_GITOPS_HALT once the reason is gone".into(),
+    })
+}
+
+fn account(_: &Plan, context: &Context) -> Option<Refusal> {
+    let wanted = context.account.as_ref()?;
+    if context.accounts.contains(wanted) {
+        return None;
+    }
+    Some(Refusal {
+        gate: "account",
+        text: format!("the token belongs to account {}, not to {wanted}", context.accounts.join(", ")),
+        names: Vec::new(),
+        hint: "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)".into(),
+    })
+}
+
+/// What the roles may write (netbird-api.md §0.3). A person's token of a weaker role does not even see everything.
+fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
+    if !context.online {
+        return None;
+    }
+    let Some(me) = &context.me else { return None };
+    let refusal = |text: String, names: Vec<String>| {
+        let hint = "make a token for a service user of role admin (of role auditor for plan) and store it as \
+                    NETBIRD_API_TOKEN";
+        Some(Refusal { gate: "role", text, names, hint: hint.into() })
+    };
+    let sees_all =
+        me.is_service_user || matches!(me.role.as_str(), "owner" | "admin" | "network_admin" | "auditor");
+    if !sees_all {
+        let text = format!("the token is of {}, a person of role {}: it sees a part of the account only", me.name, me.role);
+        return refusal(text, Vec::new());
+    }
+    let may_write = |kind: Kind| match me.role.as_str() {
+        "owner" | "admin" => true,
+        "network_admin" => !matches!(kind, Kind::SetupKey | Kind::Peer),
+        _ => false,
+    };
+    let denied = plan.changes.iter().filter(|change| !may_write(change.address.kind));
+    let denied: Vec<String> = denied.map(|change| change.address.to_string()).collect();
+    if denied.is_empty() {
+        return None;
+    }
+    let text = format!("the token's role {} cannot do {} of {} operations", me.role, denied.len(), plan.changes.len());
+    refusal(text, denied)
+}
+
+fn too_many_deletions(plan: &Plan, context: &Context) -> Option<Refusal> {
+    let number = plan.deletions();
+    if number <= context.max_deletes {
+        return None;
+    }
+    let text = format!("this plan deletes {number} objects, more than --max-deletes {}", context.max_deletes);
+    deletion(plan, context, "deletions", text, |change| deletions(change) > 0)
+}
+
+/// The last object of a kind that had two or more: a lost section looks like that.
+fn last_of_a_kind(plan: &Plan, context: &Context) -> Option<Refusal> {
+    let kinds: BTreeSet<Kind> = Kind::ALL
+        .into_iter()
+        .filter(|kind| {
+            let of_kind = || plan.changes.iter().filter(|change| change.address.kind == *kind);
+            let gone = of_kind().filter(|change| matches!(change.operation, Operation::Delete { .. })).count();
+            let made = of_kind().any(|change| {
+                matches!(change.operation, Operation::Create { .. } | Operation::Replace { .. })
+            });
+            let had = plan.counted.get(kind).copied().unwrap_or(0);
+            had >= 2 && gone >= had && !made
+        })
+        .collect();
+    if kinds.is_empty() {
+        return None;
+    }
+    let words: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
+    let text = format!("this plan deletes all {}", words.join(", all "));
+    let of_kinds = |change: &Change| {
+        kinds.contains(&change.address.kind) && matches!(change.operation, Operation::Delete { .. })
+    };
+    deletion(plan, context, "last-of-a-kind", text, of_kinds)
+}
+
+fn peers(plan: &Plan, context: &Context) -> Option<Refusal> {
+    let is_peer = |change: &Change| {
+        change.address.kind == Kind::Peer && matches!(change.operation, Operation::Delete { .. })
+    };
+    let number = plan.changes.iter().filter(|change| is_peer(change)).count();
+    if number == 0 {
+        return None;
+    }
+    deletion(plan, context, "peers", format!("this plan deletes {number} peers"), is_peer)
+}
+
+/// A refusal of deletions, unless their exact number was agreed to.
+fn deletion(
+    plan: &Plan,
+    context: &Context,
+    gate: &'static str,
+    text: String,
+    is_meant: impl Fn(&Change) -> bool,
+) -> Option<Refusal> {
+    let number = plan.deletions();
+    if context.allow_deletes == Some(number) {
+        return None;
+    }
+    let text = match context.allow_deletes {
+        Some(allowed) => format!("{text}; --allow-deletes {allowed} is not the exact number"),
+        None => text,
+    };
+    let meant = plan.changes.iter().filter(|change| is_meant(change));
+    Some(Refusal {
+        gate,
+        text,
+        names: meant.map(|change| change.address.to_string()).collect(),
+        hint: format!("if this is meant, run again with --allow-deletes {number}"),
+    })
+}

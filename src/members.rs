@@ -1,0 +1,200 @@
+//! Who is meant by the names in a group's `peers`: names of setup keys and of live peers become ids.
+//!
+//! Hostnames are chosen by clients and are not unique, so a name alone proves nothing (design §2). Whatever cannot be
+//! told is a notice and never an error: nobody may block an apply by choosing a hostname.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::actual::Actual;
+use crate::change::Notice;
+use crate::desired::{Desired, KeyType};
+use crate::enrollment::Binding;
+use crate::scope::Prune;
+use crate::state::{Address, Id, Kind};
+use crate::wire;
+
+/// Since when a group lists a member, as the file's git history says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// The second of the commit that listed it; it is listed ever since.
+    Since(i64),
+    /// In no commit yet.
+    New,
+    /// There is no history.
+    Unknown,
+}
+
+/// The file's git history, as far as members need it.
+#[derive(Debug, Clone, Default)]
+pub struct Listings {
+    /// Whether there is a history.
+    pub known: bool,
+    /// The commit's second, by group and member, for what the newest commit lists.
+    pub since: BTreeMap<(String, String), i64>,
+}
+
+impl Listings {
+    /// Returns since when `group` lists `member`.
+    pub fn of(&self, group: &str, member: &str) -> Listing {
+        match self.since.get(&(group.to_owned(), member.to_owned())) {
+            Some(second) => Listing::Since(*second),
+            None if self.known => Listing::New,
+            None => Listing::Unknown,
+        }
+    }
+}
+
+/// The members of one declared group.
+#[derive(Debug, Default, PartialEq)]
+pub struct Members {
+    /// Ids that the group will have.
+    pub peers: BTreeSet<Id>,
+    /// Setup keys whose peer joins once it enrolls.
+    pub pending: BTreeSet<String>,
+    /// Members that the file does not name and that stay.
+    pub left_alone: BTreeSet<Id>,
+    /// What a reader should know.
+    pub notices: Vec<Notice>,
+}
+
+/// Resolves the names in `wanted`, the `peers` of the declared group `name`. `live` are the group's members now.
+pub fn resolve(
+    name: &str,
+    wanted: &BTreeSet<String>,
+    live: &BTreeSet<Id>,
+    (desired, actual, listings, prune): (&Desired, &Actual, &Listings, Prune),
+) -> Members {
+    let mut members = Members::default();
+    let group = Address::new(Kind::Group, name);
+    let mut named = BTreeSet::new();
+    for member in wanted {
+        let found = if desired.setup_key(member).is_some() {
+            by_key(member, desired, actual)
+        } else {
+            by_name(member, live, actual, listings.of(name, member))
+        };
+        match found {
+            Found::Peers(ids, said) => {
+                named.extend(ids);
+                members.notices.extend(said.map(|text| Notice::about(&group, text)));
+            }
+            Found::Pending => {
+                members.pending.insert(member.clone());
+            }
+            Found::Nobody(text) => members.notices.push(Notice::about(&group, text)),
+        }
+    }
+    let foreign = live.iter().filter(|id| !named.contains(*id));
+    let stays = |id: &&Id| prune != Prune::All || must_stay(id, name, desired, actual);
+    members.left_alone = foreign.filter(stays).cloned().collect();
+    members.peers = named.into_iter().chain(members.left_alone.iter().cloned()).collect();
+    members
+}
+
+enum Found {
+    /// These, and what is to be said about it.
+    Peers(Vec<Id>, Option<String>),
+    /// Joins when it enrolls.
+    Pending,
+    /// Nobody, and why.
+    Nobody(String),
+}
+
+/// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
+/// the one peer of that name that is no person's.
+fn by_key(member: &str, desired: &Desired, actual: &Actual) -> Found {
+    let Some(declared) = desired.setup_key(member) else { return Found::Pending };
+    if declared.key_type == KeyType::Reusable {
+        let text = format!("lists {member:?}, a reusable key: its peers join through auto_groups");
+        return Found::Nobody(text);
+    }
+    let used: Vec<&wire::SetupKey> = actual.keys_named(member).filter(|key| key.used_times > 0).collect();
+    if !declared.enrolled && used.is_empty() {
+        return Found::Pending;
+    }
+    // the newest use counts: an older one is of a machine that was replaced
+    if let Some(key) = used.last() {
+        return match actual.bindings.of_key(&key.id) {
+            Some(Binding::Event(peer)) => Found::Peers(vec![peer.clone()], None),
+            Some(Binding::Time(peer)) => Found::Peers(vec![peer.clone()], None),
+            Some(Binding::Several(peers)) => {
+                let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
+                let labels = labels.join(", ");
+                Found::Nobody(format!(
+                    "lists {member:?}, whose key was used by one of several peers ({labels}): which one cannot be told"
+                ))
+            }
+            Some(Binding::PeerGone | Binding::Nobody) | None => {
+                Found::Nobody(format!("lists {member:?}, whose key was used, but its peer is gone"))
+            }
+        };
+    }
+    let bears_name = |peer: &&wire::Peer| peer.user_id.is_empty() && !peer.ephemeral;
+    let peers: Vec<&wire::Peer> = actual.peers_named(member).filter(bears_name).collect();
+    match peers[..] {
+        [peer] => Found::Peers(
+            vec![peer.id.clone()],
+            Some(format!("takes the peer {member:?} by its name: its key is marked enrolled and gone")),
+        ),
+        [] => Found::Nobody(format!("lists {member:?}, which is marked enrolled but has no peer")),
+        _ => Found::Nobody(format!(
+            "lists {member:?}, which is marked enrolled; its key is gone and {} peers bear the name: nobody is added",
+            peers.len()
+        )),
+    }
+}
+
+/// Another name is the one live peer of that name; of namesakes the one that is a member or came by a key.
+fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing) -> Found {
+    let peers: Vec<&wire::Peer> = actual.peers_named(member).filter(|peer| !peer.ephemeral).collect();
+    let members: Vec<Id> =
+        peers.iter().filter(|peer| live.contains(&peer.id)).map(|peer| peer.id.clone()).collect();
+    if !members.is_empty() {
+        return Found::Peers(members, None);
+    }
+    let bound: Vec<&&wire::Peer> =
+        peers.iter().filter(|peer| actual.bindings.key_of(&peer.id).is_some()).collect();
+    let peer = match (&peers[..], &bound[..]) {
+        ([], _) => return Found::Nobody(format!("lists {member:?}, and no peer is called that")),
+        ([peer], _) => peer,
+        (_, [peer]) => peer,
+        _ => {
+            return Found::Nobody(format!(
+                "lists {member:?}, and {} peers are called that: nobody is added",
+                peers.len()
+            ));
+        }
+    };
+    let created = peer.id.created_at().or_else(|| peer.created_at.map(|time| time.as_second()));
+    match (listing, created) {
+        (Listing::New, _) => Found::Peers(vec![peer.id.clone()], None),
+        (Listing::Since(listed), Some(created)) if created <= listed => {
+            Found::Peers(vec![peer.id.clone()], None)
+        }
+        (Listing::Since(_), _) => Found::Nobody(format!(
+            "lists {member:?}: the peer of that name is younger than the commit that listed it, so it is not added; \
+             list it again in a new commit if it is meant"
+        )),
+        (Listing::Unknown, _) => Found::Nobody(format!(
+            "lists {member:?}: without git history nobody can tell that the peer of that name is meant, so it is not added"
+        )),
+    }
+}
+
+/// Foreign members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared
+/// key that grants the group. Where such a key is reusable and the log no longer says who came by it, the peer stays.
+fn must_stay(peer: &Id, group: &str, desired: &Desired, actual: &Actual) -> bool {
+    let Some(facts) = actual.peers.get(peer) else { return true };
+    if !facts.user_id.is_empty() || facts.ephemeral {
+        return true;
+    }
+    let grants = |name: &str| {
+        let groups = desired.setup_key(name).and_then(|key| key.auto_groups.as_ref());
+        groups.is_some_and(|groups| groups.contains(group))
+    };
+    match actual.bindings.key_of(peer).map(|key| actual.keys.get(key)) {
+        Some(Some(key)) => grants(&key.name),
+        Some(None) => false,
+        None => desired.setup_keys().any(|(name, key)| key.key_type == KeyType::Reusable && grants(name)),
+    }
+}

@@ -1,0 +1,156 @@
+//! The order of operations: make before break.
+//!
+//! What grants comes first, in the order of kinds, so that references point to what is there; what takes away comes
+//! last, in reverse. A group that gains and loses members is written twice: the new ones first, the old ones leave at
+//! the end, when everything that replaces their access is in place. Routes are the exception: the server refuses a
+//! second route of a network through the same routers (409), so the old one goes first.
+
+use std::collections::BTreeSet;
+
+use super::Problem;
+use crate::actual::Actual;
+use crate::change::{Change, Operation};
+use crate::resource::{Live, Resource, Route};
+use crate::state::{Id, Kind};
+
+/// One write of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Index into the plan's changes.
+    pub change: usize,
+    /// Which part of that change.
+    pub part: Part,
+}
+
+/// What of a change a step carries out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// A group's new members; the old ones leave in a later step.
+    Additions,
+    /// The rest of a group's change.
+    Removals,
+    /// The new object of a replacement whose old one goes in a later step.
+    Making,
+    /// The old object of a replacement.
+    Breaking,
+}
+
+/// Returns the steps of the changes, or why there is no order.
+pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Vec<Problem>> {
+    let mut makes = Vec::new();
+    let mut breaks = Vec::new();
+    for (index, change) in changes.iter().enumerate() {
+        let step = |part| Step { change: index, part };
+        match &change.operation {
+            Operation::Create { .. } => makes.push(step(Part::Whole)),
+            Operation::Delete { .. } => breaks.push(step(Part::Whole)),
+            Operation::Replace { .. } if change.address.kind == Kind::SetupKey => makes.push(step(Part::Whole)),
+            Operation::Replace { .. } => {
+                makes.push(step(Part::Making));
+                breaks.push(step(Part::Breaking));
+            }
+            Operation::Update { .. } if change.removed_members().is_empty() => makes.push(step(Part::Whole)),
+            Operation::Update { .. } if change.added_members().is_empty() => breaks.push(step(Part::Whole)),
+            Operation::Update { .. } => {
+                makes.push(step(Part::Additions));
+                breaks.push(step(Part::Removals));
+            }
+        }
+    }
+    let kind = |step: &Step| changes[step.change].address.kind;
+    makes.sort_by_key(kind);
+    // members leave before their groups go
+    let leaves = |step: &Step| matches!(changes[step.change].operation, Operation::Delete { .. });
+    breaks.sort_by_key(|step| (std::cmp::Reverse(kind(step)), leaves(step)));
+
+    let mut order = Order { changes, actual, breaks, steps: Vec::new(), problems: Vec::new() };
+    for step in &makes {
+        order.place(*step, &mut BTreeSet::new(), &makes);
+    }
+    let Order { breaks, mut steps, problems, .. } = order;
+    let placed = steps.clone();
+    steps.extend(breaks.into_iter().filter(|step| !placed.contains(step)));
+    if problems.is_empty() { Ok(steps) } else { Err(problems) }
+}
+
+struct Order<'a> {
+    changes: &'a [Change],
+    actual: &'a Actual,
+    breaks: Vec<Step>,
+    steps: Vec<Step>,
+    problems: Vec<Problem>,
+}
+
+impl Order<'_> {
+    /// Places a step behind those that must come before it.
+    fn place(&mut self, step: Step, waiting: &mut BTreeSet<usize>, makes: &[Step]) {
+        if self.steps.contains(&step) {
+            return;
+        }
+        let change = &self.changes[step.change];
+        if !waiting.insert(step.change) {
+            let text = "and other routes of this plan exchange their networks: no order of writes allows that";
+            let hint = Some("change them in two steps: give one another network first".into());
+            self.problems.push(Problem::new(&change.address, text, hint));
+            return;
+        }
+        for blocker in route_blockers(change, self.actual) {
+            let of_blocker = |step: &&Step| {
+                let live = self.changes[step.change].operation.live();
+                live.is_some_and(|live| live.id == blocker.id)
+            };
+            let first = self.breaks.iter().chain(makes).find(of_blocker).copied();
+            match first.filter(|first| !self.still_blocks(*first, change)) {
+                Some(first) => self.place(first, waiting, makes),
+                None => self.problems.push(Problem::new(
+                    &change.address,
+                    format!(
+                        "cannot be written: NetBird has another route {:?} ({}) for the same network through the same \
+                         routers, and refuses a second one",
+                        blocker.name, blocker.id
+                    ),
+                    Some("give one of them another network or other routers, or delete the other in NetBird".into()),
+                )),
+            }
+        }
+        self.steps.push(step);
+    }
+
+    /// Returns whether the route of a step is in the way of `change` even when the step is done.
+    fn still_blocks(&self, step: Step, change: &Change) -> bool {
+        let operation = &self.changes[step.change].operation;
+        let (Operation::Update { live, after, .. }, Some(wanted)) = (operation, change.operation.after()) else {
+            return false;
+        };
+        blocks(&after.over(&live.resource), wanted, self.actual)
+    }
+}
+
+/// Returns the live routes that keep the server from taking this one.
+fn route_blockers<'a>(change: &Change, actual: &'a Actual) -> Vec<&'a Live> {
+    let (Kind::Route, Some(wanted)) = (change.address.kind, change.operation.after()) else {
+        return Vec::new();
+    };
+    let own = change.operation.live().map(|live| &live.id);
+    let routes = actual.objects.iter().filter(|(address, _)| address.kind == Kind::Route);
+    let others = routes.flat_map(|(_, namesakes)| namesakes).filter(|live| Some(&live.id) != own);
+    others.filter(|live| blocks(&live.resource, wanted, actual)).collect()
+}
+
+/// Returns whether the server refuses `wanted` because of `other` (netbird-api.md §7): they are of the same network or
+/// domains and share a group of routers, or a peer in one. A route through a single peer is never in the way.
+fn blocks(other: &Resource, wanted: &Resource, actual: &Actual) -> bool {
+    let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else { return false };
+    let routers = |route: &Route| -> BTreeSet<&Id> {
+        let groups = route.peer_groups.iter().flat_map(|name| actual.named(Kind::Group, name));
+        let peers = groups.filter_map(|live| match &live.resource {
+            Resource::Group(group) => group.peers.as_ref(),
+            _ => None,
+        });
+        peers.flatten().collect()
+    };
+    wanted.same_prefix(other)
+        && (!wanted.peer_groups.is_disjoint(&other.peer_groups) || !routers(wanted).is_disjoint(&routers(other)))
+}

@@ -1,0 +1,166 @@
+//! Whether every operation can be carried out: found before the first write, all of it at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Problem;
+use crate::actual::Actual;
+use crate::change::{Change, Operation};
+use crate::desired::Desired;
+use crate::keys;
+use crate::resource::{ALL, Live, Resource, Unresolved, differences};
+use crate::state::{Address, Id, Kind};
+
+/// Returns what makes the changes impossible.
+pub(super) fn check(
+    changes: &[Change],
+    resources: &BTreeMap<Address, Resource>,
+    desired: &Desired,
+    actual: &Actual,
+) -> Vec<Problem> {
+    let mut problems = references(changes, resources, desired, actual);
+    for change in changes {
+        problems.extend(one_rule(change));
+        problems.extend(protected(change, actual));
+    }
+    problems.extend(group_deletions(changes, actual));
+    problems
+}
+
+/// Every name of a group stands for exactly one that is live, or made by the plan, and does not go.
+fn references(
+    changes: &[Change],
+    resources: &BTreeMap<Address, Resource>,
+    desired: &Desired,
+    actual: &Actual,
+) -> Vec<Problem> {
+    let keys = desired.setup_keys().map(|(name, declared)| {
+        (Address::new(Kind::SetupKey, name), keys::desired(declared))
+    });
+    let keys: BTreeMap<Address, Resource> = keys.collect();
+    let made: BTreeSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
+    let going: BTreeSet<&str> = deleted_groups(changes).map(|(_, name)| name).collect();
+    let mut problems = Vec::new();
+    for (address, resource) in resources.iter().chain(&keys) {
+        for group in resource.references() {
+            let problem = match actual.groups.id(group) {
+                Ok(_) if going.contains(group) => {
+                    let hint = "declare the group, or take it out here".to_owned();
+                    Some((format!("refers to group {group:?}, which this plan deletes"), Some(hint)))
+                }
+                Ok(_) => None,
+                Err(Unresolved::Absent(_)) if made.contains(group) => None,
+                Err(Unresolved::Absent(_)) => {
+                    let names = actual.groups.names().chain(made.iter().copied());
+                    let hint = crate::text::did_you_mean(group, names);
+                    let text = format!("refers to group {group:?}, which is neither declared nor in NetBird");
+                    Some((text, hint))
+                }
+                Err(ambiguous @ Unresolved::Ambiguous(..)) => {
+                    let hint = "rename or delete the others in NetBird".to_owned();
+                    Some((format!("refers to group {group:?}, but {ambiguous}"), Some(hint)))
+                }
+            };
+            problems.extend(problem.map(|(text, hint)| Problem {
+                group: Some(group.to_owned()),
+                ..Problem::new(address, text, hint)
+            }));
+        }
+    }
+    problems
+}
+
+/// A policy of an old server with several rules cannot be brought to one: a PUT never takes rules out.
+fn one_rule(change: &Change) -> Option<Problem> {
+    let Operation::Update { fields, .. } = &change.operation else { return None };
+    let rules = fields.iter().find(|change| change.field == "rules")?;
+    Some(Problem::new(
+        &change.address,
+        format!("has {} rules in NetBird, and the file can say one; an update cannot take rules out", rules.before),
+        Some(format!(
+            "look at the rules in NetBird; --replace policies/{} makes it anew with the declared one alone",
+            change.address.name
+        )),
+    ))
+}
+
+fn protected(change: &Change, actual: &Actual) -> Option<Problem> {
+    let live = change.operation.live()?;
+    let why = actual.protected_groups.get(&live.id)?;
+    let hint = match live.name.as_str() {
+        ALL => "it can be referred to without being declared",
+        _ => "refer to it without declaring it, or declare it without peers",
+    };
+    let text = format!("is {why}: it is never changed here");
+    Some(Problem::new(&change.address, text, Some(hint.into())))
+}
+
+fn deleted_groups(changes: &[Change]) -> impl Iterator<Item = (&Id, &str)> {
+    changes.iter().filter_map(|change| match &change.operation {
+        Operation::Delete { live } if change.address.kind == Kind::Group => {
+            Some((&live.id, live.name.as_str()))
+        }
+        _ => None,
+    })
+}
+
+/// The server refuses to delete a group that is referred to and names one referrer at a time; here are all of them.
+fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
+    let left = referrers(changes, actual);
+    deleted_groups(changes)
+        .filter_map(|(id, name)| {
+            let ours = left.get(name).into_iter().flatten().map(Address::to_string);
+            let foreign = actual.foreign_referrers.get(id).into_iter().flatten().cloned();
+            let all: Vec<String> = ours.chain(foreign).collect();
+            let text = format!("cannot be deleted: {} still refer to it", all.join(", "));
+            let hint = Some("take the group out of them first, or declare it".into());
+            (!all.is_empty()).then(|| Problem::new(&Address::new(Kind::Group, name), text, hint))
+        })
+        .collect()
+}
+
+/// Returns what refers to each group once the changes are carried out.
+fn referrers(changes: &[Change], actual: &Actual) -> BTreeMap<String, BTreeSet<Address>> {
+    let by_id: BTreeMap<&Id, &Operation> = changes
+        .iter()
+        .filter_map(|change| Some((&change.operation.live()?.id, &change.operation)))
+        .collect();
+    let mut referrers: BTreeMap<String, BTreeSet<Address>> = BTreeMap::new();
+    for (address, live) in actual.objects.iter().flat_map(|(at, all)| all.iter().map(move |live| (at, live))) {
+        let after = match by_id.get(&live.id) {
+            Some(Operation::Delete { .. } | Operation::Replace { .. }) => continue,
+            Some(Operation::Update { after, .. }) => after.over(&live.resource),
+            Some(Operation::Create { .. }) | None => live.resource.clone(),
+        };
+        for group in after.references() {
+            referrers.entry(group.to_owned()).or_default().insert(address.clone());
+        }
+    }
+    referrers
+}
+
+/// Takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.
+pub(super) fn let_go(changes: &mut Vec<Change>, desired: &Desired, actual: &Actual) {
+    let going: BTreeSet<String> = deleted_groups(changes).map(|(_, name)| name.to_owned()).collect();
+    let busy: BTreeSet<Id> =
+        changes.iter().filter_map(|change| Some(change.operation.live()?.id.clone())).collect();
+    let dead = |live: &&Live| actual.keys.get(&live.id).is_some_and(|key| !key.valid);
+    for (name, _) in desired.setup_keys() {
+        for live in actual.named(Kind::SetupKey, name).iter().filter(dead) {
+            let Resource::SetupKey(key) = &live.resource else { continue };
+            let groups = key.auto_groups.clone().unwrap_or_default();
+            let kept: BTreeSet<String> = groups.difference(&going).cloned().collect();
+            if kept.len() == groups.len() || busy.contains(&live.id) {
+                continue;
+            }
+            let mut after = key.clone();
+            after.auto_groups = Some(kept);
+            let after = Resource::SetupKey(after);
+            let fields = differences(&after, &live.resource);
+            changes.push(Change {
+                address: Address::new(Kind::SetupKey, name),
+                operation: Operation::Update { live: live.clone(), fields, after },
+                reason: "a dead key that would keep its group from being deleted".into(),
+            });
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A plan, or what became of it, as text for people and as JSON for programs. Every renderer returns a `String`.
+
+mod describe;
+pub mod json;
+pub mod markdown;
+pub mod terminal;
+
+use std::collections::BTreeMap;
+
+use crate::change::{Change, Notice, Operation};
+use crate::gates::Refusal;
+use crate::plan::Plan;
+use crate::text::count;
+
+/// What became of one change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// Not carried out yet.
+    Pending,
+    /// Done.
+    Success,
+    /// Tried, and this is why it did not work.
+    Failed(String),
+    /// Not tried, since something before it failed.
+    Skipped,
+}
+
+/// A new setup key whose secret is sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatedKey {
+    /// Path of the sealed file.
+    pub file: String,
+    /// Its text.
+    pub sealed: String,
+    /// Who can open it, shortened.
+    pub recipients: Vec<String>,
+    /// The first 16 hexadecimal digits of the text's SHA-256.
+    pub fingerprint: String,
+}
+
+/// What a document says beside the plan.
+#[derive(Debug, Clone, Default)]
+pub struct Document {
+    /// The plan; `None` where none could be made.
+    pub plan: Option<Plan>,
+    /// What became of each change of the plan; empty before an apply.
+    pub statuses: Vec<Status>,
+    /// Why an apply must not start.
+    pub refusals: Vec<Refusal>,
+    /// Why nothing was made of it, or why it stopped: the text that the terminal shows behind `error:`.
+    pub error: Option<String>,
+    /// What to do about the error.
+    pub hint: Option<String>,
+    /// Notices that are not the plan's.
+    pub notices: Vec<Notice>,
+    /// Sealed keys by name.
+    pub created_keys: BTreeMap<String, CreatedKey>,
+    /// Who will be able to open new keys.
+    pub recipients: Vec<String>,
+    /// The file.
+    pub file: String,
+    /// The server, if there is one.
+    pub server: Option<String>,
+    /// The network's name in comments.
+    pub environment: String,
+    /// The commit, shortened, where it is known.
+    pub commit: Option<String>,
+    /// Requests sent.
+    pub requests: u64,
+    /// Length of the run in milliseconds.
+    pub duration_ms: u64,
+}
+
+impl Document {
+    /// Returns every notice, sorted.
+    pub fn all_notices(&self) -> Vec<&Notice> {
+        let mut notices: Vec<&Notice> =
+            self.notices.iter().chain(self.plan.iter().flat_map(|plan| &plan.notices)).collect();
+        notices.sort();
+        notices.dedup();
+        notices
+    }
+
+    /// Returns what is unmanaged, in words by kind: `groups "a", "b"`.
+    pub fn unmanaged(&self) -> Vec<(String, Vec<&str>)> {
+        let mut kinds: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+        for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
+            kinds.entry(address.kind).or_default().push(&address.name);
+        }
+        let label = |kind: crate::state::Kind, number| if number == 1 { kind.label() } else { kind.plural() };
+        kinds.into_iter().map(|(kind, names)| (label(kind, names.len()).to_owned(), names)).collect()
+    }
+}
+
+/// Numbers of a plan's changes by operation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// To create.
+    pub create: usize,
+    /// To change, renames of peers included.
+    pub change: usize,
+    /// To replace.
+    pub replace: usize,
+    /// To delete.
+    pub delete: usize,
+}
+
+impl Counts {
+    /// Counts the changes.
+    pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
+        let mut counts = Counts::default();
+        for change in changes {
+            *match change.operation {
+                Operation::Create { .. } => &mut counts.create,
+                Operation::Update { .. } => &mut counts.change,
+                Operation::Replace { .. } => &mut counts.replace,
+                Operation::Delete { .. } => &mut counts.delete,
+            } += 1;
+        }
+        counts
+    }
+
+    /// Returns `2 to create, 1 to change`; what is zero is left out.
+    pub fn to_do(self) -> String {
+        self.words(["to create", "to change", "to replace", "to delete"]).join(", ")
+    }
+
+    /// Returns `2 created, 1 changed`.
+    pub fn done(self) -> String {
+        self.words(["created", "changed", "replaced", "deleted"]).join(", ")
+    }
+
+    fn words(self, words: [&str; 4]) -> Vec<String> {
+        let numbers = [self.create, self.change, self.replace, self.delete];
+        numbers.into_iter().zip(words).filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect()
+    }
+}
+
+/// Returns `; 3 members are removed` for the members that groups lose, or nothing.
+fn removed_members(plan: &Plan) -> Option<String> {
+    let number = plan.changes.iter().map(|change| change.removed_members().len()).sum();
+    (number > 0).then(|| format!("{} removed", count(number, "group member is", "group members are")))
+}

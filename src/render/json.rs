@@ -1,0 +1,105 @@
+//! The result as JSON: `format_version` 1. Fields are added within a version, none is taken away.
+
+use serde_json::{Map, Value, json};
+
+use super::{Document, Status};
+use crate::change::{Change, Operation};
+
+/// Returns the JSON document, indented, with a final newline.
+pub fn document(document: &Document, applied: bool) -> String {
+    let plan = document.plan.as_ref();
+    let status = match (&document.error, applied) {
+        (Some(_), _) => "error",
+        (None, true) => "applied",
+        (None, false) => "planned",
+    };
+    let statuses = document.statuses.iter().cloned().map(Some).chain(std::iter::repeat(None));
+    let changes = plan.map(|plan| plan.changes.as_slice()).unwrap_or_default();
+    let operations: Vec<Value> =
+        changes.iter().zip(statuses).map(|(change, status)| operation(change, status)).collect();
+    let keys = document.created_keys.iter().map(|(name, key)| {
+        let key = json!({ "file": key.file, "sealed": key.sealed, "recipients": key.recipients,
+                          "fingerprint": key.fingerprint });
+        (name.clone(), key)
+    });
+    let unmanaged = plan.map(|plan| {
+        let entry = |address: &crate::state::Address| json!({ "kind": address.kind.word(), "name": address.name });
+        plan.unmanaged.iter().map(entry).collect::<Vec<_>>()
+    });
+    let refusals = document.refusals.iter().map(|refusal| {
+        json!({ "gate": refusal.gate, "message": refusal.text, "names": refusal.names, "hint": refusal.hint })
+    });
+    let mut result = json!({
+        "format_version": 1,
+        "status": status,
+        "file": document.file,
+        "server": document.server,
+        "operations": operations,
+        "created_keys": keys.collect::<Map<_, _>>(),
+        "summary": summary(changes, document, applied),
+        "notices": document.all_notices().iter().map(|notice| &notice.text).collect::<Vec<_>>(),
+        "unmanaged": unmanaged.unwrap_or_default(),
+        "refusals": refusals.collect::<Vec<_>>(),
+        "recipients": document.recipients,
+        "digest": plan.map(|plan| plan.digest()),
+        "requests": document.requests,
+        "duration_ms": document.duration_ms,
+    });
+    if let Some(error) = &document.error {
+        result["error"] = json!({ "message": error, "hint": document.hint });
+    }
+    let text = serde_json::to_string_pretty(&result).expect("a JSON value serialises");
+    text + "\n"
+}
+
+fn operation(change: &Change, status: Option<Status>) -> Value {
+    let changes = change.operation.fields().iter();
+    let changes: Vec<Value> = changes
+        .map(|change| json!({ "field": change.field, "before": change.before, "after": change.after }))
+        .collect();
+    let (word, error) = match status {
+        None | Some(Status::Pending) => ("pending", None),
+        Some(Status::Success) => ("success", None),
+        Some(Status::Skipped) => ("skipped", None),
+        Some(Status::Failed(error)) => ("failed", Some(error)),
+    };
+    let mut operation = json!({
+        "type": format!("{}_{}", change.operation.word(), change.address.kind.word()),
+        "name": change.address.name,
+        "status": word,
+        "reason": change.reason,
+        "changes": changes,
+    });
+    if let Some(error) = error {
+        operation["error"] = json!(error);
+    }
+    operation
+}
+
+/// Numbers of what was done; in a plan, of what would be. A replacement counts as one created and one deleted.
+fn summary(changes: &[Change], document: &Document, applied: bool) -> Value {
+    let mut numbers = [0_usize; 4];
+    let [created, updated, deleted, failed] = &mut numbers;
+    for (index, change) in changes.iter().enumerate() {
+        match document.statuses.get(index) {
+            Some(Status::Failed(_)) => *failed += 1,
+            Some(Status::Success) => {}
+            None if !applied => {}
+            Some(Status::Pending | Status::Skipped) | None => continue,
+        }
+        if matches!(document.statuses.get(index), Some(Status::Failed(_))) {
+            continue;
+        }
+        match change.operation {
+            Operation::Create { .. } => *created += 1,
+            Operation::Update { .. } => *updated += 1,
+            Operation::Replace { .. } => {
+                *created += 1;
+                *deleted += 1;
+            }
+            Operation::Delete { .. } => *deleted += 1,
+        }
+    }
+    let [created, updated, deleted, failed] = numbers;
+    json!({ "created": created, "updated": updated, "deleted": deleted, "failed": failed })
+}

@@ -1,0 +1,38 @@
+//! The live account as it was fetched: whole answers, list by list.
+//!
+//! The same value is read from a server (`fetch`) and from a file (`plan --live FILE`), so that a plan needs no server.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Answers of the server's lists. A list that was not asked for is empty; `None` where the difference matters.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Snapshot {
+    /// `GET /groups`
+    pub groups: Vec<Value>,
+    /// `GET /setup-keys`; the secrets are masked by the server.
+    pub setup_keys: Vec<Value>,
+    /// `GET /peers`
+    pub peers: Vec<Value>,
+    /// `GET /policies`
+    pub policies: Vec<Value>,
+    /// `GET /routes`
+    pub routes: Vec<Value>,
+    /// `GET /dns/nameservers`
+    pub nameserver_groups: Vec<Value>,
+    /// `GET /users`, of service users alone where no group can be deleted.
+    pub users: Vec<Value>,
+    /// `GET /events`, where a key moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<Value>>,
+    /// `GET /networks/routers`, where a group can be deleted.
+    pub routers: Vec<Value>,
+    /// `GET /dns/zones`, likewise.
+    pub zones: Vec<Value>,
+    /// `GET /dns/settings`, likewise.
+    pub dns_settings: Value,
+    /// `GET /accounts`, where `--account` was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accounts: Option<Vec<Value>>,
+}

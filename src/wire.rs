@@ -1,0 +1,359 @@
+//! NetBird's objects as its API answers them, with the fields that we read.
+//!
+//! Lenient on purpose: null, `[]` and absent mean the same (netbird-api.md §1.2), and fields of a later version are
+//! ignored here; they survive an update because `Live` keeps the whole answer.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer};
+
+use crate::desired::KeyType;
+use crate::state::Id;
+
+/// Reads null as the default.
+fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Reads a time; year 1, Go's zero time, means never.
+fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let text: Option<String> = Option::deserialize(deserializer)?;
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let time: Timestamp = text.parse().map_err(serde::de::Error::custom)?;
+    // 0001-01-01 is some 62 billion seconds before 1970; nothing real is.
+    Ok((time.as_second() > -60_000_000_000).then_some(time))
+}
+
+/// Id and name, as objects are embedded in others.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Reference {
+    /// Id of the embedded object.
+    pub id: Id,
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+}
+
+/// An entry of `GET /groups`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Group {
+    /// Id.
+    pub id: Id,
+    /// Unique but for renames.
+    pub name: String,
+    /// `api`, `jwt` or `integration`.
+    #[serde(default, deserialize_with = "nullable")]
+    pub issued: String,
+    /// Members.
+    #[serde(default, deserialize_with = "nullable")]
+    pub peers: Vec<Reference>,
+    /// Network resources linked to the group.
+    #[serde(default, deserialize_with = "nullable")]
+    pub resources: Vec<ResourceReference>,
+}
+
+/// A network resource or peer, as policies and groups name it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct ResourceReference {
+    /// Id of the resource.
+    pub id: String,
+    /// `host`, `subnet`, `domain` or `peer`.
+    #[serde(rename = "type", default)]
+    pub kind: String,
+}
+
+/// An entry of `GET /setup-keys`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct SetupKey {
+    /// Id.
+    pub id: Id,
+    /// Not unique.
+    pub name: String,
+    /// One peer or many.
+    #[serde(rename = "type")]
+    pub key_type: KeyType,
+    /// `None` = never.
+    #[serde(default, deserialize_with = "moment")]
+    pub expires: Option<Timestamp>,
+    /// Not revoked, not expired, not used up.
+    pub valid: bool,
+    /// Revoked by somebody; for ever.
+    #[serde(default)]
+    pub revoked: bool,
+    /// Peers enrolled so far.
+    #[serde(default)]
+    pub used_times: i64,
+    /// Last enrollment; `None` = never used.
+    #[serde(default, deserialize_with = "moment")]
+    pub last_used: Option<Timestamp>,
+    /// `valid`, `expired`, `revoked` or `overused`.
+    #[serde(default)]
+    pub state: String,
+    /// Ids of groups.
+    #[serde(default, deserialize_with = "nullable")]
+    pub auto_groups: Vec<Id>,
+    /// Creation, or the last change by the API; enrollments do not move it.
+    #[serde(default, deserialize_with = "moment")]
+    pub updated_at: Option<Timestamp>,
+    /// 0 = without limit.
+    #[serde(default)]
+    pub usage_limit: i64,
+    /// The server forgets its peers soon after they disconnect.
+    #[serde(default)]
+    pub ephemeral: bool,
+    /// Its peers may bring DNS labels of their own.
+    #[serde(default)]
+    pub allow_extra_dns_labels: bool,
+}
+
+/// An entry of `GET /peers`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Peer {
+    /// Id.
+    pub id: Id,
+    /// Display name; at first the hostname. Chosen by the client, not unique.
+    pub name: String,
+    /// Owner of an SSO peer, empty for a peer of a setup key.
+    #[serde(default, deserialize_with = "nullable")]
+    pub user_id: String,
+    /// FQDN.
+    #[serde(default, deserialize_with = "nullable")]
+    pub dns_label: String,
+    /// IPv4 address in the VPN.
+    #[serde(default, deserialize_with = "nullable")]
+    pub ip: String,
+    /// When it enrolled.
+    #[serde(default, deserialize_with = "moment")]
+    pub created_at: Option<Timestamp>,
+    /// Gone soon after it disconnects.
+    #[serde(default)]
+    pub ephemeral: bool,
+}
+
+/// An entry of `GET /policies`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Policy {
+    /// Id.
+    pub id: Id,
+    /// Not unique.
+    pub name: String,
+    /// Text for people.
+    #[serde(default, deserialize_with = "nullable")]
+    pub description: String,
+    /// Enforced or not.
+    pub enabled: bool,
+    /// One in practice (netbird-api.md §5).
+    #[serde(default, deserialize_with = "nullable")]
+    pub rules: Vec<Rule>,
+}
+
+/// A rule of a policy.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Rule {
+    /// Its own switch beside the policy's.
+    #[serde(default)]
+    pub enabled: bool,
+    /// `accept` or `drop`.
+    pub action: String,
+    /// Both directions.
+    #[serde(default)]
+    pub bidirectional: bool,
+    /// Lower case.
+    pub protocol: String,
+    /// Single ports as texts.
+    #[serde(default, deserialize_with = "nullable")]
+    pub ports: Vec<String>,
+    /// Ranges.
+    #[serde(default, deserialize_with = "nullable")]
+    pub port_ranges: Vec<PortRange>,
+    /// Groups.
+    #[serde(default, deserialize_with = "nullable")]
+    pub sources: Vec<Reference>,
+    /// Groups.
+    #[serde(default, deserialize_with = "nullable")]
+    pub destinations: Vec<Reference>,
+    /// Stands for the sources.
+    #[serde(rename = "sourceResource", default)]
+    pub source_resource: Option<ResourceReference>,
+    /// Stands for the destinations.
+    #[serde(rename = "destinationResource", default)]
+    pub destination_resource: Option<ResourceReference>,
+}
+
+/// A range of ports, both ends included.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PortRange {
+    /// First.
+    pub start: u16,
+    /// Last.
+    pub end: u16,
+}
+
+/// An entry of `GET /routes`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Route {
+    /// Id.
+    pub id: Id,
+    /// Its name; not unique.
+    pub network_id: String,
+    /// `IPv4`, `IPv6` or `Domain`.
+    #[serde(default)]
+    pub network_type: String,
+    /// Text for people.
+    #[serde(default, deserialize_with = "nullable")]
+    pub description: String,
+    /// Enabled or not.
+    pub enabled: bool,
+    /// One router; empty where `peer_groups` are used.
+    #[serde(default, deserialize_with = "nullable")]
+    pub peer: String,
+    /// Groups of routers.
+    #[serde(default, deserialize_with = "nullable")]
+    pub peer_groups: Vec<Id>,
+    /// A placeholder for domain routes.
+    #[serde(default, deserialize_with = "nullable")]
+    pub network: String,
+    /// Domains of a domain route.
+    #[serde(default, deserialize_with = "nullable")]
+    pub domains: Vec<String>,
+    /// 1 to 9999.
+    pub metric: i64,
+    /// Hides the origin of routed traffic.
+    pub masquerade: bool,
+    /// Groups that get the route.
+    #[serde(default, deserialize_with = "nullable")]
+    pub groups: Vec<Id>,
+    /// Groups whose policies guard it.
+    #[serde(default, deserialize_with = "nullable")]
+    pub access_control_groups: Vec<Id>,
+    /// See `resource::Route`.
+    #[serde(default)]
+    pub keep_route: bool,
+    /// See `resource::Route`.
+    #[serde(default)]
+    pub skip_auto_apply: bool,
+}
+
+/// An entry of `GET /dns/nameservers`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct NameserverGroup {
+    /// Id.
+    pub id: Id,
+    /// Unique.
+    pub name: String,
+    /// Text for people.
+    #[serde(default, deserialize_with = "nullable")]
+    pub description: String,
+    /// Answers for everything.
+    pub primary: bool,
+    /// Domains it answers for.
+    #[serde(default, deserialize_with = "nullable")]
+    pub domains: Vec<String>,
+    /// Enabled or not.
+    pub enabled: bool,
+    /// Groups whose peers ask it.
+    #[serde(default, deserialize_with = "nullable")]
+    pub groups: Vec<Id>,
+    /// Servers.
+    #[serde(default, deserialize_with = "nullable")]
+    pub nameservers: Vec<Nameserver>,
+    /// Domains are search domains too.
+    #[serde(default)]
+    pub search_domains_enabled: bool,
+}
+
+/// One name server.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Nameserver {
+    /// Address.
+    pub ip: String,
+    /// The server does not check its range.
+    #[serde(default)]
+    pub port: i64,
+}
+
+/// An entry of `GET /users`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct User {
+    /// Id: a UUID for service users, the identity provider's otherwise.
+    pub id: String,
+    /// Name.
+    #[serde(default, deserialize_with = "nullable")]
+    pub name: String,
+    /// `owner`, `admin`, `network_admin`, `auditor`, `user` or one we do not know.
+    #[serde(default, deserialize_with = "nullable")]
+    pub role: String,
+    /// The token's own user.
+    #[serde(default)]
+    pub is_current: bool,
+    /// No person.
+    #[serde(default)]
+    pub is_service_user: bool,
+    /// Groups that its peers join; they keep a group from being deleted.
+    #[serde(default, deserialize_with = "nullable")]
+    pub auto_groups: Vec<Id>,
+}
+
+/// An entry of `GET /events`, with the fields that enrollments and races need.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Event {
+    /// A sequence number, not in the order of time.
+    #[serde(default, deserialize_with = "nullable")]
+    pub id: String,
+    /// The server's clock.
+    #[serde(default, deserialize_with = "moment")]
+    pub timestamp: Option<Timestamp>,
+    /// An open set of words.
+    #[serde(default, deserialize_with = "nullable")]
+    pub activity_code: String,
+    /// Who did it: a user, or the setup key of an enrollment.
+    #[serde(default, deserialize_with = "nullable")]
+    pub initiator_id: String,
+    /// What it was done to.
+    #[serde(default, deserialize_with = "nullable")]
+    pub target_id: String,
+    /// Texts only.
+    #[serde(default, deserialize_with = "nullable")]
+    pub meta: std::collections::BTreeMap<String, serde_json::Value>,
+}
+
+impl Event {
+    /// Returns a text of `meta`.
+    pub fn meta(&self, key: &str) -> Option<&str> {
+        self.meta.get(key)?.as_str()
+    }
+}
+
+/// An entry of `GET /networks/routers`: it keeps its groups and its peer from being deleted.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Router {
+    /// Id.
+    pub id: Id,
+    /// One router.
+    #[serde(default, deserialize_with = "nullable")]
+    pub peer: String,
+    /// Groups of routers.
+    #[serde(default, deserialize_with = "nullable")]
+    pub peer_groups: Vec<Id>,
+}
+
+/// An entry of `GET /dns/zones`: a deleted group dangles in it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Zone {
+    /// Name.
+    pub name: String,
+    /// Groups that see it.
+    #[serde(default, deserialize_with = "nullable")]
+    pub distribution_groups: Vec<Id>,
+}
+
+/// `GET /dns/settings`.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct DnsSettings {
+    /// Groups without managed DNS; they cannot be deleted.
+    #[serde(default, deserialize_with = "nullable")]
+    pub disabled_management_groups: Vec<Id>,
+}
