@@ -1,17 +1,22 @@
 //! netbird-gitops: a NetBird network declared in a JSON file, planned on pull requests, applied from CI.
 
 pub mod actual;
+pub mod api;
+pub mod apply;
 pub mod change;
 pub mod desired;
 pub mod diff;
 pub mod enrollment;
+pub mod fetch;
 pub mod gates;
+pub mod http;
 pub mod keys;
 pub mod members;
 pub mod plan;
 pub mod render;
 pub mod resource;
 pub mod scope;
+pub mod secret;
 pub mod snapshot;
 pub mod state;
 pub mod text;

@@ -1,0 +1,189 @@
+//! The management API of NetBird: paths under `/api`, JSON in and out, errors by what they mean.
+//!
+//! Knows the transport and the refusals of the server (netbird-api.md §0), and no kind of object.
+
+mod error;
+#[cfg(test)]
+mod tests;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use secrecy::SecretString;
+use serde_json::Value;
+
+use crate::http::{BaseUrl, Client, Config, Method, Reply};
+
+pub use crate::http::{Token, TokenError};
+pub use error::{Answer, ApiError};
+
+/// A NetBird server and a token for it. Clones share connections; threads may share it.
+#[derive(Debug, Clone)]
+pub struct Api {
+    client: Client,
+}
+
+/// Returns the default settings for the server at `url`, written with or without `/api`.
+///
+/// Errors with a refusal ([`ApiError::is_url_refused`]) when no token may be sent there.
+pub fn config(url: &str) -> Result<Config, ApiError> {
+    Ok(Config::new(BaseUrl::parse(url, "/api")?))
+}
+
+impl Api {
+    /// Returns a client. Makes no request itself.
+    ///
+    /// Errors when the proxy or the CA file of `config` cannot be read.
+    pub fn new(config: Config, token: &Token) -> Result<Api, ApiError> {
+        Ok(Api {
+            client: Client::new(config, "Token", token)?,
+        })
+    }
+
+    /// Returns how many requests were made, each try counted.
+    pub fn requests(&self) -> u64 {
+        self.client.requests()
+    }
+
+    /// Returns the server's base URL, as in `https://host/api`.
+    pub fn base(&self) -> &BaseUrl {
+        self.client.base()
+    }
+
+    /// Reads one object. `path` starts with a slash, as in `/dns/settings`, and may carry a query.
+    pub fn get(&self, path: &str) -> Result<Value, ApiError> {
+        object(&self.success(Method::Get, path, None)?)
+    }
+
+    /// Reads a list. `null` is an empty one (netbird-api.md §1.2).
+    pub fn list(&self, path: &str) -> Result<Vec<Value>, ApiError> {
+        let reply = self.success(Method::Get, path, None)?;
+        list(&reply)
+    }
+
+    /// Reads a list, and when the server says it answered.
+    pub fn list_at(&self, path: &str) -> Result<(Vec<Value>, Option<jiff::Timestamp>), ApiError> {
+        let reply = self.success(Method::Get, path, None)?;
+        Ok((list(&reply)?, reply.server_time))
+    }
+
+    /// Creates an object and returns it as the server has it. Never made again, but after a 429.
+    pub fn post(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
+        object(&self.success(Method::Post, path, Some(body))?)
+    }
+
+    /// Replaces an object as a whole and returns it as the server has it.
+    pub fn put(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
+        object(&self.success(Method::Put, path, Some(body))?)
+    }
+
+    /// Deletes an object.
+    ///
+    /// When the connection ends without an answer the request is made once more; if the first one arrived, the second
+    /// is told that the object is gone ([`ApiError::is_gone`]): a success to whoever wants it deleted.
+    pub fn delete(&self, path: &str) -> Result<(), ApiError> {
+        self.success(Method::Delete, path, None).map(drop)
+    }
+
+    /// Creates a setup key: returns the object without its `key`, and the key. No other answer ever has the whole key
+    /// (netbird-api.md §3).
+    ///
+    /// Errors with [`ApiError::KeyUnusable`] when the key is masked or is no UUID.
+    pub fn create_key(&self, path: &str, body: &Value) -> Result<(Value, SecretString), ApiError> {
+        let reply = self.success(Method::Post, path, Some(body))?;
+        let mut object = object(&reply)?;
+        let key = match object
+            .as_object_mut()
+            .and_then(|fields| fields.remove("key"))
+        {
+            Some(Value::String(key)) => Ok(SecretString::from(key)),
+            _ => Err("is not in the answer"),
+        };
+        match key.and_then(whole_key) {
+            Ok(key) => Ok((object, key)),
+            Err(problem) => {
+                let id = object
+                    .get("id")
+                    .and_then(Value::as_str)
+                    .map(|id| crate::http::text::clean(id, 100));
+                Err(ApiError::KeyUnusable {
+                    call: reply.call.clone(),
+                    problem,
+                    id,
+                })
+            }
+        }
+    }
+
+    fn success(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, ApiError> {
+        let reply = self.client.send(method, path, body)?;
+        match ApiError::of(&reply) {
+            None => Ok(reply),
+            Some(error) => Err(error),
+        }
+    }
+}
+
+fn object(reply: &Reply) -> Result<Value, ApiError> {
+    match reply.json()? {
+        value @ Value::Object(_) => Ok(value),
+        other => Err(decode(reply, "an object", &other)),
+    }
+}
+
+fn list(reply: &Reply) -> Result<Vec<Value>, ApiError> {
+    match reply.json()? {
+        Value::Array(items) => Ok(items),
+        Value::Null => Ok(Vec::new()),
+        other => Err(decode(reply, "a list", &other)),
+    }
+}
+
+fn decode(reply: &Reply, wanted: &'static str, found: &Value) -> ApiError {
+    let found = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    ApiError::Decode {
+        call: reply.call.clone(),
+        wanted,
+        found,
+    }
+}
+
+/// Checks that a key is whole: a UUID of 36 characters, with no star of the masked form.
+fn whole_key(key: SecretString) -> Result<SecretString, &'static str> {
+    use secrecy::ExposeSecret;
+    let text = key.expose_secret();
+    if text.contains('*') {
+        return Err("is masked with stars");
+    }
+    let uuid = text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        });
+    if uuid { Ok(key) } else { Err("is no UUID") }
+}
+
+/// Returns the path of one object, as in `/groups/ch8i4ug6lnn4g9hqv7m0`, with the id percent-encoded.
+///
+/// Errors with [`ApiError::BadId`] when the id is empty, `.` or `..`: the path would be another one's.
+pub fn object_path(collection: &str, id: &str) -> Result<String, ApiError> {
+    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~');
+    if matches!(id, "" | "." | "..") {
+        return Err(ApiError::BadId {
+            collection: collection.to_owned(),
+        });
+    }
+    Ok(format!(
+        "{collection}/{}",
+        utf8_percent_encode(id, UNRESERVED)
+    ))
+}

@@ -1,0 +1,297 @@
+//! What an answer of NetBird means when it is not the one asked for.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::http::{self, Call, Method, Reply, text};
+
+/// How much of a server's message is shown, in characters.
+const MESSAGE_MAX: usize = 300;
+
+/// An answer that is an error, as messages show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The request.
+    pub call: Call,
+    /// The status, 400 to 599.
+    pub status: u16,
+    /// What the server says, on one line, at most 300 characters. Lower-cased by the server as a whole, your names too
+    /// (netbird-api.md §0.5).
+    pub message: String,
+    /// The server's name for the request, to find it in its log.
+    pub request_id: Option<String>,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Answer {
+            call,
+            status,
+            message,
+            request_id: _,
+        } = self;
+        if message.is_empty() {
+            write!(f, "{call}: {status}")
+        } else {
+            write!(f, "{call}: {status} {message}")
+        }
+    }
+}
+
+/// Why a request to NetBird did not do what it was for.
+#[derive(Debug)]
+pub enum ApiError {
+    /// The server does not take the token: 401, or a 404 `invalid token` (netbird-api.md §0.2). Never "object missing".
+    Unauthenticated(Answer),
+    /// The token's user is blocked or waits for approval.
+    Blocked(Answer),
+    /// The role of the token's user does not allow this.
+    Forbidden(Answer),
+    /// The server has no such path: a plain-text 404 (§0.1).
+    PathUnknown(Answer),
+    /// There is no such object: a 404 (for the DELETE of a group a 400) that names the object of the path.
+    NotFound(Answer),
+    /// The server refuses the request: another 4xx.
+    Refused(Answer),
+    /// Too many requests, still after all waiting.
+    Throttled(Answer),
+    /// The server failed: 5xx.
+    Server(Answer),
+    /// The answer is JSON, but not what was asked for.
+    Decode {
+        /// The request.
+        call: Call,
+        /// What was wanted, as in "a list".
+        wanted: &'static str,
+        /// What came, in words; never a value.
+        found: &'static str,
+    },
+    /// A setup key was created, but its secret cannot be used: masked, or not of the known form.
+    KeyUnusable {
+        /// The request.
+        call: Call,
+        /// What is wrong with the secret, without the secret.
+        problem: &'static str,
+        /// The new key's id, so that it can be deleted.
+        id: Option<String>,
+    },
+    /// An id that cannot stand in a path.
+    BadId {
+        /// The path of the collection.
+        collection: String,
+    },
+    /// There was no answer to judge.
+    Http(http::Error),
+}
+
+impl ApiError {
+    /// Judges an answer that is no success. `None` when it is one.
+    pub(super) fn of(reply: &Reply) -> Option<ApiError> {
+        if reply.is_success() {
+            return None;
+        }
+        let json = reply.json();
+        let message = match &json {
+            Ok(body) => body
+                .get("message")
+                .and_then(Value::as_str)
+                .unwrap_or_default(),
+            Err(_) if reply.is_html() => "(a web page)",
+            Err(_) => &reply.excerpt(MESSAGE_MAX),
+        };
+        let answer = Answer {
+            call: reply.call.clone(),
+            status: reply.status,
+            message: text::clean(message, MESSAGE_MAX),
+            request_id: reply.request_id.clone(),
+        };
+        Some(match (reply.status, json) {
+            (429, _) => ApiError::Throttled(answer),
+            (500.., _) => ApiError::Server(answer),
+            (404, Err(_)) if reply.bytes().trim_ascii() == UNKNOWN_PATH => {
+                ApiError::PathUnknown(answer)
+            }
+            (_, Err(error)) => ApiError::Http(error),
+            (_, Ok(_)) => of_message(answer),
+        })
+    }
+
+    /// Is it certain that the object of the path does not exist?
+    pub fn is_gone(&self) -> bool {
+        matches!(self, ApiError::NotFound(_))
+    }
+
+    /// Is the name taken (409; netbird-api.md §16)? Nameserver groups answer 422 for that.
+    pub fn already_exists(&self) -> bool {
+        match self {
+            ApiError::Refused(answer) => {
+                answer.status == 409
+                    || (answer.status == 422 && answer.message.contains("already exist"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Is it the token, its user or its role: nothing that another request could change?
+    pub fn is_access(&self) -> bool {
+        matches!(
+            self,
+            ApiError::Unauthenticated(_) | ApiError::Blocked(_) | ApiError::Forbidden(_)
+        )
+    }
+
+    /// Is it the URL that a gate refuses (exit code 3)?
+    pub fn is_url_refused(&self) -> bool {
+        matches!(self, ApiError::Http(http::Error::UrlRefused(_)))
+    }
+
+    /// May a write have been carried out although this is an error? Always false for reads.
+    ///
+    /// A write is one transaction that may commit although its answer is lost (netbird-api.md §0.1): after this, look
+    /// before making it again.
+    pub fn outcome_unknown(&self) -> bool {
+        match self {
+            ApiError::Http(error) => error.outcome_unknown(),
+            ApiError::Server(answer) => answer.call.method.writes(),
+            ApiError::Decode { call, .. } => call.method.writes(),
+            // It is known: the key exists.
+            ApiError::KeyUnusable { .. } => false,
+            ApiError::Unauthenticated(_)
+            | ApiError::Blocked(_)
+            | ApiError::Forbidden(_)
+            | ApiError::PathUnknown(_)
+            | ApiError::NotFound(_)
+            | ApiError::Refused(_)
+            | ApiError::Throttled(_)
+            | ApiError::BadId { .. } => false,
+        }
+    }
+
+    /// What to do about it, for a line of its own.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            ApiError::Unauthenticated(answer) if answer.status == 404 => {
+                "the token is not known to this server: revoked, or made on another one. Make a new one for the \
+                 service user (role admin) and store it as NETBIRD_API_TOKEN"
+                    .to_owned()
+            }
+            ApiError::Unauthenticated(_) => "the token is not valid: expired, cut short, or not of this server. Make a \
+                                             new one for the service user (role admin) and store it as \
+                                             NETBIRD_API_TOKEN"
+                .to_owned(),
+            ApiError::Blocked(answer) if answer.message.ends_with(PENDING) => {
+                "an administrator has to approve the token's user in NetBird first".to_owned()
+            }
+            ApiError::Blocked(_) => "unblock the token's user in NetBird, or use a token of another".to_owned(),
+            ApiError::Forbidden(_) => "the role of the token's user is too weak: plan needs auditor, apply admin. Best is \
+                                       a service user"
+                .to_owned(),
+            ApiError::PathUnknown(answer) => {
+                format!("this server has no {}: an older server, or a wrong base URL", answer.call.path())
+            }
+            ApiError::Throttled(_) => "the server limits requests per token: run again later, or raise \
+                                       NB_API_RATE_LIMITING_RPM on the server"
+                .to_owned(),
+            ApiError::Server(Answer { request_id: Some(id), .. }) => {
+                format!("the server's log has the cause, under request id {id}")
+            }
+            ApiError::Server(_) => "the server's log has the cause".to_owned(),
+            ApiError::KeyUnusable { id: Some(id), .. } => format!("delete the new key {id} in NetBird and run again"),
+            ApiError::Http(error) => return error.hint(),
+            ApiError::NotFound(_)
+            | ApiError::Refused(_)
+            | ApiError::Decode { .. }
+            | ApiError::KeyUnusable { id: None, .. }
+            | ApiError::BadId { .. } => return None,
+        })
+    }
+}
+
+/// What the server's router answers for a path or method that it does not have.
+const UNKNOWN_PATH: &[u8] = b"404 page not found";
+
+/// How the 403 for a user ends who is not approved yet.
+const PENDING: &str = "user is pending approval";
+
+/// Judges a 4xx by the server's message.
+fn of_message(mut answer: Answer) -> ApiError {
+    let message = answer.message.as_str();
+    match answer.status {
+        401 => ApiError::Unauthenticated(answer),
+        404 if message.starts_with("invalid token") => {
+            // What follows is a hash of the token.
+            answer.message = "invalid token".to_owned();
+            ApiError::Unauthenticated(answer)
+        }
+        // GET /groups says it without the prefix that the other paths have.
+        403 if message.ends_with("user is blocked") || message.ends_with(PENDING) => {
+            ApiError::Blocked(answer)
+        }
+        403 => ApiError::Forbidden(answer),
+        404 if message.starts_with("user role:") => ApiError::Forbidden(answer),
+        404 if names_missing_object(&answer) => ApiError::NotFound(answer),
+        400 if answer.call.method == Method::Delete && names_missing_object(&answer) => {
+            ApiError::NotFound(answer)
+        }
+        _ => ApiError::Refused(answer),
+    }
+}
+
+/// Does the message say `not found` of the object that the path ends in?
+///
+/// Others do not: `account not found` of `PUT /dns/settings`, `group: x not found` of the PUT of a network resource.
+fn names_missing_object(answer: &Answer) -> bool {
+    let id = answer.call.path().rsplit('/').next().unwrap_or_default();
+    let id = percent_encoding::percent_decode_str(id)
+        .decode_utf8_lossy()
+        .to_lowercase();
+    let message = answer.message.to_lowercase();
+    let mut words =
+        message.split(|c: char| c.is_whitespace() || matches!(c, ':' | ',' | '"' | '\''));
+    message.contains("not found") && !id.is_empty() && words.any(|word| word == id)
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ApiError::Unauthenticated(answer)
+            | ApiError::Blocked(answer)
+            | ApiError::Forbidden(answer)
+            | ApiError::NotFound(answer)
+            | ApiError::Refused(answer)
+            | ApiError::Throttled(answer)
+            | ApiError::Server(answer) => answer.fmt(f),
+            ApiError::PathUnknown(answer) => write!(f, "{}: 404 page not found", answer.call),
+            ApiError::Decode {
+                call,
+                wanted,
+                found,
+            } => write!(f, "{call}: the answer is {found}, not {wanted}"),
+            ApiError::KeyUnusable { call, problem, .. } => {
+                write!(
+                    f,
+                    "{call}: the setup key was created, but its secret {problem}"
+                )
+            }
+            ApiError::BadId { collection } => {
+                write!(f, "an object of {collection} has an id that fits no path")
+            }
+            ApiError::Http(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+impl From<http::Error> for ApiError {
+    fn from(error: http::Error) -> ApiError {
+        ApiError::Http(error)
+    }
+}
+
+impl From<http::UrlRefused> for ApiError {
+    fn from(refused: http::UrlRefused) -> ApiError {
+        ApiError::Http(refused.into())
+    }
+}

@@ -1,0 +1,167 @@
+//! What a server answered: the status, a few headers, and the body as bytes that are wiped when dropped.
+
+use std::fmt;
+
+use serde_json::Value;
+use ureq::http::HeaderMap;
+use zeroize::Zeroizing;
+
+use super::{Error, Method, retry, text};
+
+/// A request as messages name it: `GET https://host/api/groups`, without the query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The method.
+    pub method: Method,
+    /// The URL without its query, which may hold names.
+    pub url: String,
+}
+
+impl Call {
+    /// Returns the path of the URL, as in `/api/groups`.
+    pub fn path(&self) -> &str {
+        &self.url[self.url_origin().len()..]
+    }
+
+    /// Returns host and port, as written in the URL.
+    pub fn host(&self) -> &str {
+        self.url_origin()
+            .split_once("://")
+            .map_or("", |(_, host)| host)
+    }
+
+    /// Returns scheme, host and port.
+    pub(super) fn url_origin(&self) -> &str {
+        let host = self.url.find("://").map_or(0, |at| at + 3);
+        let end = self.url[host..]
+            .find('/')
+            .map_or(self.url.len(), |at| host + at);
+        &self.url[..end]
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.url)
+    }
+}
+
+/// An answer, complete. Any status but 3xx.
+pub struct Reply {
+    /// The request it answers.
+    pub call: Call,
+    /// The status, 200 to 299 or 400 and up.
+    pub status: u16,
+    /// When the server says it answered (its `Date` header).
+    pub server_time: Option<jiff::Timestamp>,
+    /// The server's name for the request (`X-Request-Id`), to find it in the server's log.
+    pub request_id: Option<String>,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Zeroizing<Vec<u8>>,
+    pub(super) api: String,
+}
+
+impl Reply {
+    pub(super) fn new(
+        call: Call,
+        status: u16,
+        headers: HeaderMap,
+        body: Zeroizing<Vec<u8>>,
+        api: String,
+    ) -> Reply {
+        let mut reply = Reply {
+            call,
+            status,
+            server_time: None,
+            request_id: None,
+            headers,
+            body,
+            api,
+        };
+        reply.server_time = reply.header("date").and_then(retry::http_date);
+        reply.request_id = reply.header("x-request-id").map(|id| text::clean(id, 100));
+        reply
+    }
+
+    /// Is the status 200 to 299?
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Returns a header, if it is there and is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Returns the body as it came, decompressed.
+    pub fn bytes(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Is the body a web page?
+    pub fn is_html(&self) -> bool {
+        let first = self.body.iter().find(|byte| !byte.is_ascii_whitespace());
+        first == Some(&b'<')
+            || (self
+                .header("content-type")
+                .is_some_and(|kind| kind.trim_start().starts_with("text/html"))
+                && !matches!(first, Some(b'{' | b'[')))
+    }
+
+    /// Reads the body as JSON.
+    ///
+    /// Errors with [`Error::NotJson`]. The error of an answer to a POST shows nothing of the body: it could hold a key.
+    pub fn json(&self) -> Result<Value, Error> {
+        if self.is_html() {
+            return Err(self.not_json(String::new()));
+        }
+        serde_json::from_slice(&self.body).map_err(|e| self.not_json(self.problem(&e)))
+    }
+
+    fn problem(&self, error: &serde_json::Error) -> String {
+        let first = self.body.iter().find(|byte| !byte.is_ascii_whitespace());
+        match first {
+            None => "the body is empty".to_owned(),
+            // JSON that goes wrong on its way: where says more than what.
+            Some(b'{' | b'[') => error.to_string(),
+            Some(_) if self.call.method == Method::Post => error.to_string(),
+            Some(_) => self.excerpt(200),
+        }
+    }
+
+    fn not_json(&self, detail: String) -> Error {
+        let (call, api) = (self.call.clone(), self.api.clone());
+        Error::NotJson {
+            call,
+            status: self.status,
+            html: self.is_html(),
+            detail,
+            api,
+        }
+    }
+
+    /// Returns the first `max` characters of the body on one line; nothing for an answer to a POST, which could hold a
+    /// key.
+    pub fn excerpt(&self, max: usize) -> String {
+        match self.call.method {
+            Method::Post => String::new(),
+            Method::Get | Method::Put | Method::Patch | Method::Delete => {
+                let bytes = &self.body[..self.body.len().min(4 * max)];
+                text::clean(&String::from_utf8_lossy(bytes), max)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Reply {
+            call, status, body, ..
+        } = self;
+        f.debug_struct("Reply")
+            .field("call", call)
+            .field("status", status)
+            .field("body_bytes", &body.len())
+            .finish_non_exhaustive()
+    }
+}

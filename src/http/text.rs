@@ -1,0 +1,44 @@
+//! Text of servers, made fit for messages.
+
+/// Returns `text` on one line without control characters, cut to `max` characters.
+///
+/// Names and messages come from outside: an escape sequence must not reach a terminal. The characters that turn the
+/// direction of text are left out too, and white space is drawn together.
+pub(crate) fn clean(text: &str, max: usize) -> String {
+    let mut out = String::new();
+    for (n, c) in text
+        .split_whitespace()
+        .flat_map(|word| [' '].into_iter().chain(word.chars()))
+        .skip(1)
+        .enumerate()
+    {
+        if n == max {
+            out.push('…');
+            break;
+        }
+        if !c.is_control() && !is_direction(c) {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn one_line_without_controls() {
+        assert_eq!(
+            clean("  a\n\tb \u{1b}[31mred\u{7}\u{202e} ", 100),
+            "a b [31mred"
+        );
+        assert_eq!(clean("abcdef", 3), "abc…");
+        assert_eq!(clean("abc", 3), "abc");
+        assert_eq!(clean("", 3), "");
+    }
+}
