@@ -2,4 +2,5 @@
 
 pub mod desired;
 pub mod resource;
+pub mod secret;
 pub mod state;
