@@ -17,6 +17,8 @@ use std::io;
 use anyhow::ensure;
 use sha2::{Digest, Sha256};
 
+mod file_name;
+mod keys_dir;
 mod recipient;
 mod recipients;
 mod sources;
@@ -24,6 +26,8 @@ mod ssh_key;
 #[cfg(test)]
 mod test_keys;
 
+pub use file_name::file_name;
+pub use keys_dir::{KeysDir, Removal, Reservation, StoredFile};
 pub use recipient::{Described, RecipientKind};
 pub use recipients::Recipients;
 pub use sources::{ENVIRONMENT, RecipientError, RecipientErrors, Sources};
