@@ -1,0 +1,308 @@
+//! The directory of sealed files: one `NAME.age` a setup key.
+//!
+//! A new file is written under a temporary name and renamed when it is whole and on disk, so `NAME.age` is at every
+//! moment the older file or the new one. A process that is killed leaves at most a file `.netbird-gitops-….tmp`, empty or
+//! with sealed text.
+//!
+//! Two runs at once may use one directory: each has temporary files of its own, the last rename wins, and each takes back
+//! only a file that still holds what it wrote itself.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Result, anyhow, bail, ensure};
+use tempfile::NamedTempFile;
+
+use super::file_name::{file_name, hashed};
+use super::{Sealed, cause};
+
+const HINT: &str = "\nhint: --keys-dir chooses another directory";
+
+/// Room on the disk that a reservation takes, in bytes; a file for ten recipients needs about 2,000.
+const RESERVED: usize = 16 * 1024;
+
+/// The largest older file that is kept in memory until its successor is accepted, in bytes.
+const LARGEST_OLDER: u64 = 1 << 20;
+
+/// A directory that is known to take files.
+#[derive(Debug)]
+pub struct KeysDir {
+    path: PathBuf,
+    /// File names given out in this run, and the key each is for.
+    taken: Mutex<BTreeMap<String, String>>,
+}
+
+impl KeysDir {
+    /// Makes the directory if it is missing (mode 0700), and tries there what a sealed file needs: create, write, sync,
+    /// rename, remove.
+    pub fn probe(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        ensure!(
+            !path.as_os_str().is_empty(),
+            "the keys directory has an empty name{HINT}"
+        );
+        match fs::metadata(path) {
+            Ok(metadata) => ensure!(
+                metadata.is_dir(),
+                "cannot keep sealed keys in {shown}: it is not a directory{HINT}"
+            ),
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    && fs::symlink_metadata(path).is_err() =>
+            {
+                create_dir(path).map_err(|e| {
+                    anyhow!(
+                        "cannot make the keys directory {shown}: {}{HINT}",
+                        cause(&e)
+                    )
+                })?;
+            }
+            Err(error) => bail!(
+                "cannot open the keys directory {shown}: {}{HINT}",
+                cause(&error)
+            ),
+        }
+        rehearse(path).map_err(|e| {
+            anyhow!(
+                "cannot write to the keys directory {shown}: {}{HINT}",
+                cause(&e)
+            )
+        })?;
+        Ok(KeysDir {
+            path: path.into(),
+            taken: Mutex::default(),
+        })
+    }
+
+    /// Takes the file name for a key, and room on the disk; to be called before the key is made.
+    ///
+    /// See [`file_name`]; where another file differs from that name only by case, which some systems take for the same,
+    /// the name gets its hash as well. An older file of the same key stays as it is until [`Reservation::store`].
+    pub fn reserve(&self, key_name: &str) -> Result<Reservation> {
+        let target = self.path.join(self.take_name(key_name)?);
+        let refuse = |error: io::Error| {
+            anyhow!(
+                "cannot reserve {}: {}{HINT}",
+                target.display(),
+                cause(&error)
+            )
+        };
+        if fs::symlink_metadata(&target).is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(refuse(io::ErrorKind::IsADirectory.into()));
+        }
+        let file = temporary(&self.path).map_err(refuse)?;
+        file.as_file()
+            .write_all(&[0; RESERVED])
+            .and_then(|()| file.as_file().sync_all())
+            .map_err(refuse)?;
+        Ok(Reservation { file, target })
+    }
+
+    fn take_name(&self, key_name: &str) -> Result<String> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let present: Vec<_> = fs::read_dir(&self.path)
+            .and_then(|entries| {
+                entries
+                    .map(|entry| Ok(entry?.file_name()))
+                    .collect::<io::Result<_>>()
+            })
+            .map_err(|e| {
+                anyhow!(
+                    "cannot list the keys directory {}: {}{HINT}",
+                    self.path.display(),
+                    cause(&e)
+                )
+            })?;
+        let mut name = file_name(key_name);
+        let differs_by_case = |other: &str| other != name && other.eq_ignore_ascii_case(&name);
+        if taken.keys().any(|other| differs_by_case(other))
+            || present
+                .iter()
+                .filter_map(|other| other.to_str())
+                .any(differs_by_case)
+        {
+            name = hashed(key_name);
+        }
+        let owner = taken
+            .entry(name.clone())
+            .or_insert_with(|| key_name.to_owned());
+        ensure!(
+            owner == key_name,
+            "the setup keys {owner:?} and {key_name:?} would share the file {name}\nhint: rename one of them"
+        );
+        Ok(name)
+    }
+}
+
+/// A place for one sealed key. Dropped without [`store`](Self::store), it leaves nothing behind.
+#[derive(Debug)]
+pub struct Reservation {
+    file: NamedTempFile,
+    target: PathBuf,
+}
+
+impl Reservation {
+    /// Returns where the file will be.
+    pub fn path(&self) -> &Path {
+        &self.target
+    }
+
+    /// Writes the sealed key and puts it in place: file and directory are on disk when this returns.
+    ///
+    /// An older file of the same key is replaced; so is a symbolic link, never followed. On an error the older file is
+    /// there as before, or none.
+    pub fn store(self, sealed: &Sealed) -> Result<StoredFile> {
+        let Reservation { file, target } = self;
+        let refuse =
+            |error: io::Error| anyhow!("cannot write {}: {}", target.display(), cause(&error));
+        let older = read_older(&target);
+        let replaced =
+            fs::symlink_metadata(&target)
+                .ok()
+                .map(|metadata| match metadata.is_symlink() {
+                    true => "a symbolic link",
+                    false => "an older file",
+                });
+        fill(file, sealed.armored.as_bytes())
+            .and_then(|file| put(file, &target))
+            .map_err(refuse)?;
+        let stored = StoredFile {
+            path: target.clone(),
+            content: sealed.armored.clone().into(),
+            older,
+        };
+        if let Err(error) = sync_parent(&stored.path) {
+            let _ = stored.remove(); // the first error is the one to tell
+            return Err(refuse(error));
+        }
+        if let Some(replaced) = replaced {
+            log::info!("{} replaces {replaced} of that name", target.display());
+        }
+        Ok(stored)
+    }
+}
+
+/// A sealed key on disk.
+#[derive(Debug)]
+pub struct StoredFile {
+    /// The file: the path of the directory as it was given, and the name.
+    pub path: PathBuf,
+    content: Vec<u8>,
+    older: Option<Vec<u8>>,
+}
+
+/// What [`StoredFile::remove`] came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// The file is gone.
+    Removed,
+    /// The older file that ours had replaced is back.
+    Restored,
+    /// The file holds something else by now, or is gone: somebody else's doing, so nothing was touched.
+    LeftAlone,
+}
+
+impl StoredFile {
+    /// Takes the file back, for a key that is deleted again.
+    ///
+    /// An older file that it had replaced comes back, from memory: where the process is killed before this, only the new
+    /// one is there. What cannot come back: a symbolic link, and a file of more than 1 MiB.
+    pub fn remove(self) -> Result<Removal> {
+        let StoredFile {
+            path,
+            content,
+            older,
+        } = self;
+        if read_older(&path).as_ref() != Some(&content) {
+            return Ok(Removal::LeftAlone);
+        }
+        let done = match &older {
+            Some(older) => {
+                let parent = path.parent().unwrap_or(Path::new("."));
+                let file = temporary(parent).and_then(|file| fill(file, older));
+                file.and_then(|file| put(file, &path))
+                    .map(|()| Removal::Restored)
+            }
+            None => fs::remove_file(&path).map(|()| Removal::Removed),
+        };
+        let done = done.and_then(|removal| sync_parent(&path).map(|()| removal));
+        done.map_err(|error| anyhow!("cannot take back {}: {}", path.display(), cause(&error)))
+    }
+}
+
+/// Makes the directory, and those above it, for the owner only.
+fn create_dir(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// Does once what a sealed file will need.
+fn rehearse(path: &Path) -> io::Result<()> {
+    let file = fill(temporary(path)?, b"netbird-gitops\n")?;
+    let renamed = temporary(path)?.into_temp_path();
+    put(file, &renamed)?;
+    sync_parent(&renamed)?;
+    fs::read_dir(path)?;
+    renamed.close()
+}
+
+/// Opens a new file in the directory; its name is hidden and unlike any sealed file's, its mode 0600.
+fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".netbird-gitops-")
+        .suffix(".tmp")
+        .tempfile_in(dir)
+}
+
+/// Makes this the whole content, and waits until it is on disk. The room that a reservation took is given back last.
+fn fill(mut file: NamedTempFile, content: &[u8]) -> io::Result<NamedTempFile> {
+    file.as_file_mut().rewind()?;
+    file.as_file_mut().write_all(content)?;
+    file.as_file().set_len(content.len() as u64)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// Renames the file onto the target, or removes it.
+fn put(file: NamedTempFile, target: &Path) -> io::Result<()> {
+    file.persist(target).map(drop).map_err(|error| error.error)
+}
+
+/// Waits until the directory's entries are on disk. File systems that cannot do that for a directory are taken as they are.
+fn sync_parent(path: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    match File::open(parent)?.sync_all() {
+        Err(error)
+            if !matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+            ) =>
+        {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the content of a regular file of moderate size; a link is not followed, a pipe not opened.
+fn read_older(path: &Path) -> Option<Vec<u8>> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > LARGEST_OLDER {
+        return None;
+    }
+    fs::read(path).ok()
+}
+
+#[cfg(test)]
+mod tests;

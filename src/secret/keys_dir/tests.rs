@@ -1,0 +1,233 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn sealed(text: &str) -> Sealed {
+    Sealed {
+        armored: text.into(),
+    }
+}
+
+fn probed() -> (TempDir, KeysDir) {
+    let dir = tempfile::tempdir().unwrap();
+    let keys = KeysDir::probe(&dir.path().join("sealed-keys")).unwrap();
+    (dir, keys)
+}
+
+/// Returns the names in the directory, sorted.
+fn names(keys: &KeysDir) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(&keys.path)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+#[cfg(unix)]
+fn only_the_owner_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let (_dir, keys) = probed();
+    assert_eq!(mode(&keys.path), 0o700);
+    let reservation = keys.reserve("a").unwrap();
+    assert_eq!(mode(reservation.file.path()), 0o600);
+    assert_eq!(mode(&reservation.store(&sealed("x")).unwrap().path), 0o600);
+}
+
+#[test]
+fn a_sealed_key_is_stored_under_its_name() {
+    let (_dir, keys) = probed();
+    assert_eq!(names(&keys), [""; 0], "the probe leaves nothing");
+    let reservation = keys.reserve("Pilot-hawk-72").unwrap();
+    assert_eq!(reservation.path(), keys.path.join("Pilot-hawk-72.age"));
+    assert_eq!(
+        reservation.file.as_file().metadata().unwrap().len(),
+        RESERVED as u64
+    );
+    let stored = reservation.store(&sealed("text\n")).unwrap();
+    assert_eq!(read(&stored.path), "text\n");
+    assert_eq!(names(&keys), ["Pilot-hawk-72.age"]);
+    let large = "x".repeat(3 * RESERVED);
+    assert_eq!(
+        read(
+            &keys
+                .reserve("large")
+                .unwrap()
+                .store(&sealed(&large))
+                .unwrap()
+                .path
+        ),
+        large
+    );
+}
+
+#[test]
+fn a_reservation_without_a_key_leaves_nothing_and_an_older_file_as_it_is() {
+    let (_dir, keys) = probed();
+    keys.reserve("a").unwrap().store(&sealed("older")).unwrap();
+    let reservation = keys.reserve("a").unwrap();
+    assert_eq!(read(reservation.path()), "older");
+    drop(reservation);
+    assert_eq!(names(&keys), ["a.age"]);
+    assert_eq!(read(&keys.path.join("a.age")), "older");
+}
+
+#[test]
+fn a_key_that_is_taken_back_takes_its_file_along_and_brings_the_older_one_back() {
+    let (_dir, keys) = probed();
+    let first = keys.reserve("a").unwrap().store(&sealed("first")).unwrap();
+    let second = keys.reserve("a").unwrap().store(&sealed("second")).unwrap();
+    assert_eq!(read(&second.path), "second");
+    assert_eq!(second.remove().unwrap(), Removal::Restored);
+    assert_eq!(read(&first.path), "first");
+    assert_eq!(first.remove().unwrap(), Removal::Removed);
+    assert_eq!(names(&keys), [""; 0]);
+}
+
+#[test]
+fn a_file_that_another_run_has_written_since_is_left_alone() {
+    let (_dir, keys) = probed();
+    let ours = keys.reserve("a").unwrap().store(&sealed("ours")).unwrap();
+    let theirs = KeysDir::probe(&keys.path)
+        .unwrap()
+        .reserve("a")
+        .unwrap()
+        .store(&sealed("theirs"))
+        .unwrap();
+    assert_eq!(ours.remove().unwrap(), Removal::LeftAlone);
+    assert_eq!(read(&theirs.path), "theirs");
+    fs::remove_file(&theirs.path).unwrap();
+    assert_eq!(theirs.remove().unwrap(), Removal::LeftAlone);
+}
+
+/// C113: nothing half-written, whatever fails.
+#[test]
+fn a_failure_leaves_no_file() {
+    let (_dir, keys) = probed();
+    let reservation = keys.reserve("a").unwrap();
+    fs::create_dir(keys.path.join("a.age")).unwrap();
+    let error = reservation.store(&sealed("x")).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "cannot write {}: is a directory",
+            keys.path.join("a.age").display()
+        )
+    );
+    assert_eq!(names(&keys), ["a.age"]);
+    let error = keys.reserve("a").unwrap_err().to_string();
+    let target = keys.path.join("a.age");
+    assert_eq!(
+        error,
+        format!("cannot reserve {}: is a directory{HINT}", target.display())
+    );
+
+    let reservation = keys.reserve("b").unwrap();
+    fs::remove_dir_all(&keys.path).unwrap();
+    let error = reservation.store(&sealed("x")).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "cannot write {}: entity not found",
+            keys.path.join("b.age").display()
+        )
+    );
+    assert!(!keys.path.exists());
+    assert!(keys.reserve("c").is_err());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_symbolic_link_is_replaced_and_not_followed() {
+    let (dir, keys) = probed();
+    let elsewhere = dir.path().join("elsewhere");
+    fs::write(&elsewhere, "untouched").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, keys.path.join("a.age")).unwrap();
+    let stored = keys.reserve("a").unwrap().store(&sealed("x")).unwrap();
+    assert!(fs::symlink_metadata(&stored.path).unwrap().is_file());
+    assert_eq!(
+        (read(&stored.path), read(&elsewhere)),
+        ("x".into(), "untouched".into())
+    );
+    assert_eq!(stored.remove().unwrap(), Removal::Removed);
+}
+
+#[test]
+fn names_that_differ_only_by_case_do_not_share_a_file() {
+    let (_dir, keys) = probed();
+    let name = |keys: &KeysDir, key: &str| {
+        let reservation = keys.reserve(key).unwrap();
+        reservation
+            .path()
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(name(&keys, "Node"), "Node.age");
+    assert_eq!(name(&keys, "node"), "node~545ea538.age");
+    assert_eq!(name(&keys, "Node"), "Node.age", "again, for the same key");
+    keys.reserve("Node").unwrap().store(&sealed("x")).unwrap();
+    let later = KeysDir::probe(&keys.path).unwrap();
+    assert_eq!(name(&later, "node"), "node~545ea538.age");
+    assert_eq!(name(&later, "Node"), "Node.age");
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_told_before_the_first_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = |path: &Path| KeysDir::probe(path).unwrap_err().to_string();
+    assert_eq!(
+        error(&file),
+        format!(
+            "cannot keep sealed keys in {}: it is not a directory{HINT}",
+            file.display()
+        )
+    );
+    let below = file.join("keys");
+    assert_eq!(
+        error(&below),
+        format!(
+            "cannot open the keys directory {}: not a directory{HINT}",
+            below.display()
+        )
+    );
+    assert_eq!(
+        error(Path::new("")),
+        format!("the keys directory has an empty name{HINT}")
+    );
+    assert_eq!(read(&file), "");
+    #[cfg(unix)]
+    {
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path().join("nowhere"), &link).unwrap();
+        assert_eq!(
+            error(&link),
+            format!(
+                "cannot open the keys directory {}: entity not found{HINT}",
+                link.display()
+            )
+        );
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let made = error(Path::new("/proc/sealed-keys")); // even root cannot make it
+        assert!(
+            made.starts_with("cannot make the keys directory /proc/sealed-keys: "),
+            "{made}"
+        );
+    }
+    let nested = dir.path().join("a/b/c");
+    assert!(KeysDir::probe(&nested).is_ok() && KeysDir::probe(&nested).is_ok());
+}

@@ -1,0 +1,272 @@
+//! Where recipients are named, and everything that can be wrong there.
+//!
+//! A line that cannot be used is an error, never skipped: skipping it would mean that somebody cannot read the key. All
+//! such lines are told at once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::cause;
+use super::recipient::{Recipient, RecipientKind, Refusal};
+use super::recipients::Recipients;
+
+/// The environment variable that names recipients.
+pub const ENVIRONMENT: &str = "AGE_PUBLIC_KEY";
+
+/// Where recipients are named.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The values of `-r`: one key each.
+    pub keys: Vec<String>,
+    /// The values of `-R`: files with one key a line; blank lines and lines that start with `#` are skipped. Up to
+    /// 1 MiB of UTF-8, with or without a byte order mark, LF or CRLF.
+    pub files: Vec<PathBuf>,
+    /// The value of [`ENVIRONMENT`]: as a file, and commas between the keys of a line, so that a comment holds none.
+    /// Blank is unset.
+    pub environment: Option<String>,
+}
+
+impl Sources {
+    /// Reads the files and every key.
+    ///
+    /// No recipient at all is no error here: a run that makes no key needs none. [`Recipients::check`] refuses it.
+    pub fn read(&self) -> Result<Recipients, RecipientErrors> {
+        let mut reader = Reader::default();
+        for (index, key) in self.keys.iter().enumerate() {
+            let origin = if self.keys.len() == 1 {
+                "-r".into()
+            } else {
+                format!("-r, number {}", index + 1)
+            };
+            if !reader.lines(key, false, |_, _| origin.clone()) {
+                reader.refuse(origin, EMPTY);
+            }
+        }
+        for path in &self.files {
+            match read_limited(path) {
+                Ok(bytes) => reader.file(&path.display().to_string(), &bytes),
+                Err(error) => reader.refuse(
+                    path.display().to_string(),
+                    Refusal {
+                        message: format!("cannot be read: {}", cause(&error)).into(),
+                        hint: "-R takes a file with one public key a line; -r takes a key",
+                    },
+                ),
+            }
+        }
+        if let Some(text) = &self.environment {
+            let several = text.trim().lines().count() > 1;
+            reader.lines(text, true, |line, key| {
+                let line = if several {
+                    format!(", line {line}")
+                } else {
+                    String::new()
+                };
+                let key = key.map(|key| format!(", key {key}")).unwrap_or_default();
+                format!("{ENVIRONMENT}{line}{key}")
+            });
+        }
+        reader.finish()
+    }
+}
+
+/// The longest recipients file, in bytes.
+const LONGEST_FILE: u64 = 1 << 20;
+
+fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(LONGEST_FILE + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Why a text cannot be used as a recipient. It never repeats the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecipientError {
+    /// Where it stands: `-r`, `recipients.txt:3`, `AGE_PUBLIC_KEY, line 2`.
+    pub origin: String,
+    /// What it is.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// Everything that is wrong with the recipients, in the order in which they were named; at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecipientErrors(pub Vec<RecipientError>);
+
+impl fmt::Display for RecipientErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [
+            RecipientError {
+                origin,
+                message,
+                hint,
+            },
+        ] = &self.0[..]
+        {
+            return write!(
+                f,
+                "cannot use the recipient of {origin}: {message}\nhint: {hint}"
+            );
+        }
+        write!(f, "{} recipients cannot be used", self.0.len())?;
+        self.0.iter().try_for_each(
+            |RecipientError {
+                 origin,
+                 message,
+                 hint,
+             }| { write!(f, "\n\n{origin}\n    {message}\n    hint: {hint}") },
+        )
+    }
+}
+
+impl std::error::Error for RecipientErrors {}
+
+const IDENTITY: Refusal = Refusal::new(
+    "a SECRET key, where public ones belong (it is not repeated here)",
+    "take it out, and replace that key: it may have been seen; public keys come from age-keygen -y, or end in .pub",
+);
+const EMPTY: Refusal = Refusal::new(
+    "empty",
+    "leave it out, or look at the variable it comes from",
+);
+const BLOCK: Refusal = Refusal::new(
+    "a block of another format, no age or SSH public key",
+    "ssh-keygen -i prints other public keys as a line that begins with ssh-",
+);
+const NOT_TEXT: Refusal = Refusal::new(
+    "not UTF-8 text",
+    "save it as UTF-8: PowerShell's > writes UTF-16",
+);
+const TOO_LONG: Refusal = Refusal::new(
+    "longer than 1 MiB",
+    "name a file with one public key a line",
+);
+const NO_KEY: Refusal = Refusal::new("no recipient in it", "add one age or SSH public key a line");
+const MIXED: Refusal = Refusal::new(
+    "a post-quantum key (age1tagpq1…) beside keys of other kinds: age refuses to weaken the one by the other",
+    "use keys of one sort only",
+);
+
+/// Gathers recipients, and what is wrong with them.
+#[derive(Default)]
+pub(super) struct Reader {
+    keys: BTreeMap<(RecipientKind, String), Recipient>,
+    post_quantum: Option<String>,
+    errors: Vec<RecipientError>,
+}
+
+impl Reader {
+    fn refuse(&mut self, origin: String, Refusal { message, hint }: Refusal) {
+        self.errors.push(RecipientError {
+            origin,
+            message: message.into_owned(),
+            hint: hint.into(),
+        });
+    }
+
+    pub(super) fn file(&mut self, name: &str, content: &[u8]) {
+        if content.len() as u64 > LONGEST_FILE {
+            return self.refuse(name.into(), TOO_LONG);
+        }
+        let Ok(text) = std::str::from_utf8(content) else {
+            return self.refuse(name.into(), NOT_TEXT);
+        };
+        if !self.lines(text, false, |line, _| format!("{name}:{line}")) {
+            self.refuse(name.into(), NO_KEY);
+        }
+    }
+
+    /// Reads keys, one a line, and tells whether there was anything that should be one.
+    ///
+    /// Blocks (`-----BEGIN …`) are one error, however many lines they have.
+    fn lines(
+        &mut self,
+        text: &str,
+        commas: bool,
+        origin: impl Fn(usize, Option<usize>) -> String,
+    ) -> bool {
+        let is_open = |line: &str| line.starts_with("--") && !line.contains("-END ");
+        let (mut block, mut any) = (false, false);
+        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines().map(str::trim))
+        {
+            if block {
+                block = !line.contains("-END ");
+            } else if is_secret(line) {
+                self.refuse(origin(number, None), IDENTITY);
+                (any, block) = (true, is_open(line) || line.starts_with("PuTTY"));
+            } else if line.starts_with("----") && line.contains("BEGIN") {
+                self.refuse(origin(number, None), BLOCK);
+                (any, block) = (true, is_open(line));
+            } else if !line.is_empty() && !line.starts_with('#') {
+                any = true;
+                let pieces: Vec<_> = if commas {
+                    line.split(',').map(str::trim).collect()
+                } else {
+                    vec![line]
+                };
+                for (index, piece) in (1..).zip(&pieces).filter(|(_, piece)| !piece.is_empty()) {
+                    let origin = origin(number, (pieces.len() > 1).then_some(index));
+                    match Recipient::parse(piece) {
+                        Ok(key) => self.add(origin, key),
+                        Err(refusal) => self.refuse(origin, refusal),
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    fn add(&mut self, origin: String, key: Recipient) {
+        if key.kind() == RecipientKind::TagPq {
+            self.post_quantum.get_or_insert(origin);
+        }
+        self.keys
+            .entry((key.kind(), key.canonical()))
+            .or_insert(key);
+    }
+
+    pub(super) fn finish(mut self) -> Result<Recipients, RecipientErrors> {
+        if let Some(origin) = self.post_quantum.take()
+            && self
+                .keys
+                .keys()
+                .any(|(kind, _)| *kind != RecipientKind::TagPq)
+        {
+            self.refuse(origin, MIXED);
+        }
+        if self.errors.is_empty() {
+            Ok(Recipients { keys: self.keys })
+        } else {
+            Err(RecipientErrors(self.errors))
+        }
+    }
+}
+
+/// Tells whether a line holds a secret key, or is the first of one. In a comment, only a whole age key counts.
+fn is_secret(line: &str) -> bool {
+    let upper = line.to_ascii_uppercase();
+    let is_long = |rest: &str| {
+        rest.bytes()
+            .take_while(|b| b.is_ascii_alphanumeric() || *b == b'-')
+            .count()
+            >= 40
+    };
+    let age = |prefix| {
+        upper
+            .split_once(prefix)
+            .is_some_and(|(_, rest)| !line.starts_with('#') || is_long(rest))
+    };
+    age("AGE-SECRET-KEY-")
+        || age("AGE-PLUGIN-")
+        || upper.starts_with("PUTTY-USER-KEY-FILE")
+        || upper.contains("-BEGIN") && upper.contains("PRIVATE KEY")
+}
+
+#[cfg(test)]
+mod tests;
