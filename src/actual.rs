@@ -50,7 +50,11 @@ pub struct Unreadable {
 impl std::fmt::Display for Unreadable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // the cause may quote a value of the entry; lists carry no secrets, keys are masked by the server
-        write!(f, "{}: {} cannot be read: {}", self.list, self.entry, self.cause)
+        write!(
+            f,
+            "{}: {} cannot be read: {}",
+            self.list, self.entry, self.cause
+        )
     }
 }
 
@@ -62,7 +66,9 @@ impl Actual {
         let mut actual = Actual::default();
         for group in typed::<wire::Group>("groups", &snapshot.groups)? {
             if group.name == crate::resource::ALL {
-                actual.protected_groups.insert(group.id.clone(), "holds every peer".into());
+                actual
+                    .protected_groups
+                    .insert(group.id.clone(), "holds every peer".into());
             } else if group.issued == "jwt" || group.issued == "integration" {
                 let why = format!("issued by {}", group.issued);
                 actual.protected_groups.insert(group.id.clone(), why);
@@ -74,8 +80,13 @@ impl Actual {
         }
         let peers = typed::<wire::Peer>("peers", &snapshot.peers)?;
         let answers = peers.iter().zip(&snapshot.peers);
-        actual.peer_answers = answers.map(|(peer, answer)| (peer.id.clone(), answer.clone())).collect();
-        actual.peers = peers.into_iter().map(|peer| (peer.id.clone(), peer)).collect();
+        actual.peer_answers = answers
+            .map(|(peer, answer)| (peer.id.clone(), answer.clone()))
+            .collect();
+        actual.peers = peers
+            .into_iter()
+            .map(|peer| (peer.id.clone(), peer))
+            .collect();
         let keys = typed::<wire::SetupKey>("setup_keys", &snapshot.setup_keys)?;
         let events = match &snapshot.events {
             Some(events) => Some(typed::<wire::Event>("events", events)?),
@@ -91,7 +102,11 @@ impl Actual {
             (Kind::SetupKey, "setup_keys", &snapshot.setup_keys),
             (Kind::Policy, "policies", &snapshot.policies),
             (Kind::Route, "routes", &snapshot.routes),
-            (Kind::NameserverGroup, "nameserver_groups", &snapshot.nameserver_groups),
+            (
+                Kind::NameserverGroup,
+                "nameserver_groups",
+                &snapshot.nameserver_groups,
+            ),
         ] {
             for entry in entries {
                 let live = Resource::read(kind, entry.clone(), &actual.groups)
@@ -130,19 +145,28 @@ impl Actual {
             let settings: wire::DnsSettings = serde_json::from_value(snapshot.dns_settings.clone())
                 .map_err(|cause| unreadable("dns_settings", &snapshot.dns_settings, cause))?;
             for group in &settings.disabled_management_groups {
-                self.refer(group, "the DNS settings (disabled management groups)".into());
+                self.refer(
+                    group,
+                    "the DNS settings (disabled management groups)".into(),
+                );
             }
         }
         Ok(())
     }
 
     fn refer(&mut self, group: &Id, referrer: String) {
-        self.foreign_referrers.entry(group.clone()).or_default().insert(referrer);
+        self.foreign_referrers
+            .entry(group.clone())
+            .or_default()
+            .insert(referrer);
     }
 
     /// Returns the live objects of that kind and name, the oldest first.
     pub fn named(&self, kind: Kind, name: &str) -> &[Live] {
-        self.objects.get(&Address::new(kind, name)).map(Vec::as_slice).unwrap_or_default()
+        self.objects
+            .get(&Address::new(kind, name))
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 
     /// Returns the peers of that name.
@@ -158,7 +182,9 @@ impl Actual {
     /// Returns a peer's name for people; its id behind it where another peer bears the same.
     pub fn peer_label(&self, id: &Id) -> String {
         match self.peers.get(id) {
-            Some(peer) if self.peers_named(&peer.name).count() > 1 => format!("{} ({id})", peer.name),
+            Some(peer) if self.peers_named(&peer.name).count() > 1 => {
+                format!("{} ({id})", peer.name)
+            }
             Some(peer) => peer.name.clone(),
             None => format!("(deleted peer {id})"),
         }
@@ -174,6 +200,13 @@ fn typed<T: DeserializeOwned>(list: &'static str, entries: &[Value]) -> Result<V
 }
 
 fn unreadable(list: &'static str, entry: &Value, cause: serde_json::Error) -> Unreadable {
-    let id = entry.get("id").and_then(Value::as_str).unwrap_or("without an id");
-    Unreadable { list, entry: format!("entry {id}"), cause }
+    let id = entry
+        .get("id")
+        .and_then(Value::as_str)
+        .unwrap_or("without an id");
+    Unreadable {
+        list,
+        entry: format!("entry {id}"),
+        cause,
+    }
 }

@@ -53,6 +53,12 @@ impl Api {
         object(&self.success(Method::Get, path, None)?)
     }
 
+    /// Reads one object, and when the server says it answered.
+    pub fn get_at(&self, path: &str) -> Result<(Value, Option<jiff::Timestamp>), ApiError> {
+        let reply = self.success(Method::Get, path, None)?;
+        Ok((object(&reply)?, reply.server_time))
+    }
+
     /// Reads a list. `null` is an empty one (netbird-api.md §1.2).
     pub fn list(&self, path: &str) -> Result<Vec<Value>, ApiError> {
         let reply = self.success(Method::Get, path, None)?;

@@ -78,12 +78,16 @@ struct Made {
 impl Applied {
     /// Returns whether everything was carried out.
     pub fn is_complete(&self) -> bool {
-        self.statuses.iter().all(|status| *status == Status::Success)
+        self.statuses
+            .iter()
+            .all(|status| *status == Status::Success)
     }
 
     /// Returns whether the account may differ from what it was.
     pub fn changed_something(&self) -> bool {
-        self.statuses.iter().any(|status| matches!(status, Status::Success | Status::Failed(_)))
+        self.statuses
+            .iter()
+            .any(|status| matches!(status, Status::Success | Status::Failed(_)))
     }
 }
 
@@ -97,20 +101,40 @@ pub fn apply(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Applied {
-    let known = actual.objects.values().flatten().map(|live| live.id.clone()).collect();
-    let applied =
-        Applied { statuses: vec![Status::Pending; plan.changes.len()], known, ..Applied::default() };
-    let mut run = Run { api, plan, actual, groups: actual.groups.clone(), custody, observer, applied };
+    let known = actual
+        .objects
+        .values()
+        .flatten()
+        .map(|live| live.id.clone())
+        .collect();
+    let applied = Applied {
+        statuses: vec![Status::Pending; plan.changes.len()],
+        known,
+        ..Applied::default()
+    };
+    let mut run = Run {
+        api,
+        plan,
+        actual,
+        groups: actual.groups.clone(),
+        custody,
+        observer,
+        applied,
+    };
     let mut failed_make = false;
     let total = plan.steps.len();
     for (number, step) in plan.steps.iter().enumerate() {
         let change = &plan.changes[step.change];
-        if matches!(run.applied.statuses[step.change], Status::Failed(_) | Status::Skipped) {
+        if matches!(
+            run.applied.statuses[step.change],
+            Status::Failed(_) | Status::Skipped
+        ) {
             continue;
         }
         run.applied.interrupted |= stop.load(Ordering::Relaxed);
         // what takes away waits for all that replaces it
-        let waits = failed_make && (breaks(*step) || matches!(change.operation, Operation::Delete { .. }));
+        let waits =
+            failed_make && (breaks(*step) || matches!(change.operation, Operation::Delete { .. }));
         let gives_up = failed_make && !mode.keep_going;
         if run.applied.interrupted || gives_up || waits {
             run.applied.statuses[step.change] = Status::Skipped;
@@ -120,17 +144,29 @@ pub fn apply(
             Ok(outcome) => {
                 log_write(change);
                 run.observer.step(number + 1, total, change, &outcome);
-                let later = plan.steps[number + 1..].iter().any(|later| later.change == step.change);
-                run.applied.statuses[step.change] = if later { Status::Pending } else { Status::Success };
+                let later = plan.steps[number + 1..]
+                    .iter()
+                    .any(|later| later.change == step.change);
+                run.applied.statuses[step.change] = if later {
+                    Status::Pending
+                } else {
+                    Status::Success
+                };
             }
             Err(error) => {
                 failed_make = true;
                 let missing = error.downcast_ref::<Unresolved>().is_some() && mode.keep_going;
                 let text = format!("{error:#}");
                 run.observer.step(number + 1, total, change, &text);
-                run.applied.statuses[step.change] =
-                    if missing { Status::Skipped } else { Status::Failed(text) };
-                if error.downcast_ref::<ApiError>().is_some_and(ApiError::is_access) {
+                run.applied.statuses[step.change] = if missing {
+                    Status::Skipped
+                } else {
+                    Status::Failed(text)
+                };
+                if error
+                    .downcast_ref::<ApiError>()
+                    .is_some_and(ApiError::is_access)
+                {
                     run.applied.interrupted = true;
                 }
             }
@@ -152,12 +188,17 @@ fn breaks(step: Step) -> bool {
 fn log_write(change: &Change) {
     let fields = change.operation.fields();
     let side = |pick: fn(&FieldChange) -> &Value| {
-        let fields = fields.iter().map(|change| (change.field.clone(), pick(change).clone()));
+        let fields = fields
+            .iter()
+            .map(|change| (change.field.clone(), pick(change).clone()));
         Value::Object(fields.collect()).to_string()
     };
     let (before, after) = match &change.operation {
         Operation::Create { after } => ("null".into(), Value::Object(after.fields()).to_string()),
-        Operation::Delete { live } => (Value::Object(live.resource.fields()).to_string(), "null".into()),
+        Operation::Delete { live } => (
+            Value::Object(live.resource.fields()).to_string(),
+            "null".into(),
+        ),
         _ => (side(|change| &change.before), side(|change| &change.after)),
     };
     log::info!(
@@ -180,9 +221,13 @@ struct Run<'a> {
 impl Run<'_> {
     /// Carries out one step and returns what to say of it.
     fn step(&mut self, step: Step, change: &Change) -> Result<String> {
-        let Change { address, operation, .. } = change;
+        let Change {
+            address, operation, ..
+        } = change;
         match (operation, step.part) {
-            (Operation::Create { after }, _) if address.kind == Kind::SetupKey => self.create_key(address, after),
+            (Operation::Create { after }, _) if address.kind == Kind::SetupKey => {
+                self.create_key(address, after)
+            }
             (Operation::Create { after }, _) => self.create(address, after),
             (Operation::Replace { live, after, .. }, _) if address.kind == Kind::SetupKey => {
                 self.replace_key(address, live, after, &change.reason)
@@ -222,11 +267,17 @@ impl Run<'_> {
     /// Another run made it meanwhile: then it is taken as it is, if it is what is wanted.
     fn adopt(&mut self, address: &Address, after: &Resource, error: ApiError) -> Result<String> {
         let mut found = self.appeared(address)?;
-        let (Some(live), true) = (found.pop(), found.is_empty()) else { return Err(error.into()) };
+        let (Some(live), true) = (found.pop(), found.is_empty()) else {
+            return Err(error.into());
+        };
         self.groups_learn(address, &live);
         match (after, &live.resource) {
             (Resource::Group(wanted), Resource::Group(group)) => {
-                let missing = wanted.peers.iter().flatten().filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
+                let missing = wanted
+                    .peers
+                    .iter()
+                    .flatten()
+                    .filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
                 let missing: BTreeSet<Id> = missing.cloned().collect();
                 self.write_members(&live.id, &missing, &BTreeSet::new())?;
             }
@@ -243,21 +294,28 @@ impl Run<'_> {
             (Some(live), true) => {
                 self.record(address, &live);
                 same(after, &live)?;
-                self.observer.say(&format!("{address}: {error:#}; it arrived all the same"));
+                self.observer
+                    .say(&format!("{address}: {error:#}; it arrived all the same"));
                 Ok("created, though its answer was lost".into())
             }
-            (None, _) => Err(error.context("it did not arrive, as far as the list tells; run again")),
+            (None, _) => {
+                Err(error.context("it did not arrive, as far as the list tells; run again"))
+            }
             (Some(_), false) => Err(error.context("several new ones of that name are there now")),
         }
     }
 
     /// Returns objects of that name that were not there when the run began and that it did not make.
     fn appeared(&self, address: &Address) -> Result<Vec<Live>> {
-        let entries = self.api.list(address.kind.path()).with_context(|| format!("cannot list {}", address.kind.plural()))?;
+        let entries = self
+            .api
+            .list(address.kind.path())
+            .with_context(|| format!("cannot list {}", address.kind.plural()))?;
         let mut found = Vec::new();
         for entry in entries {
             let live = self.read(address.kind, entry)?;
-            let known = self.applied.known.contains(&live.id) || self.applied.made.contains_key(&live.id);
+            let known =
+                self.applied.known.contains(&live.id) || self.applied.made.contains_key(&live.id);
             if live.name == address.name && !known {
                 found.push(live);
             }
@@ -267,7 +325,9 @@ impl Run<'_> {
 
     fn update(&mut self, address: &Address, live: &Live, after: &Resource) -> Result<String> {
         let body = after.request(&address.name, Some(&live.wire), &self.groups)?;
-        let answer = self.api.put(&object_path(address.kind.path(), &live.id.0)?, &body);
+        let answer = self
+            .api
+            .put(&object_path(address.kind.path(), &live.id.0)?, &body);
         let answer = answer.map_err(|error| gone(error, "to be changed"))?;
         same(after, &self.read(address.kind, answer)?)?;
         Ok(match after {
@@ -298,29 +358,59 @@ impl Run<'_> {
 
     /// Adds and removes members by a full replacement, read right before: whoever joined since stays, and so does every
     /// field that we do not know.
-    fn write_members(&mut self, group: &Id, added: &BTreeSet<Id>, removed: &BTreeSet<Id>) -> Result<()> {
+    fn write_members(
+        &mut self,
+        group: &Id,
+        added: &BTreeSet<Id>,
+        removed: &BTreeSet<Id>,
+    ) -> Result<()> {
         let path = object_path(Kind::Group.path(), &group.0)?;
-        let (fresh, at) = self.api.get_at(&path).map_err(|error| gone(error, "to be changed"))?;
+        let (fresh, at) = self
+            .api
+            .get_at(&path)
+            .map_err(|error| gone(error, "to be changed"))?;
         let fresh = self.read(Kind::Group, fresh)?;
-        let Resource::Group(Group { peers: Some(members) }) = &fresh.resource else {
+        let Resource::Group(Group {
+            peers: Some(members),
+        }) = &fresh.resource
+        else {
             bail!("{path} is no group");
         };
-        let wanted: BTreeSet<Id> =
-            members.iter().filter(|id| !removed.contains(*id)).chain(added).cloned().collect();
+        let wanted: BTreeSet<Id> = members
+            .iter()
+            .filter(|id| !removed.contains(*id))
+            .chain(added)
+            .cloned()
+            .collect();
         if wanted == *members {
             return Ok(());
         }
-        self.applied.removals.extend(removed.iter().map(|peer| (group.clone(), peer.clone())));
+        self.applied
+            .removals
+            .extend(removed.iter().map(|peer| (group.clone(), peer.clone())));
         self.applied.written_groups.insert(group.clone());
-        self.applied.first_group_write = self.applied.first_group_write.or(at).or(Some(Timestamp::now()));
-        let after = Group { peers: Some(wanted) };
-        let body = Resource::Group(after.clone()).request(&fresh.name, Some(&fresh.wire), &self.groups)?;
-        let answer = self.api.put(&path, &body).map_err(|error| gone(error, "to be changed"))?;
+        self.applied.first_group_write = self
+            .applied
+            .first_group_write
+            .or(at)
+            .or(Some(Timestamp::now()));
+        let after = Group {
+            peers: Some(wanted),
+        };
+        let body =
+            Resource::Group(after.clone()).request(&fresh.name, Some(&fresh.wire), &self.groups)?;
+        let answer = self
+            .api
+            .put(&path, &body)
+            .map_err(|error| gone(error, "to be changed"))?;
         same(&Resource::Group(after), &self.read(Kind::Group, answer)?)
     }
 
     fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {
-        match self.api.delete(&object_path(address.kind.path(), &live.id.0)?) {
+        match self
+            .api
+            .delete(&object_path(address.kind.path(), &live.id.0)?)
+        {
             Ok(()) => Ok("deleted".into()),
             Err(error) if error.is_gone() => Ok("was gone already".into()),
             Err(error) => Err(error.into()),
@@ -334,7 +424,13 @@ impl Run<'_> {
 
     fn record(&mut self, address: &Address, live: &Live) {
         self.groups_learn(address, live);
-        self.applied.made.insert(live.id.clone(), Made { address: address.clone(), file: None });
+        self.applied.made.insert(
+            live.id.clone(),
+            Made {
+                address: address.clone(),
+                file: None,
+            },
+        );
     }
 
     fn groups_learn(&mut self, address: &Address, live: &Live) {
@@ -350,15 +446,27 @@ fn same(sent: &Resource, answer: &Live) -> Result<()> {
     if lost.is_empty() {
         return Ok(());
     }
-    let fields: Vec<String> =
-        lost.iter().map(|change| format!("{} is {} where {} was sent", change.field, change.before, change.after)).collect();
-    Err(anyhow!("NetBird answered 200 and stored something else: {}", fields.join("; ")))
+    let fields: Vec<String> = lost
+        .iter()
+        .map(|change| {
+            format!(
+                "{} is {} where {} was sent",
+                change.field, change.before, change.after
+            )
+        })
+        .collect();
+    Err(anyhow!(
+        "NetBird answered 200 and stored something else: {}",
+        fields.join("; ")
+    ))
 }
 
 fn gone(error: ApiError, wanted: &str) -> anyhow::Error {
     if error.is_gone() {
         let error = anyhow::Error::from(error);
-        return error.context(format!("it was {wanted}, but somebody deleted it meanwhile; run again"));
+        return error.context(format!(
+            "it was {wanted}, but somebody deleted it meanwhile; run again"
+        ));
     }
     error.into()
 }

@@ -43,7 +43,10 @@ impl Operation {
     pub fn word(&self) -> &'static str {
         match self {
             Operation::Create { .. } => "create",
-            Operation::Update { after: Resource::Peer(_), .. } => "rename",
+            Operation::Update {
+                after: Resource::Peer(_),
+                ..
+            } => "rename",
             Operation::Update { .. } => "update",
             Operation::Replace { .. } => "replace",
             Operation::Delete { .. } => "delete",
@@ -54,9 +57,9 @@ impl Operation {
     pub fn live(&self) -> Option<&Live> {
         match self {
             Operation::Create { .. } => None,
-            Operation::Update { live, .. } | Operation::Replace { live, .. } | Operation::Delete { live } => {
-                Some(live)
-            }
+            Operation::Update { live, .. }
+            | Operation::Replace { live, .. }
+            | Operation::Delete { live } => Some(live),
         }
     }
 
@@ -93,9 +96,10 @@ pub struct Change {
 impl Change {
     /// Members that a group loses by it.
     pub fn removed_members(&self) -> Vec<Id> {
-        let (Some(Resource::Group(before)), Some(Resource::Group(after))) =
-            (self.operation.live().map(|live| &live.resource), self.operation.after())
-        else {
+        let (Some(Resource::Group(before)), Some(Resource::Group(after))) = (
+            self.operation.live().map(|live| &live.resource),
+            self.operation.after(),
+        ) else {
             return Vec::new();
         };
         match (&before.peers, &after.peers) {
@@ -106,12 +110,20 @@ impl Change {
 
     /// Members that a group gains by it.
     pub fn added_members(&self) -> Vec<Id> {
-        let Some(Resource::Group(after)) = self.operation.after() else { return Vec::new() };
+        let Some(Resource::Group(after)) = self.operation.after() else {
+            return Vec::new();
+        };
         let before = match self.operation.live().map(|live| &live.resource) {
             Some(Resource::Group(before)) => before.peers.clone().unwrap_or_default(),
             _ => Default::default(),
         };
-        after.peers.iter().flatten().filter(|id| !before.contains(id)).cloned().collect()
+        after
+            .peers
+            .iter()
+            .flatten()
+            .filter(|id| !before.contains(id))
+            .cloned()
+            .collect()
     }
 }
 
@@ -127,15 +139,32 @@ pub struct Notice {
 impl Notice {
     /// A notice about one object. The text follows its kind and name.
     pub fn about(address: &Address, text: impl AsRef<str>) -> Self {
-        let text = format!("{} {:?} {}", address.kind.label(), address.name, text.as_ref());
-        Notice { about: Some(address.clone()), text }
+        let text = format!(
+            "{} {:?} {}",
+            address.kind.label(),
+            address.name,
+            text.as_ref()
+        );
+        Notice {
+            about: Some(address.clone()),
+            text,
+        }
     }
 }
 
 /// Returns the entries of two lists that only one of them has: (gone, new).
-pub fn list_changes<'a>(before: &'a Value, after: &'a Value) -> Option<(Vec<&'a Value>, Vec<&'a Value>)> {
+pub fn list_changes<'a>(
+    before: &'a Value,
+    after: &'a Value,
+) -> Option<(Vec<&'a Value>, Vec<&'a Value>)> {
     let (before, after) = (before.as_array()?, after.as_array()?);
-    let gone = before.iter().filter(|entry| !after.contains(entry)).collect();
-    let new = after.iter().filter(|entry| !before.contains(entry)).collect();
+    let gone = before
+        .iter()
+        .filter(|entry| !after.contains(entry))
+        .collect();
+    let new = after
+        .iter()
+        .filter(|entry| !before.contains(entry))
+        .collect();
     Some((gone, new))
 }

@@ -7,7 +7,10 @@ use crate::resource::{Live, Resource, differences};
 use crate::state::Address;
 
 /// Returns what makes `actual` as `desired`, in the order of addresses. Of equal sides: nothing.
-pub fn diff(desired: &BTreeMap<Address, Resource>, actual: &BTreeMap<Address, Live>) -> Vec<Change> {
+pub fn diff(
+    desired: &BTreeMap<Address, Resource>,
+    actual: &BTreeMap<Address, Live>,
+) -> Vec<Change> {
     let change = |(address, after): (&Address, &Resource)| {
         let after = after.clone();
         let operation = match actual.get(address) {
@@ -17,10 +20,18 @@ pub fn diff(desired: &BTreeMap<Address, Resource>, actual: &BTreeMap<Address, Li
                 if fields.is_empty() {
                     return None;
                 }
-                Operation::Update { live: live.clone(), fields, after }
+                Operation::Update {
+                    live: live.clone(),
+                    fields,
+                    after,
+                }
             }
         };
-        Some(Change { address: address.clone(), operation, reason: String::new() })
+        Some(Change {
+            address: address.clone(),
+            operation,
+            reason: String::new(),
+        })
     };
     desired.iter().filter_map(change).collect()
 }

@@ -58,8 +58,14 @@ impl Bindings {
 
     /// Returns the key by which a peer came, where that is known.
     pub fn key_of(&self, peer: &Id) -> Option<&Id> {
-        let by_time = || self.one_off.iter().find(|(_, binding)| binding.peer() == Some(peer));
-        self.by_event.get(peer).or_else(|| by_time().map(|(key, _)| key))
+        let by_time = || {
+            self.one_off
+                .iter()
+                .find(|(_, binding)| binding.peer() == Some(peer))
+        };
+        self.by_event
+            .get(peer)
+            .or_else(|| by_time().map(|(key, _)| key))
     }
 }
 
@@ -67,25 +73,44 @@ impl Bindings {
 pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Event]>) -> Bindings {
     // ids of old servers were short hashes that could collide: such keys are bound by nothing
     let mut seen = BTreeSet::new();
-    let shared: BTreeSet<&Id> = keys.iter().map(|key| &key.id).filter(|id| !seen.insert(*id)).collect();
+    let shared: BTreeSet<&Id> = keys
+        .iter()
+        .map(|key| &key.id)
+        .filter(|id| !seen.insert(*id))
+        .collect();
 
     let mut bindings = Bindings::default();
     let mut enrolled_by: BTreeMap<&str, BTreeSet<Id>> = BTreeMap::new();
-    for event in events.into_iter().flatten().filter(|event| event.activity_code == ENROLLED) {
+    for event in events
+        .into_iter()
+        .flatten()
+        .filter(|event| event.activity_code == ENROLLED)
+    {
         let peer = Id(event.target_id.clone());
         if peers.contains_key(&peer) {
-            bindings.by_event.insert(peer.clone(), Id(event.initiator_id.clone()));
+            bindings
+                .by_event
+                .insert(peer.clone(), Id(event.initiator_id.clone()));
         }
-        enrolled_by.entry(&event.initiator_id).or_default().insert(peer);
+        enrolled_by
+            .entry(&event.initiator_id)
+            .or_default()
+            .insert(peer);
     }
 
     let one_off = |key: &&SetupKey| key.key_type == KeyType::OneOff && !key.ephemeral;
-    let used = keys.iter().filter(one_off).filter(|key| key.used_times > 0 && !shared.contains(&key.id));
+    let used = keys
+        .iter()
+        .filter(one_off)
+        .filter(|key| key.used_times > 0 && !shared.contains(&key.id));
     let mut by_time = Vec::new();
     for key in used {
         match enrolled_by.get(key.id.0.as_str()) {
             Some(enrolled) => {
-                let living: Vec<&Id> = enrolled.iter().filter(|id| peers.contains_key(id)).collect();
+                let living: Vec<&Id> = enrolled
+                    .iter()
+                    .filter(|id| peers.contains_key(id))
+                    .collect();
                 let binding = match living[..] {
                     [] => Binding::PeerGone,
                     [peer] => Binding::Event(peer.clone()),
@@ -104,14 +129,28 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
     let free: Vec<&Peer> = peers.values().filter(free).collect();
     let candidates: Vec<(&SetupKey, Vec<&Peer>)> = by_time
         .into_iter()
-        .map(|key| (key, free.iter().filter(|peer| lag_ms(key, peer).is_some()).copied().collect()))
+        .map(|key| {
+            (
+                key,
+                free.iter()
+                    .filter(|peer| lag_ms(key, peer).is_some())
+                    .copied()
+                    .collect(),
+            )
+        })
         .collect();
     let claims = |peer: &Peer| {
-        candidates.iter().filter(|(_, fitting)| fitting.iter().any(|fit| fit.id == peer.id)).count()
+        candidates
+            .iter()
+            .filter(|(_, fitting)| fitting.iter().any(|fit| fit.id == peer.id))
+            .count()
     };
     let reusable_fits_better = |key: &SetupKey, peer: &Peer| {
         let others = keys.iter().filter(|other| !one_off(other));
-        others.filter_map(|other| lag_ms(other, peer)).min().is_some_and(|lag| Some(lag) <= lag_ms(key, peer))
+        others
+            .filter_map(|other| lag_ms(other, peer))
+            .min()
+            .is_some_and(|lag| Some(lag) <= lag_ms(key, peer))
     };
     let by_time = candidates.iter().map(|(key, fitting)| {
         let binding = match fitting[..] {

@@ -25,7 +25,10 @@ impl Needs {
     /// Returns what planning that file needs.
     pub fn of(desired: &Desired, prune: Prune, account: bool) -> Self {
         let managed = |kind| desired.manages(kind);
-        let mut kinds: BTreeSet<Kind> = Kind::ALL.into_iter().filter(|kind| managed(*kind)).collect();
+        let mut kinds: BTreeSet<Kind> = Kind::ALL
+            .into_iter()
+            .filter(|kind| managed(*kind))
+            .collect();
         // everything refers to groups
         kinds.insert(Kind::Group);
         if managed(Kind::Group) || managed(Kind::SetupKey) {
@@ -35,7 +38,11 @@ impl Needs {
         if group_deletions {
             kinds.extend(Kind::ALL);
         }
-        Needs { kinds, group_deletions, account }
+        Needs {
+            kinds,
+            group_deletions,
+            account,
+        }
     }
 
     fn paths(&self) -> Vec<&'static str> {
@@ -59,8 +66,14 @@ impl Needs {
 pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let paths = needs.paths();
     let answers: Vec<Result<Value, ApiError>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = paths.iter().map(|path| scope.spawn(move || fetch_one(api, path))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a fetching thread does not panic")).collect()
+        let threads: Vec<_> = paths
+            .iter()
+            .map(|path| scope.spawn(move || fetch_one(api, path)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a fetching thread does not panic"))
+            .collect()
     });
     let mut snapshot = Snapshot::default();
     // the token's own trouble is the cause of all the others
@@ -70,7 +83,8 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
             Ok(answer) => store(&mut snapshot, path, answer),
             Err(error) => {
                 let access = error.is_access();
-                let error = anyhow::Error::new(error).context(format!("cannot list {}", what(path)));
+                let error =
+                    anyhow::Error::new(error).context(format!("cannot list {}", what(path)));
                 if failed.is_none() || access {
                     failed = Some(error);
                 }
@@ -121,7 +135,9 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Value) {
         snapshot.dns_settings = answer;
         return;
     }
-    let Value::Array(entries) = answer else { return };
+    let Value::Array(entries) = answer else {
+        return;
+    };
     match path.split('?').next().unwrap_or(path) {
         "/groups" => snapshot.groups = entries,
         "/setup-keys" => snapshot.setup_keys = entries,
@@ -141,7 +157,9 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Value) {
 fn key_moved(snapshot: &Snapshot, desired: &Desired) -> bool {
     snapshot.setup_keys.iter().any(|key| {
         let used = key["used_times"].as_i64().unwrap_or(0) > 0 && key["type"] == "one-off";
-        let declared = key["name"].as_str().and_then(|name| desired.setup_key(name));
+        let declared = key["name"]
+            .as_str()
+            .and_then(|name| desired.setup_key(name));
         used && declared.is_some_and(|key| !key.enrolled && key.key_type == KeyType::OneOff)
     })
 }

@@ -45,11 +45,21 @@ pub struct Context {
 type Gate = fn(&Plan, &Context) -> Option<Refusal>;
 
 /// Every gate of a plan, in the order in which they are reported.
-const GATES: [Gate; 6] = [halted, account, role, too_many_deletions, last_of_a_kind, peers];
+const GATES: [Gate; 6] = [
+    halted,
+    account,
+    role,
+    too_many_deletions,
+    last_of_a_kind,
+    peers,
+];
 
 /// Returns the refusals of a plan; an apply needs there to be none.
 pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
-    GATES.iter().filter_map(|gate| gate(plan, context)).collect()
+    GATES
+        .iter()
+        .filter_map(|gate| gate(plan, context))
+        .collect()
 }
 
 /// The kill switch stops every apply, an empty one too.
@@ -70,9 +80,13 @@ fn account(_: &Plan, context: &Context) -> Option<Refusal> {
     }
     Some(Refusal {
         gate: "account",
-        text: format!("the token belongs to account {}, not to {wanted}", context.accounts.join(", ")),
+        text: format!(
+            "the token belongs to account {}, not to {wanted}",
+            context.accounts.join(", ")
+        ),
         names: Vec::new(),
-        hint: "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)".into(),
+        hint: "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)"
+            .into(),
     })
 }
 
@@ -85,12 +99,23 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
     let refusal = |text: String, names: Vec<String>| {
         let hint = "make a token for a service user of role admin (of role auditor for plan) and store it as \
                     NETBIRD_API_TOKEN";
-        Some(Refusal { gate: "role", text, names, hint: hint.into() })
+        Some(Refusal {
+            gate: "role",
+            text,
+            names,
+            hint: hint.into(),
+        })
     };
-    let sees_all =
-        me.is_service_user || matches!(me.role.as_str(), "owner" | "admin" | "network_admin" | "auditor");
+    let sees_all = me.is_service_user
+        || matches!(
+            me.role.as_str(),
+            "owner" | "admin" | "network_admin" | "auditor"
+        );
     if !sees_all {
-        let text = format!("the token is of {}, a person of role {}: it sees a part of the account only", me.name, me.role);
+        let text = format!(
+            "the token is of {}, a person of role {}: it sees a part of the account only",
+            me.name, me.role
+        );
         return refusal(text, Vec::new());
     }
     let may_write = |kind: Kind| match me.role.as_str() {
@@ -98,12 +123,20 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
         "network_admin" => !matches!(kind, Kind::SetupKey | Kind::Peer),
         _ => false,
     };
-    let denied = plan.changes.iter().filter(|change| !may_write(change.address.kind));
+    let denied = plan
+        .changes
+        .iter()
+        .filter(|change| !may_write(change.address.kind));
     let denied: Vec<String> = denied.map(|change| change.address.to_string()).collect();
     if denied.is_empty() {
         return None;
     }
-    let text = format!("the token's role {} cannot do {} of {} operations", me.role, denied.len(), plan.changes.len());
+    let text = format!(
+        "the token's role {} cannot do {} of {} operations",
+        me.role,
+        denied.len(),
+        plan.changes.len()
+    );
     refusal(text, denied)
 }
 
@@ -112,8 +145,13 @@ fn too_many_deletions(plan: &Plan, context: &Context) -> Option<Refusal> {
     if number <= context.max_deletes {
         return None;
     }
-    let text = format!("this plan deletes {number} objects, more than --max-deletes {}", context.max_deletes);
-    deletion(plan, context, "deletions", text, |change| deletions(change) > 0)
+    let text = format!(
+        "this plan deletes {number} objects, more than --max-deletes {}",
+        context.max_deletes
+    );
+    deletion(plan, context, "deletions", text, |change| {
+        deletions(change) > 0
+    })
 }
 
 /// The last object of a kind that had two or more: a lost section looks like that.
@@ -121,10 +159,19 @@ fn last_of_a_kind(plan: &Plan, context: &Context) -> Option<Refusal> {
     let kinds: BTreeSet<Kind> = Kind::ALL
         .into_iter()
         .filter(|kind| {
-            let of_kind = || plan.changes.iter().filter(|change| change.address.kind == *kind);
-            let gone = of_kind().filter(|change| matches!(change.operation, Operation::Delete { .. })).count();
+            let of_kind = || {
+                plan.changes
+                    .iter()
+                    .filter(|change| change.address.kind == *kind)
+            };
+            let gone = of_kind()
+                .filter(|change| matches!(change.operation, Operation::Delete { .. }))
+                .count();
             let made = of_kind().any(|change| {
-                matches!(change.operation, Operation::Create { .. } | Operation::Replace { .. })
+                matches!(
+                    change.operation,
+                    Operation::Create { .. } | Operation::Replace { .. }
+                )
             });
             let had = plan.counted.get(kind).copied().unwrap_or(0);
             had >= 2 && gone >= had && !made
@@ -149,7 +196,13 @@ fn peers(plan: &Plan, context: &Context) -> Option<Refusal> {
     if number == 0 {
         return None;
     }
-    deletion(plan, context, "peers", format!("this plan deletes {number} peers"), is_peer)
+    deletion(
+        plan,
+        context,
+        "peers",
+        format!("this plan deletes {number} peers"),
+        is_peer,
+    )
 }
 
 /// A refusal of deletions, unless their exact number was agreed to.

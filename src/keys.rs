@@ -80,29 +80,47 @@ pub fn decide(
         return decision;
     }
 
-    let asked = declared.reissue_after.filter(|instant| *instant <= circumstances.now);
+    let asked = declared
+        .reissue_after
+        .filter(|instant| *instant <= circumstances.now);
     if let (Some(instant), None) = (declared.reissue_after, asked) {
-        let text = format!("has a reissue_after that lies in the future ({instant}): nothing until then");
+        let text =
+            format!("has a reissue_after that lies in the future ({instant}): nothing until then");
         decision.notices.push(Notice::about(&address, text));
     }
     // A key whose id does not tell its age is old if even its last change is.
     let created = |key: &wire::SetupKey| {
-        key.id.created_at().or_else(|| key.updated_at.map(Timestamp::as_second))
+        key.id
+            .created_at()
+            .or_else(|| key.updated_at.map(Timestamp::as_second))
     };
     let superseded = |key: &wire::SetupKey| match asked {
         Some(instant) => created(key).is_some_and(|second| second < instant.as_second()),
         None => false,
     };
-    let (old, present): (Vec<_>, Vec<_>) =
-        namesakes.iter().copied().partition(|(key, _)| superseded(key));
-    let wants_groups = declared.auto_groups.as_ref().is_some_and(|groups| !groups.is_empty());
+    let (old, present): (Vec<_>, Vec<_>) = namesakes
+        .iter()
+        .copied()
+        .partition(|(key, _)| superseded(key));
+    let wants_groups = declared
+        .auto_groups
+        .as_ref()
+        .is_some_and(|groups| !groups.is_empty());
     let used = present.iter().rfind(|(key, _)| spent(key));
-    let mut valid: Vec<_> = present.iter().copied().filter(|(key, _)| key.valid && !spent(key)).collect();
+    let mut valid: Vec<_> = present
+        .iter()
+        .copied()
+        .filter(|(key, _)| key.valid && !spent(key))
+        .collect();
     let old_valid = old.iter().filter(|(key, _)| key.valid && !spent(key));
     let old_valid: Vec<_> = old_valid.map(goes("made before reissue_after")).collect();
 
     if circumstances.replace {
-        let mut going: Vec<_> = valid.iter().map(goes("replaced by hand")).chain(old_valid).collect();
+        let mut going: Vec<_> = valid
+            .iter()
+            .map(goes("replaced by hand"))
+            .chain(old_valid)
+            .collect();
         let reason = "--replace names it".to_owned();
         decision.operation = Some((make(after, going.pop().map(|(live, _)| live)), reason));
         decision.deletions = going;
@@ -122,8 +140,10 @@ pub fn decide(
 
     // Left by runs that were killed: nobody can use them. The newest of them is handled below if it is the only one.
     if valid.len() > 1 {
-        let (dead, good): (Vec<_>, Vec<_>) =
-            valid.iter().copied().partition(|(key, _)| never_sealed(key, wants_groups));
+        let (dead, good): (Vec<_>, Vec<_>) = valid
+            .iter()
+            .copied()
+            .partition(|(key, _)| never_sealed(key, wants_groups));
         if !good.is_empty() {
             let reason = NEVER_SEALED;
             decision.deletions.extend(dead.iter().map(goes(reason)));
@@ -131,13 +151,17 @@ pub fn decide(
         }
     }
     if valid.len() > 1 {
-        let all_equal = valid.iter().all(|(_, live)| differences(&after, &live.resource).is_empty());
+        let all_equal = valid
+            .iter()
+            .all(|(_, live)| differences(&after, &live.resource).is_empty());
         if !(all_equal && circumstances.namesakes_are_ours) {
             decision.ambiguous = valid.iter().map(|(_, live)| (*live).clone()).collect();
             return decision;
         }
         let later = valid.split_off(1);
-        decision.deletions.extend(later.iter().map(goes("a second key of that name")));
+        decision
+            .deletions
+            .extend(later.iter().map(goes("a second key of that name")));
     }
 
     match valid.first() {
@@ -146,7 +170,9 @@ pub fn decide(
             let soon = circumstances.now.as_second() + 86_400;
             if let Some(expires) = key.expires.filter(|at| at.as_second() < soon) {
                 let text = format!("expires within a day, at {expires:.0}, and is not used yet");
-                decision.notices.extend((key.used_times == 0).then(|| Notice::about(&address, text)));
+                decision
+                    .notices
+                    .extend((key.used_times == 0).then(|| Notice::about(&address, text)));
             }
             decision.operation = compare(key, live, after, wants_groups);
         }
@@ -159,9 +185,16 @@ pub fn decide(
                         "revoked" => "was revoked",
                         _ => "is used up",
                     },
-                    key.expires.filter(|_| key.state == "expired").map(|at| format!(" ({at:.0})")).unwrap_or_default(),
+                    key.expires
+                        .filter(|_| key.state == "expired")
+                        .map(|at| format!(" ({at:.0})"))
+                        .unwrap_or_default(),
                 );
-                let text = if key.used_times > 0 { text.replace(" without being used", "") } else { text };
+                let text = if key.used_times > 0 {
+                    text.replace(" without being used", "")
+                } else {
+                    text
+                };
                 decision.notices.push(Notice::about(&address, text));
             }
             None => {
@@ -189,7 +222,11 @@ fn make(after: Resource, superseded: Option<Live>) -> Operation {
     match superseded {
         Some(live) => {
             let fields = differences(&after, &live.resource);
-            Operation::Replace { live, fields, after }
+            Operation::Replace {
+                live,
+                fields,
+                after,
+            }
         }
         None => Operation::Create { after },
     }
@@ -205,18 +242,45 @@ fn compare(
     let fields = differences(&after, &live.resource);
     if never_sealed(key, wants_groups) {
         let reason = NEVER_SEALED.to_owned();
-        return Some((Operation::Replace { live: live.clone(), fields, after }, reason));
+        return Some((
+            Operation::Replace {
+                live: live.clone(),
+                fields,
+                after,
+            },
+            reason,
+        ));
     }
     if fields.is_empty() {
         return None;
     }
     let live = live.clone();
-    Some(if fields.iter().all(|change| resource::SetupKey::can_change(&change.field)) {
-        (Operation::Update { live, fields, after }, String::new())
-    } else {
-        let reason = "a key cannot be changed: new secret, then the old one is deleted".to_owned();
-        (Operation::Replace { live, fields, after }, reason)
-    })
+    Some(
+        if fields
+            .iter()
+            .all(|change| resource::SetupKey::can_change(&change.field))
+        {
+            (
+                Operation::Update {
+                    live,
+                    fields,
+                    after,
+                },
+                String::new(),
+            )
+        } else {
+            let reason =
+                "a key cannot be changed: new secret, then the old one is deleted".to_owned();
+            (
+                Operation::Replace {
+                    live,
+                    fields,
+                    after,
+                },
+                reason,
+            )
+        },
+    )
 }
 
 /// Returns the declared key in canonical form.

@@ -76,7 +76,9 @@ pub fn resolve(
         match found {
             Found::Peers(ids, said) => {
                 named.extend(ids);
-                members.notices.extend(said.map(|text| Notice::about(&group, text)));
+                members
+                    .notices
+                    .extend(said.map(|text| Notice::about(&group, text)));
             }
             Found::Pending => {
                 members.pending.insert(member.clone());
@@ -87,7 +89,10 @@ pub fn resolve(
     let foreign = live.iter().filter(|id| !named.contains(*id));
     let stays = |id: &&Id| prune != Prune::All || must_stay(id, name, desired, actual);
     members.left_alone = foreign.filter(stays).cloned().collect();
-    members.peers = named.into_iter().chain(members.left_alone.iter().cloned()).collect();
+    members.peers = named
+        .into_iter()
+        .chain(members.left_alone.iter().cloned())
+        .collect();
     members
 }
 
@@ -103,12 +108,17 @@ enum Found {
 /// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
 /// the one peer of that name that is no person's.
 fn by_key(member: &str, desired: &Desired, actual: &Actual) -> Found {
-    let Some(declared) = desired.setup_key(member) else { return Found::Pending };
+    let Some(declared) = desired.setup_key(member) else {
+        return Found::Pending;
+    };
     if declared.key_type == KeyType::Reusable {
         let text = format!("lists {member:?}, a reusable key: its peers join through auto_groups");
         return Found::Nobody(text);
     }
-    let used: Vec<&wire::SetupKey> = actual.keys_named(member).filter(|key| key.used_times > 0).collect();
+    let used: Vec<&wire::SetupKey> = actual
+        .keys_named(member)
+        .filter(|key| key.used_times > 0)
+        .collect();
     if !declared.enrolled && used.is_empty() {
         return Found::Pending;
     }
@@ -124,9 +134,9 @@ fn by_key(member: &str, desired: &Desired, actual: &Actual) -> Found {
                     "lists {member:?}, whose key was used by one of several peers ({labels}): which one cannot be told"
                 ))
             }
-            Some(Binding::PeerGone | Binding::Nobody) | None => {
-                Found::Nobody(format!("lists {member:?}, whose key was used, but its peer is gone"))
-            }
+            Some(Binding::PeerGone | Binding::Nobody) | None => Found::Nobody(format!(
+                "lists {member:?}, whose key was used, but its peer is gone"
+            )),
         };
     }
     let bears_name = |peer: &&wire::Peer| peer.user_id.is_empty() && !peer.ephemeral;
@@ -134,9 +144,13 @@ fn by_key(member: &str, desired: &Desired, actual: &Actual) -> Found {
     match peers[..] {
         [peer] => Found::Peers(
             vec![peer.id.clone()],
-            Some(format!("takes the peer {member:?} by its name: its key is marked enrolled and gone")),
+            Some(format!(
+                "takes the peer {member:?} by its name: its key is marked enrolled and gone"
+            )),
         ),
-        [] => Found::Nobody(format!("lists {member:?}, which is marked enrolled but has no peer")),
+        [] => Found::Nobody(format!(
+            "lists {member:?}, which is marked enrolled but has no peer"
+        )),
         _ => Found::Nobody(format!(
             "lists {member:?}, which is marked enrolled; its key is gone and {} peers bear the name: nobody is added",
             peers.len()
@@ -146,14 +160,22 @@ fn by_key(member: &str, desired: &Desired, actual: &Actual) -> Found {
 
 /// Another name is the one live peer of that name; of namesakes the one that is a member or came by a key.
 fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing) -> Found {
-    let peers: Vec<&wire::Peer> = actual.peers_named(member).filter(|peer| !peer.ephemeral).collect();
-    let members: Vec<Id> =
-        peers.iter().filter(|peer| live.contains(&peer.id)).map(|peer| peer.id.clone()).collect();
+    let peers: Vec<&wire::Peer> = actual
+        .peers_named(member)
+        .filter(|peer| !peer.ephemeral)
+        .collect();
+    let members: Vec<Id> = peers
+        .iter()
+        .filter(|peer| live.contains(&peer.id))
+        .map(|peer| peer.id.clone())
+        .collect();
     if !members.is_empty() {
         return Found::Peers(members, None);
     }
-    let bound: Vec<&&wire::Peer> =
-        peers.iter().filter(|peer| actual.bindings.key_of(&peer.id).is_some()).collect();
+    let bound: Vec<&&wire::Peer> = peers
+        .iter()
+        .filter(|peer| actual.bindings.key_of(&peer.id).is_some())
+        .collect();
     let peer = match (&peers[..], &bound[..]) {
         ([], _) => return Found::Nobody(format!("lists {member:?}, and no peer is called that")),
         ([peer], _) => peer,
@@ -165,7 +187,10 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
             ));
         }
     };
-    let created = peer.id.created_at().or_else(|| peer.created_at.map(|time| time.as_second()));
+    let created = peer
+        .id
+        .created_at()
+        .or_else(|| peer.created_at.map(|time| time.as_second()));
     match (listing, created) {
         (Listing::New, _) => Found::Peers(vec![peer.id.clone()], None),
         (Listing::Since(listed), Some(created)) if created <= listed => {
@@ -184,17 +209,23 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
 /// Foreign members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared
 /// key that grants the group. Where such a key is reusable and the log no longer says who came by it, the peer stays.
 fn must_stay(peer: &Id, group: &str, desired: &Desired, actual: &Actual) -> bool {
-    let Some(facts) = actual.peers.get(peer) else { return true };
+    let Some(facts) = actual.peers.get(peer) else {
+        return true;
+    };
     if !facts.user_id.is_empty() || facts.ephemeral {
         return true;
     }
     let grants = |name: &str| {
-        let groups = desired.setup_key(name).and_then(|key| key.auto_groups.as_ref());
+        let groups = desired
+            .setup_key(name)
+            .and_then(|key| key.auto_groups.as_ref());
         groups.is_some_and(|groups| groups.contains(group))
     };
     match actual.bindings.key_of(peer).map(|key| actual.keys.get(key)) {
         Some(Some(key)) => grants(&key.name),
         Some(None) => false,
-        None => desired.setup_keys().any(|(name, key)| key.key_type == KeyType::Reusable && grants(name)),
+        None => desired
+            .setup_keys()
+            .any(|(name, key)| key.key_type == KeyType::Reusable && grants(name)),
     }
 }

@@ -53,7 +53,12 @@ pub struct Problem {
 impl Problem {
     /// A problem of one object.
     pub fn new(address: &Address, text: impl Into<String>, hint: Option<String>) -> Self {
-        Problem { address: address.clone(), text: text.into(), hint, group: None }
+        Problem {
+            address: address.clone(),
+            text: text.into(),
+            hint,
+            group: None,
+        }
     }
 }
 
@@ -94,7 +99,11 @@ impl Plan {
         let mut hash = Sha256::new();
         for change in &self.changes {
             let operation = &change.operation;
-            let fields: Vec<_> = operation.fields().iter().map(|change| (&change.field, &change.after)).collect();
+            let fields: Vec<_> = operation
+                .fields()
+                .iter()
+                .map(|change| (&change.field, &change.after))
+                .collect();
             let parts = serde_json::json!([
                 change.address.to_string(),
                 operation.word(),
@@ -104,7 +113,11 @@ impl Plan {
             ]);
             hash.update(parts.to_string());
         }
-        hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        hash.finalize()
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 
@@ -123,24 +136,44 @@ pub fn plan(desired: &Desired, actual: &Actual, options: &Options) -> Result<Pla
 
     let keys = decide_keys(desired, actual, options, &mut plan, &mut problems);
     let resources = resolve(desired, actual, options, &keys.moved, &mut plan);
-    let managed = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind)).collect();
+    let managed = Kind::ALL
+        .into_iter()
+        .filter(|kind| desired.manages(*kind))
+        .collect();
     let referenced = references(desired);
     let scope = scope::scope(&resources, &managed, &referenced, actual, options.prune);
     problems.extend(scope.problems);
 
     plan.changes = diff(&resources, &scope.managed);
-    replace(&mut plan.changes, &resources, &scope.managed, &options.replace);
+    replace(
+        &mut plan.changes,
+        &resources,
+        &scope.managed,
+        &options.replace,
+    );
     plan.changes.extend(keys.changes);
-    plan.changes.extend(renames(&keys.moved, actual, &mut plan.notices));
-    plan.changes.extend(scope.pruned.into_iter().map(|(address, live, reason)| Change {
-        address,
-        operation: Operation::Delete { live },
-        reason,
-    }));
-    plan.changes.extend(prune_keys(desired, actual, options.prune, &mut plan.unmanaged));
+    plan.changes
+        .extend(renames(&keys.moved, actual, &mut plan.notices));
+    plan.changes.extend(
+        scope
+            .pruned
+            .into_iter()
+            .map(|(address, live, reason)| Change {
+                address,
+                operation: Operation::Delete { live },
+                reason,
+            }),
+    );
+    plan.changes.extend(prune_keys(
+        desired,
+        actual,
+        options.prune,
+        &mut plan.unmanaged,
+    ));
     plan.unmanaged.extend(scope.unmanaged);
     possible::let_go(&mut plan.changes, desired, actual);
-    plan.changes.sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
+    plan.changes
+        .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
 
     problems.extend(unknown_replacements(&options.replace, desired));
     problems.extend(possible::check(&plan.changes, &resources, desired, actual));
@@ -165,16 +198,26 @@ fn label_peers(plan: &mut Plan, actual: &Actual) -> BTreeMap<Id, String> {
     let mut labels = BTreeMap::new();
     let mut label = |id: &str| {
         let id = Id(id.to_owned());
-        labels.entry(id.clone()).or_insert_with(|| actual.peer_label(&id)).clone()
+        labels
+            .entry(id.clone())
+            .or_insert_with(|| actual.peer_label(&id))
+            .clone()
     };
     for change in &mut plan.changes {
-        if let Some(Resource::Group(resource::Group { peers: Some(peers) })) = change.operation.after() {
+        if let Some(Resource::Group(resource::Group { peers: Some(peers) })) =
+            change.operation.after()
+        {
             peers.iter().for_each(|id| drop(label(&id.0)));
         }
-        let (Operation::Update { fields, .. } | Operation::Replace { fields, .. }) = &mut change.operation else {
+        let (Operation::Update { fields, .. } | Operation::Replace { fields, .. }) =
+            &mut change.operation
+        else {
             continue;
         };
-        for field in fields.iter_mut().filter(|change| matches!(change.field.as_str(), "peers" | "peer")) {
+        for field in fields
+            .iter_mut()
+            .filter(|change| matches!(change.field.as_str(), "peers" | "peer"))
+        {
             for value in [&mut field.before, &mut field.after] {
                 match value {
                     Value::String(id) => *id = label(id),
@@ -188,7 +231,10 @@ fn label_peers(plan: &mut Plan, actual: &Actual) -> BTreeMap<Id, String> {
             }
         }
     }
-    plan.foreign_members.values().flatten().for_each(|id| drop(label(&id.0)));
+    plan.foreign_members
+        .values()
+        .flatten()
+        .for_each(|id| drop(label(&id.0)));
     labels
 }
 
@@ -209,24 +255,44 @@ fn count(actual: &Actual) -> BTreeMap<Kind, usize> {
 /// Names of all groups that the file refers to or declares.
 fn references(desired: &Desired) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = desired.groups().map(|(name, _)| name.clone()).collect();
-    let auto = desired.setup_keys().flat_map(|(_, key)| key.auto_groups.iter().flatten());
+    let auto = desired
+        .setup_keys()
+        .flat_map(|(_, key)| key.auto_groups.iter().flatten());
     names.extend(auto.cloned());
     let rest = declared_resources(desired);
-    names.extend(rest.values().flat_map(Resource::references).map(str::to_owned));
+    names.extend(
+        rest.values()
+            .flat_map(Resource::references)
+            .map(str::to_owned),
+    );
     names
 }
 
 /// Declared policies, routes and nameserver groups: they need no live state to be in canonical form.
 fn declared_resources(desired: &Desired) -> BTreeMap<Address, Resource> {
     let policies = desired.policies.iter().flatten().map(|(name, policy)| {
-        (Address::new(Kind::Policy, name), Resource::Policy(policy.clone()))
+        (
+            Address::new(Kind::Policy, name),
+            Resource::Policy(policy.clone()),
+        )
     });
     let routes = desired.routes.iter().flatten();
-    let routes =
-        routes.map(|(name, route)| (Address::new(Kind::Route, name), Resource::Route(route.clone())));
-    let nameservers = desired.nameserver_groups.iter().flatten().map(|(name, group)| {
-        (Address::new(Kind::NameserverGroup, name), Resource::NameserverGroup(group.clone()))
+    let routes = routes.map(|(name, route)| {
+        (
+            Address::new(Kind::Route, name),
+            Resource::Route(route.clone()),
+        )
     });
+    let nameservers = desired
+        .nameserver_groups
+        .iter()
+        .flatten()
+        .map(|(name, group)| {
+            (
+                Address::new(Kind::NameserverGroup, name),
+                Resource::NameserverGroup(group.clone()),
+            )
+        });
     policies.chain(routes).chain(nameservers).collect()
 }
 
@@ -249,7 +315,10 @@ fn decide_keys(
     plan: &mut Plan,
     problems: &mut Vec<Problem>,
 ) -> KeyChanges {
-    let mut keys = KeyChanges { changes: Vec::new(), moved: Vec::new() };
+    let mut keys = KeyChanges {
+        changes: Vec::new(),
+        moved: Vec::new(),
+    };
     for (name, declared) in desired.setup_keys() {
         let address = Address::new(Kind::SetupKey, name);
         let circumstances = keys::Circumstances {
@@ -258,8 +327,9 @@ fn decide_keys(
             namesakes_are_ours: options.prune == Prune::All,
         };
         let namesakes = actual.named(Kind::SetupKey, name).iter();
-        let namesakes: Vec<_> =
-            namesakes.filter_map(|live| Some((actual.keys.get(&live.id)?, live))).collect();
+        let namesakes: Vec<_> = namesakes
+            .filter_map(|live| Some((actual.keys.get(&live.id)?, live)))
+            .collect();
         let decision = keys::decide(name, declared, &namesakes, circumstances);
         plan.notices.extend(decision.notices);
         if !decision.ambiguous.is_empty() {
@@ -273,18 +343,24 @@ fn decide_keys(
                 plan.notices.push(Notice::about(&address, text));
             }
             let groups = declared.auto_groups.clone().unwrap_or_default();
-            keys.moved.push(Moved { name: name.clone(), peer, groups });
+            keys.moved.push(Moved {
+                name: name.clone(),
+                peer,
+                groups,
+            });
         }
-        keys.changes.extend(decision.operation.map(|(operation, reason)| Change {
-            address: address.clone(),
-            operation,
-            reason,
-        }));
-        keys.changes.extend(decision.deletions.into_iter().map(|(live, reason)| Change {
-            address: address.clone(),
-            operation: Operation::Delete { live },
-            reason,
-        }));
+        keys.changes
+            .extend(decision.operation.map(|(operation, reason)| Change {
+                address: address.clone(),
+                operation,
+                reason,
+            }));
+        keys.changes
+            .extend(decision.deletions.into_iter().map(|(live, reason)| Change {
+                address: address.clone(),
+                operation: Operation::Delete { live },
+                reason,
+            }));
     }
     keys
 }
@@ -301,7 +377,12 @@ fn resolve(
     for (name, declared) in desired.groups() {
         let address = Address::new(Kind::Group, name);
         let members_now = match actual.named(Kind::Group, name) {
-            [Live { resource: Resource::Group(group), .. }] => group.peers.clone().unwrap_or_default(),
+            [
+                Live {
+                    resource: Resource::Group(group),
+                    ..
+                },
+            ] => group.peers.clone().unwrap_or_default(),
             _ => BTreeSet::new(),
         };
         // a peer that enrolled goes into its key's groups even where the file leaves their members alone
@@ -313,7 +394,8 @@ fn resolve(
                 let members = members::resolve(name, wanted, &members_now, context);
                 plan.notices.extend(members.notices);
                 if !members.left_alone.is_empty() {
-                    plan.foreign_members.insert(name.clone(), members.left_alone);
+                    plan.foreign_members
+                        .insert(name.clone(), members.left_alone);
                 }
                 if !members.pending.is_empty() {
                     plan.pending_members.insert(name.clone(), members.pending);
@@ -332,26 +414,45 @@ fn resolve(
 fn renames(moved: &[Moved], actual: &Actual, notices: &mut Vec<Notice>) -> Vec<Change> {
     let mut changes = Vec::new();
     for Moved { name, peer, .. } in moved {
-        let Some(peer) = peer.as_ref().and_then(|id| actual.peers.get(id)) else { continue };
+        let Some(peer) = peer.as_ref().and_then(|id| actual.peers.get(id)) else {
+            continue;
+        };
         let address = Address::new(Kind::Peer, name);
         if peer.name == *name {
             continue;
         }
         if actual.peers_named(name).next().is_some() {
-            let text = format!("enrolled as {:?}, but another peer is called {name:?}: not renamed", peer.name);
+            let text = format!(
+                "enrolled as {:?}, but another peer is called {name:?}: not renamed",
+                peer.name
+            );
             notices.push(Notice::about(&Address::new(Kind::SetupKey, name), text));
             continue;
         }
         let live = Live {
             id: peer.id.clone(),
             name: peer.name.clone(),
-            resource: Resource::Peer(resource::Peer { name: peer.name.clone() }),
-            wire: actual.peer_answers.get(&peer.id).cloned().unwrap_or_default(),
+            resource: Resource::Peer(resource::Peer {
+                name: peer.name.clone(),
+            }),
+            wire: actual
+                .peer_answers
+                .get(&peer.id)
+                .cloned()
+                .unwrap_or_default(),
         };
         let after = Resource::Peer(resource::Peer { name: name.clone() });
         let fields = resource::differences(&after, &live.resource);
-        let operation = Operation::Update { live, fields, after };
-        changes.push(Change { address, operation, reason: "enrolled with this key".into() });
+        let operation = Operation::Update {
+            live,
+            fields,
+            after,
+        };
+        changes.push(Change {
+            address,
+            operation,
+            reason: "enrolled with this key".into(),
+        });
     }
     changes
 }
@@ -364,18 +465,32 @@ fn replace(
     asked: &BTreeSet<Address>,
 ) {
     for address in asked.iter().filter(|address| address.kind == Kind::Policy) {
-        let (Some(after), Some(live)) = (resources.get(address), managed.get(address)) else { continue };
+        let (Some(after), Some(live)) = (resources.get(address), managed.get(address)) else {
+            continue;
+        };
         changes.retain(|change| change.address != *address);
         let fields = resource::differences(after, &live.resource);
-        let operation = Operation::Replace { live: live.clone(), fields, after: after.clone() };
-        changes.push(Change { address: address.clone(), operation, reason: "--replace names it".into() });
+        let operation = Operation::Replace {
+            live: live.clone(),
+            fields,
+            after: after.clone(),
+        };
+        changes.push(Change {
+            address: address.clone(),
+            operation,
+            reason: "--replace names it".into(),
+        });
     }
 }
 
 fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {
     let known = |address: &&Address| match address.kind {
         Kind::SetupKey => desired.setup_key(&address.name).is_some(),
-        Kind::Policy => desired.policies.iter().flatten().any(|(name, _)| *name == address.name),
+        Kind::Policy => desired
+            .policies
+            .iter()
+            .flatten()
+            .any(|(name, _)| *name == address.name),
         _ => false,
     };
     let problem = |address: &Address| {
@@ -385,7 +500,11 @@ fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Pro
         };
         Problem::new(address, text, None)
     };
-    asked.iter().filter(|address| !known(address)).map(problem).collect()
+    asked
+        .iter()
+        .filter(|address| !known(address))
+        .map(problem)
+        .collect()
 }
 
 /// Undeclared setup keys: deleted, or listed where they can still be used.
@@ -399,15 +518,23 @@ fn prune_keys(
     if !desired.manages(Kind::SetupKey) {
         return changes;
     }
-    let keys = actual.objects.iter().filter(|(address, _)| address.kind == Kind::SetupKey);
-    for (address, namesakes) in keys.filter(|(address, _)| desired.setup_key(&address.name).is_none()) {
+    let keys = actual
+        .objects
+        .iter()
+        .filter(|(address, _)| address.kind == Kind::SetupKey);
+    for (address, namesakes) in
+        keys.filter(|(address, _)| desired.setup_key(&address.name).is_none())
+    {
         if prune == Prune::All {
             changes.extend(namesakes.iter().map(|live| Change {
                 address: address.clone(),
                 operation: Operation::Delete { live: live.clone() },
                 reason: "not declared (--prune all)".into(),
             }));
-        } else if namesakes.iter().any(|live| actual.keys.get(&live.id).is_some_and(|key| key.valid)) {
+        } else if namesakes
+            .iter()
+            .any(|live| actual.keys.get(&live.id).is_some_and(|key| key.valid))
+        {
             unmanaged.insert(address.clone());
         }
     }

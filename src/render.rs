@@ -74,8 +74,11 @@ pub struct Document {
 impl Document {
     /// Returns every notice, sorted.
     pub fn all_notices(&self) -> Vec<&Notice> {
-        let mut notices: Vec<&Notice> =
-            self.notices.iter().chain(self.plan.iter().flat_map(|plan| &plan.notices)).collect();
+        let mut notices: Vec<&Notice> = self
+            .notices
+            .iter()
+            .chain(self.plan.iter().flat_map(|plan| &plan.notices))
+            .collect();
         notices.sort();
         notices.dedup();
         notices
@@ -87,8 +90,17 @@ impl Document {
         for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
             kinds.entry(address.kind).or_default().push(&address.name);
         }
-        let label = |kind: crate::state::Kind, number| if number == 1 { kind.label() } else { kind.plural() };
-        kinds.into_iter().map(|(kind, names)| (label(kind, names.len()).to_owned(), names)).collect()
+        let label = |kind: crate::state::Kind, number| {
+            if number == 1 {
+                kind.label()
+            } else {
+                kind.plural()
+            }
+        };
+        kinds
+            .into_iter()
+            .map(|(kind, names)| (label(kind, names.len()).to_owned(), names))
+            .collect()
     }
 }
 
@@ -122,22 +134,38 @@ impl Counts {
 
     /// Returns `2 to create, 1 to change`; what is zero is left out.
     pub fn to_do(self) -> String {
-        self.words(["to create", "to change", "to replace", "to delete"]).join(", ")
+        self.words(["to create", "to change", "to replace", "to delete"])
+            .join(", ")
     }
 
     /// Returns `2 created, 1 changed`.
     pub fn done(self) -> String {
-        self.words(["created", "changed", "replaced", "deleted"]).join(", ")
+        self.words(["created", "changed", "replaced", "deleted"])
+            .join(", ")
     }
 
     fn words(self, words: [&str; 4]) -> Vec<String> {
         let numbers = [self.create, self.change, self.replace, self.delete];
-        numbers.into_iter().zip(words).filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect()
+        numbers
+            .into_iter()
+            .zip(words)
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, word)| format!("{n} {word}"))
+            .collect()
     }
 }
 
 /// Returns `; 3 members are removed` for the members that groups lose, or nothing.
 fn removed_members(plan: &Plan) -> Option<String> {
-    let number = plan.changes.iter().map(|change| change.removed_members().len()).sum();
-    (number > 0).then(|| format!("{} removed", count(number, "group member is", "group members are")))
+    let number = plan
+        .changes
+        .iter()
+        .map(|change| change.removed_members().len())
+        .sum();
+    (number > 0).then(|| {
+        format!(
+            "{} removed",
+            count(number, "group member is", "group members are")
+        )
+    })
 }

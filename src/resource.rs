@@ -112,9 +112,13 @@ impl Resource {
             Resource::SetupKey(key) => names(key.auto_groups.as_ref()),
             Resource::Policy(policy) => names([&policy.sources, &policy.destinations]),
             Resource::Route(route) => names(
-                [Some(&route.peer_groups), route.groups.as_ref(), route.access_control_groups.as_ref()]
-                    .into_iter()
-                    .flatten(),
+                [
+                    Some(&route.peer_groups),
+                    route.groups.as_ref(),
+                    route.access_control_groups.as_ref(),
+                ]
+                .into_iter()
+                .flatten(),
             ),
             Resource::NameserverGroup(group) => names([&group.groups]),
         }
@@ -155,8 +159,15 @@ impl Peer {
     /// The ssh and expiration flags go back as they came: left out they would be switched off (netbird-api.md §4).
     fn request(&self, live: Option<&Value>) -> Value {
         let mut body = serde_json::json!({ "name": self.name });
-        for flag in ["ssh_enabled", "login_expiration_enabled", "inactivity_expiration_enabled"] {
-            body[flag] = live.and_then(|live| live.get(flag)).cloned().unwrap_or(Value::Bool(false));
+        for flag in [
+            "ssh_enabled",
+            "login_expiration_enabled",
+            "inactivity_expiration_enabled",
+        ] {
+            body[flag] = live
+                .and_then(|live| live.get(flag))
+                .cloned()
+                .unwrap_or(Value::Bool(false));
         }
         body
     }
@@ -164,8 +175,15 @@ impl Peer {
 
 fn read_peer(wire: Value) -> Result<Live, serde_json::Error> {
     let peer: crate::wire::Peer = serde_json::from_value(wire.clone())?;
-    let resource = Resource::Peer(Peer { name: peer.name.clone() });
-    Ok(Live { id: peer.id, name: peer.name, resource, wire })
+    let resource = Resource::Peer(Peer {
+        name: peer.name.clone(),
+    });
+    Ok(Live {
+        id: peer.id,
+        name: peer.name,
+        resource,
+        wire,
+    })
 }
 
 fn names<'a>(sets: impl IntoIterator<Item = &'a BTreeSet<String>>) -> BTreeSet<&'a str> {
@@ -178,7 +196,11 @@ pub fn differences(desired: &Resource, actual: &Resource) -> Vec<FieldChange> {
     desired
         .fields()
         .into_iter()
-        .map(|(field, after)| FieldChange { before: actual.remove(&field).unwrap_or_default(), field, after })
+        .map(|(field, after)| FieldChange {
+            before: actual.remove(&field).unwrap_or_default(),
+            field,
+            after,
+        })
         .filter(|change| change.before != change.after)
         .collect()
 }
@@ -208,15 +230,19 @@ impl Groups {
         match (ids.next(), ids.next()) {
             (Some(id), None) => Ok(id),
             (None, _) => Err(Unresolved::Absent(name.into())),
-            (Some(_), Some(_)) => {
-                Err(Unresolved::Ambiguous(name.into(), self.ids(name).cloned().collect()))
-            }
+            (Some(_), Some(_)) => Err(Unresolved::Ambiguous(
+                name.into(),
+                self.ids(name).cloned().collect(),
+            )),
         }
     }
 
     /// Returns the name of a group, or a text that says what its id stands for.
     pub fn name(&self, id: &Id) -> String {
-        self.names.get(id).cloned().unwrap_or_else(|| format!("(deleted group {id})"))
+        self.names
+            .get(id)
+            .cloned()
+            .unwrap_or_else(|| format!("(deleted group {id})"))
     }
 
     /// Returns every name.
@@ -229,7 +255,10 @@ impl Groups {
     }
 
     fn resolve(&self, names: &BTreeSet<String>) -> Result<Value, Unresolved> {
-        names.iter().map(|name| Ok(Value::String(self.id(name)?.0.clone()))).collect()
+        names
+            .iter()
+            .map(|name| Ok(Value::String(self.id(name)?.0.clone())))
+            .collect()
     }
 }
 
@@ -248,7 +277,11 @@ impl fmt::Display for Unresolved {
             Unresolved::Absent(name) => write!(f, "there is no group {name:?} in NetBird"),
             Unresolved::Ambiguous(name, ids) => {
                 let ids: Vec<&str> = ids.iter().map(|id| id.0.as_str()).collect();
-                write!(f, "several groups in NetBird are called {name:?}: {}", ids.join(", "))
+                write!(
+                    f,
+                    "several groups in NetBird are called {name:?}: {}",
+                    ids.join(", ")
+                )
             }
         }
     }
@@ -280,8 +313,14 @@ fn put<T: Serialize>(body: &mut Map<String, Value>, field: &str, ours: Option<T>
 
 /// Ids of an embedded list of objects, of ids, or of nothing.
 fn embedded_ids(list: Option<&Value>) -> Value {
-    let entries = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    entries.iter().map(|entry| entry.get("id").unwrap_or(entry).clone()).collect()
+    let entries = list
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    entries
+        .iter()
+        .map(|entry| entry.get("id").unwrap_or(entry).clone())
+        .collect()
 }
 
 impl Resource {
@@ -294,7 +333,10 @@ impl Resource {
                 keep(&mut after.usage_limit, &live.usage_limit);
                 keep(&mut after.auto_groups, &live.auto_groups);
                 keep(&mut after.ephemeral, &live.ephemeral);
-                keep(&mut after.allow_extra_dns_labels, &live.allow_extra_dns_labels);
+                keep(
+                    &mut after.allow_extra_dns_labels,
+                    &live.allow_extra_dns_labels,
+                );
             }
             (Resource::Policy(after), Resource::Policy(live)) => {
                 keep(&mut after.description, &live.description);
@@ -307,7 +349,10 @@ impl Resource {
             (Resource::Route(after), Resource::Route(live)) => {
                 keep(&mut after.description, &live.description);
                 keep(&mut after.groups, &live.groups);
-                keep(&mut after.access_control_groups, &live.access_control_groups);
+                keep(
+                    &mut after.access_control_groups,
+                    &live.access_control_groups,
+                );
                 keep(&mut after.metric, &live.metric);
                 keep(&mut after.masquerade, &live.masquerade);
                 keep(&mut after.keep_route, &live.keep_route);
@@ -316,7 +361,10 @@ impl Resource {
             }
             (Resource::NameserverGroup(after), Resource::NameserverGroup(live)) => {
                 keep(&mut after.description, &live.description);
-                keep(&mut after.search_domains_enabled, &live.search_domains_enabled);
+                keep(
+                    &mut after.search_domains_enabled,
+                    &live.search_domains_enabled,
+                );
                 keep(&mut after.enabled, &live.enabled);
             }
             _ => {}

@@ -53,7 +53,8 @@ pub fn scope(
             Some(resource) => declared(&mut scope, address, resource, namesakes, prune),
             None => {
                 for live in namesakes {
-                    let kept = is_protected(address.kind, live, actual) || is_referenced(address, referenced);
+                    let kept = is_protected(address.kind, live, actual)
+                        || is_referenced(address, referenced);
                     if prune == Prune::All && !kept {
                         let reason = "not declared (--prune all)".to_owned();
                         scope.pruned.push((address.clone(), live.clone(), reason));
@@ -74,12 +75,22 @@ fn declared(
     namesakes: &[Live],
     prune: Prune,
 ) {
-    let [oldest, later @ ..] = namesakes else { return };
-    let all_equal = || namesakes.iter().all(|live| differences(desired, &live.resource).is_empty());
+    let [oldest, later @ ..] = namesakes else {
+        return;
+    };
+    let all_equal = || {
+        namesakes
+            .iter()
+            .all(|live| differences(desired, &live.resource).is_empty())
+    };
     if later.is_empty() || (prune == Prune::All && all_equal()) {
         scope.managed.insert(address.clone(), oldest.clone());
         let surplus = later.iter().map(|live| {
-            (address.clone(), live.clone(), "a second one of that name, and equal".to_owned())
+            (
+                address.clone(),
+                live.clone(),
+                "a second one of that name, and equal".to_owned(),
+            )
         });
         scope.pruned.extend(surplus);
     } else {
@@ -91,12 +102,20 @@ fn declared(
 pub fn ambiguous(address: &Address, namesakes: &[Live]) -> Problem {
     let ids: Vec<&str> = namesakes.iter().map(|live| live.id.0.as_str()).collect();
     let way_out = match address.kind {
-        Kind::SetupKey => format!("delete the others in NetBird, or use --replace setup_keys/{}", address.name),
+        Kind::SetupKey => format!(
+            "delete the others in NetBird, or use --replace setup_keys/{}",
+            address.name
+        ),
         _ => "rename or delete the others in NetBird".into(),
     };
     Problem::new(
         address,
-        format!("{} {} have this name in NetBird: {}", ids.len(), address.kind.plural(), ids.join(", ")),
+        format!(
+            "{} {} have this name in NetBird: {}",
+            ids.len(),
+            address.kind.plural(),
+            ids.join(", ")
+        ),
         Some(format!("nobody can tell which one is meant; {way_out}")),
     )
 }

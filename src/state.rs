@@ -26,8 +26,14 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in dependency order.
-    pub const ALL: [Kind; 6] =
-        [Kind::Group, Kind::SetupKey, Kind::Peer, Kind::Policy, Kind::Route, Kind::NameserverGroup];
+    pub const ALL: [Kind; 6] = [
+        Kind::Group,
+        Kind::SetupKey,
+        Kind::Peer,
+        Kind::Policy,
+        Kind::Route,
+        Kind::NameserverGroup,
+    ];
 
     /// What people call one of it.
     pub fn label(self) -> &'static str {
@@ -101,10 +107,19 @@ impl Id {
     /// NetBird's ids are xids: 20 characters of base32hex in lower case, of which the first 32 bits are the server's
     /// clock at creation (netbird-api.md §1.3). Old keys and users have ids of another form.
     pub fn created_at(&self) -> Option<i64> {
-        let xid = self.0.len() == 20 && self.0.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'v'));
+        let xid = self.0.len() == 20
+            && self
+                .0
+                .bytes()
+                .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'v'));
         xid.then(|| {
             let bits = self.0.bytes().take(7).fold(0_i64, |bits, byte| {
-                bits << 5 | i64::from(if byte < b'a' { byte - b'0' } else { byte - b'a' + 10 })
+                bits << 5
+                    | i64::from(if byte < b'a' {
+                        byte - b'0'
+                    } else {
+                        byte - b'a' + 10
+                    })
             });
             bits >> 3
         })
@@ -129,7 +144,10 @@ pub struct Address {
 impl Address {
     /// The address of a name of that kind.
     pub fn new(kind: Kind, name: impl Into<String>) -> Self {
-        Address { kind, name: name.into() }
+        Address {
+            kind,
+            name: name.into(),
+        }
     }
 }
 
@@ -146,9 +164,24 @@ mod tests {
     #[test]
     fn an_xid_tells_its_creation_second() {
         // recordings/netbird/setup-key-created.json, made at 2026-11-27T23:02:47Z
-        assert_eq!(Id("dc50o5tqmd2prpcba33g".into()).created_at(), Some(1_795_820_567));
-        assert_eq!(Id("1802457731".into()).created_at(), None, "an old numeric key id");
-        assert_eq!(Id("0b90e3c5-4689-429c-a1d0-c225297514bf".into()).created_at(), None, "a service user");
-        assert_eq!(Id("xxxxxxxxxxxxxxxxxxxx".into()).created_at(), None, "x is no digit of base32hex");
+        assert_eq!(
+            Id("dc50o5tqmd2prpcba33g".into()).created_at(),
+            Some(1_795_820_567)
+        );
+        assert_eq!(
+            Id("1802457731".into()).created_at(),
+            None,
+            "an old numeric key id"
+        );
+        assert_eq!(
+            Id("0b90e3c5-4689-429c-a1d0-c225297514bf".into()).created_at(),
+            None,
+            "a service user"
+        );
+        assert_eq!(
+            Id("xxxxxxxxxxxxxxxxxxxx".into()).created_at(),
+            None,
+            "x is no digit of base32hex"
+        );
     }
 }

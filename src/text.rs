@@ -3,8 +3,12 @@
 use std::borrow::Cow;
 
 /// Returns `did you mean "…"?` for the candidate that is most like `word`, if one is.
-pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let likeness = |candidate: &str| strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase());
+pub fn did_you_mean<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let likeness =
+        |candidate: &str| strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase());
     candidates
         .into_iter()
         .map(|candidate| (likeness(candidate), candidate))

@@ -18,13 +18,18 @@ use crate::wire;
 
 impl Run<'_> {
     pub(super) fn create_key(&mut self, address: &Address, after: &Resource) -> Result<String> {
-        let Resource::SetupKey(key) = after else { bail!("{address} is no setup key") };
+        let Resource::SetupKey(key) = after else {
+            bail!("{address} is no setup key")
+        };
         let custody = self.custody.context("nobody to seal the new key for")?;
         // resolved first: a key whose groups are not there is not made
         let reservation = custody.dir.reserve(&address.name)?;
         let body = after.request(&address.name, None, &self.groups)?;
         let (made, secret) = self.post_key(address, &body)?;
-        let id = Id(made["id"].as_str().context("the answer has no id")?.to_owned());
+        let id = Id(made["id"]
+            .as_str()
+            .context("the answer has no id")?
+            .to_owned());
 
         let sealed = match custody.recipients.seal(&secret) {
             Ok(sealed) => sealed,
@@ -37,7 +42,10 @@ impl Run<'_> {
             Err(error) => return Err(self.take_back(address, &id, None, error)),
         };
         let path = file.path.display().to_string();
-        let wants_groups = key.auto_groups.as_ref().is_some_and(|groups| !groups.is_empty());
+        let wants_groups = key
+            .auto_groups
+            .as_ref()
+            .is_some_and(|groups| !groups.is_empty());
         if wants_groups {
             let granted = self.grant(&id, &made, address, after);
             if let Err(error) = granted {
@@ -45,7 +53,11 @@ impl Run<'_> {
             }
         }
         self.keep_key(address, id, file, &sealed);
-        let unmarked = if wants_groups { "" } else { "; it has no groups, so a lost file of it cannot be noticed" };
+        let unmarked = if wants_groups {
+            ""
+        } else {
+            "; it has no groups, so a lost file of it cannot be noticed"
+        };
         Ok(format!("created, sealed in {path}{unmarked}"))
     }
 
@@ -55,7 +67,10 @@ impl Run<'_> {
         let path = object_path(Kind::SetupKey.path(), &id.0)?;
         let answer = match self.api.put(&path, &body) {
             Err(error) if error.outcome_unknown() => {
-                let found = self.api.get(&path).with_context(|| format!("{error}; and it cannot be looked up"))?;
+                let found = self
+                    .api
+                    .get(&path)
+                    .with_context(|| format!("{error}; and it cannot be looked up"))?;
                 match same(after, &self.read(Kind::SetupKey, found.clone())?) {
                     Ok(()) => found,
                     Err(_) => return Err(error.into()),
@@ -67,15 +82,26 @@ impl Run<'_> {
     }
 
     fn keep_key(&mut self, address: &Address, id: Id, file: StoredFile, sealed: &Sealed) {
-        let recipients = self.custody.map(|custody| custody.recipients.describe()).unwrap_or_default();
+        let recipients = self
+            .custody
+            .map(|custody| custody.recipients.describe())
+            .unwrap_or_default();
         let created = CreatedKey {
             file: file.path.display().to_string(),
             sealed: sealed.armored.clone(),
             recipients: recipients.iter().map(ToString::to_string).collect(),
             fingerprint: sealed.fingerprint(),
         };
-        self.applied.created_keys.insert(address.name.clone(), created);
-        self.applied.made.insert(id, Made { address: address.clone(), file: Some(file) });
+        self.applied
+            .created_keys
+            .insert(address.name.clone(), created);
+        self.applied.made.insert(
+            id,
+            Made {
+                address: address.clone(),
+                file: Some(file),
+            },
+        );
     }
 
     /// Makes a key. If the answer is lost, so is the secret: the key that appeared is deleted, and since then the first
@@ -84,8 +110,16 @@ impl Run<'_> {
         let path = Kind::SetupKey.path();
         match self.api.create_key(path, body) {
             Ok(made) => Ok(made),
-            Err(ApiError::KeyUnusable { id: Some(id), call, problem }) => {
-                let error = anyhow::Error::from(ApiError::KeyUnusable { id: Some(id.clone()), call, problem });
+            Err(ApiError::KeyUnusable {
+                id: Some(id),
+                call,
+                problem,
+            }) => {
+                let error = anyhow::Error::from(ApiError::KeyUnusable {
+                    id: Some(id.clone()),
+                    call,
+                    problem,
+                });
                 Err(self.take_back(address, &Id(id), None, error))
             }
             Err(error) if error.outcome_unknown() => {
@@ -113,7 +147,8 @@ impl Run<'_> {
                 let path = object_path(Kind::SetupKey.path(), &live.id.0)?;
                 let gone = self.api.delete(&path);
                 let lost = || format!("the secret of key {} is lost; delete it by hand", live.id);
-                gone.or_else(|error| if error.is_gone() { Ok(()) } else { Err(error) }).with_context(lost)?;
+                gone.or_else(|error| if error.is_gone() { Ok(()) } else { Err(error) })
+                    .with_context(lost)?;
                 deleted += 1;
             }
         }
@@ -121,15 +156,26 @@ impl Run<'_> {
     }
 
     /// Deletes a key that could not be finished, and its file; returns the error with what became of them.
-    fn take_back(&self, address: &Address, id: &Id, file: Option<StoredFile>, error: anyhow::Error) -> anyhow::Error {
-        let deleted = object_path(Kind::SetupKey.path(), &id.0).and_then(|path| self.api.delete(&path));
+    fn take_back(
+        &self,
+        address: &Address,
+        id: &Id,
+        file: Option<StoredFile>,
+        error: anyhow::Error,
+    ) -> anyhow::Error {
+        let deleted =
+            object_path(Kind::SetupKey.path(), &id.0).and_then(|path| self.api.delete(&path));
         match deleted {
             Err(failed) if !failed.is_gone() => {
                 // the file stays: the key lives, and this is its only copy
-                anyhow!("{error:#}; and the new key {id} of {address} could not be deleted again: {failed}")
+                anyhow!(
+                    "{error:#}; and the new key {id} of {address} could not be deleted again: {failed}"
+                )
             }
             _ => match file.map(StoredFile::remove) {
-                Some(Err(failed)) => error.context(format!("the new key was deleted again, its file was not: {failed:#}")),
+                Some(Err(failed)) => error.context(format!(
+                    "the new key was deleted again, its file was not: {failed:#}"
+                )),
                 _ => error.context("the new key was deleted again"),
             },
         }
@@ -151,7 +197,12 @@ impl Run<'_> {
     }
 
     /// Deletes a key, looked at again right before where it goes because nobody holds its secret.
-    pub(super) fn delete_key(&mut self, address: &Address, old: &Live, reason: &str) -> Result<String> {
+    pub(super) fn delete_key(
+        &mut self,
+        address: &Address,
+        old: &Live,
+        reason: &str,
+    ) -> Result<String> {
         if is_unsealed_reason(reason) && !self.still_unsealed(old)? {
             return Ok("was finished by another run meanwhile and stays".into());
         }
@@ -159,7 +210,10 @@ impl Run<'_> {
     }
 
     fn still_unsealed(&self, old: &Live) -> Result<bool> {
-        match self.api.get(&object_path(Kind::SetupKey.path(), &old.id.0)?) {
+        match self
+            .api
+            .get(&object_path(Kind::SetupKey.path(), &old.id.0)?)
+        {
             Ok(found) => Ok(never_sealed(&serde_json::from_value(found)?, true)),
             Err(error) if error.is_gone() => Ok(true),
             Err(error) => Err(error.into()),

@@ -52,13 +52,20 @@ pub fn verify(
     }
     let actual = Actual::read(&snapshot)?;
     // what was asked to be made anew is made
-    let options = Options { replace: BTreeSet::new(), ..options.clone() };
+    let options = Options {
+        replace: BTreeSet::new(),
+        ..options.clone()
+    };
     let mut verified = Verified::default();
     match plan(desired, &actual, &options) {
         Ok(plan) => {
             for change in &plan.changes {
                 let text = format!("{} {}", change.operation.word(), change.address);
-                if is_enrollment(change, before) { verified.enrolled.push(text) } else { verified.left.push(text) }
+                if is_enrollment(change, before) {
+                    verified.enrolled.push(text)
+                } else {
+                    verified.left.push(text)
+                }
             }
         }
         Err(problems) => verified.left.extend(problems.iter().map(problem)),
@@ -93,8 +100,11 @@ fn settle_namesakes(
     observer: &mut dyn Observer,
 ) -> Result<BTreeSet<Id>> {
     let mut surplus = BTreeSet::new();
-    let made: BTreeMap<Id, _> =
-        applied.made.iter().map(|(id, made)| (id.clone(), made.address.clone())).collect();
+    let made: BTreeMap<Id, _> = applied
+        .made
+        .iter()
+        .map(|(id, made)| (id.clone(), made.address.clone()))
+        .collect();
     for (id, address) in made {
         let rivals: Vec<&Live> = actual
             .named(address.kind, &address.name)
@@ -106,14 +116,22 @@ fn settle_namesakes(
             continue;
         }
         let deleted = api.delete(&object_path(address.kind.path(), &id.0)?);
-        if let Err(error) = deleted.or_else(|error| if error.is_gone() { Ok(()) } else { Err(error) }) {
-            return Err(error).with_context(|| format!("{address} was made by another run too, and ours {id} stays"));
+        if let Err(error) =
+            deleted.or_else(|error| if error.is_gone() { Ok(()) } else { Err(error) })
+        {
+            return Err(error).with_context(|| {
+                format!("{address} was made by another run too, and ours {id} stays")
+            });
         }
         if let Some(file) = applied.made.remove(&id).and_then(|made| made.file) {
-            file.remove().with_context(|| format!("the file of {address}, which another run made too, stays"))?;
+            file.remove().with_context(|| {
+                format!("the file of {address}, which another run made too, stays")
+            })?;
             applied.created_keys.remove(&address.name);
         }
-        observer.say(&format!("{address}: another run made it first; ours was deleted again"));
+        observer.say(&format!(
+            "{address}: another run made it first; ours was deleted again"
+        ));
         surplus.insert(id);
     }
     Ok(surplus)
@@ -123,7 +141,8 @@ fn settle_namesakes(
 fn rivals(live: &Live, name: &str, desired: &Desired, actual: &Actual, applied: &Applied) -> bool {
     match &live.resource {
         Resource::SetupKey(_) => {
-            let (Some(key), Some(declared)) = (actual.keys.get(&live.id), desired.setup_key(name)) else {
+            let (Some(key), Some(declared)) = (actual.keys.get(&live.id), desired.setup_key(name))
+            else {
                 return false;
             };
             let in_the_making = never_sealed(key, true) && !applied.known.contains(&live.id);
@@ -131,7 +150,11 @@ fn rivals(live: &Live, name: &str, desired: &Desired, actual: &Actual, applied: 
             key.valid && key.used_times == 0 && (equal || in_the_making)
         }
         Resource::Policy(_) => {
-            let declared = desired.policies.iter().flatten().find(|(declared, _)| *declared == name);
+            let declared = desired
+                .policies
+                .iter()
+                .flatten()
+                .find(|(declared, _)| *declared == name);
             declared.is_some_and(|(_, policy)| {
                 differences(&Resource::Policy(policy.clone()), &live.resource).is_empty()
             })
@@ -142,7 +165,11 @@ fn rivals(live: &Live, name: &str, desired: &Desired, actual: &Actual, applied: 
 
 fn drop_entries(snapshot: &mut Snapshot, surplus: &BTreeSet<Id>) {
     for list in [&mut snapshot.setup_keys, &mut snapshot.policies] {
-        list.retain(|entry| !entry["id"].as_str().is_some_and(|id| surplus.contains(&Id(id.to_owned()))));
+        list.retain(|entry| {
+            !entry["id"]
+                .as_str()
+                .is_some_and(|id| surplus.contains(&Id(id.to_owned())))
+        });
     }
 }
 
@@ -160,14 +187,23 @@ fn put_back(
     }
     let events = match &snapshot.events {
         Some(events) => events.clone(),
-        None => api.list("/events").context("cannot verify that the groups lost nobody")?,
+        None => api
+            .list("/events")
+            .context("cannot verify that the groups lost nobody")?,
     };
     let mut lost: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
     let removed = thrown_out(&events, actual, applied);
     let newcomers = newcomers(before, actual, applied);
     for (group, peer) in removed.into_iter().chain(newcomers) {
-        let live = actual.objects.values().flatten().find(|live| live.id == group);
-        let Some(Resource::Group(Group { peers: Some(members) })) = live.map(|live| &live.resource) else {
+        let live = actual
+            .objects
+            .values()
+            .flatten()
+            .find(|live| live.id == group);
+        let Some(Resource::Group(Group {
+            peers: Some(members),
+        })) = live.map(|live| &live.resource)
+        else {
             continue;
         };
         if actual.peers.contains_key(&peer) && !members.contains(&peer) {
@@ -178,11 +214,21 @@ fn put_back(
         let path = object_path(Kind::Group.path(), &group.0)?;
         let fresh = api.get(&path).context("cannot put members back")?;
         let fresh = Resource::read(Kind::Group, fresh, &actual.groups)?;
-        let Resource::Group(Group { peers: Some(mut members) }) = fresh.resource else { continue };
+        let Resource::Group(Group {
+            peers: Some(mut members),
+        }) = fresh.resource
+        else {
+            continue;
+        };
         members.extend(peers.iter().cloned());
-        let after = Resource::Group(Group { peers: Some(members) });
-        api.put(&path, &after.request(&fresh.name, Some(&fresh.wire), &actual.groups)?)
-            .with_context(|| format!("cannot put members back into group {}", fresh.name))?;
+        let after = Resource::Group(Group {
+            peers: Some(members),
+        });
+        api.put(
+            &path,
+            &after.request(&fresh.name, Some(&fresh.wire), &actual.groups)?,
+        )
+        .with_context(|| format!("cannot put members back into group {}", fresh.name))?;
         let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
         observer.say(&format!(
             "group {}: {} joined while it was written and was thrown out by that; put back",
@@ -195,8 +241,12 @@ fn put_back(
 
 /// Removals of members by our own user that no operation intended, since the first group was written.
 fn thrown_out(events: &[Value], actual: &Actual, applied: &Applied) -> Vec<(Id, Id)> {
-    let Some(me) = &actual.me else { return Vec::new() };
-    let events = events.iter().filter_map(|event| serde_json::from_value::<wire::Event>(event.clone()).ok());
+    let Some(me) = &actual.me else {
+        return Vec::new();
+    };
+    let events = events
+        .iter()
+        .filter_map(|event| serde_json::from_value::<wire::Event>(event.clone()).ok());
     // the server's clock as an answer's Date header gives it: whole seconds
     let since = applied.first_group_write.map(jiff::Timestamp::as_second);
     let ours = events.filter(|event| {
@@ -204,18 +254,37 @@ fn thrown_out(events: &[Value], actual: &Actual, applied: &Applied) -> Vec<(Id, 
             && event.initiator_id == me.id
             && event.timestamp.map(jiff::Timestamp::as_second) >= since
     });
-    let pairs = ours.filter_map(|event| Some((Id(event.meta("group_id")?.to_owned()), Id(event.target_id.clone()))));
-    pairs.filter(|pair| applied.written_groups.contains(&pair.0) && !applied.removals.contains(pair)).collect()
+    let pairs = ours.filter_map(|event| {
+        Some((
+            Id(event.meta("group_id")?.to_owned()),
+            Id(event.target_id.clone()),
+        ))
+    });
+    pairs
+        .filter(|pair| applied.written_groups.contains(&pair.0) && !applied.removals.contains(pair))
+        .collect()
 }
 
 /// Peers that appeared during the run, with the groups of the one key that they can have come by. The event log may be
 /// off, or late.
 fn newcomers(before: &Actual, actual: &Actual, applied: &Applied) -> Vec<(Id, Id)> {
     let mut pairs = Vec::new();
-    for peer in actual.peers.values().filter(|peer| !before.peers.contains_key(&peer.id)) {
-        let mut keys = actual.keys.values().filter(|key| crate::enrollment::fits(key, peer));
-        let (Some(key), None) = (keys.next(), keys.next()) else { continue };
-        let groups = key.auto_groups.iter().filter(|group| applied.written_groups.contains(*group));
+    for peer in actual
+        .peers
+        .values()
+        .filter(|peer| !before.peers.contains_key(&peer.id))
+    {
+        let mut keys = actual
+            .keys
+            .values()
+            .filter(|key| crate::enrollment::fits(key, peer));
+        let (Some(key), None) = (keys.next(), keys.next()) else {
+            continue;
+        };
+        let groups = key
+            .auto_groups
+            .iter()
+            .filter(|group| applied.written_groups.contains(*group));
         pairs.extend(groups.map(|group| (group.clone(), peer.id.clone())));
     }
     pairs

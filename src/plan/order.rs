@@ -42,17 +42,26 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     let mut makes = Vec::new();
     let mut breaks = Vec::new();
     for (index, change) in changes.iter().enumerate() {
-        let step = |part| Step { change: index, part };
+        let step = |part| Step {
+            change: index,
+            part,
+        };
         match &change.operation {
             Operation::Create { .. } => makes.push(step(Part::Whole)),
             Operation::Delete { .. } => breaks.push(step(Part::Whole)),
-            Operation::Replace { .. } if change.address.kind == Kind::SetupKey => makes.push(step(Part::Whole)),
+            Operation::Replace { .. } if change.address.kind == Kind::SetupKey => {
+                makes.push(step(Part::Whole))
+            }
             Operation::Replace { .. } => {
                 makes.push(step(Part::Making));
                 breaks.push(step(Part::Breaking));
             }
-            Operation::Update { .. } if change.removed_members().is_empty() => makes.push(step(Part::Whole)),
-            Operation::Update { .. } if change.added_members().is_empty() => breaks.push(step(Part::Whole)),
+            Operation::Update { .. } if change.removed_members().is_empty() => {
+                makes.push(step(Part::Whole))
+            }
+            Operation::Update { .. } if change.added_members().is_empty() => {
+                breaks.push(step(Part::Whole))
+            }
             Operation::Update { .. } => {
                 makes.push(step(Part::Additions));
                 breaks.push(step(Part::Removals));
@@ -65,14 +74,29 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     let leaves = |step: &Step| matches!(changes[step.change].operation, Operation::Delete { .. });
     breaks.sort_by_key(|step| (std::cmp::Reverse(kind(step)), leaves(step)));
 
-    let mut order = Order { changes, actual, breaks, steps: Vec::new(), problems: Vec::new() };
+    let mut order = Order {
+        changes,
+        actual,
+        breaks,
+        steps: Vec::new(),
+        problems: Vec::new(),
+    };
     for step in &makes {
         order.place(*step, &mut BTreeSet::new(), &makes);
     }
-    let Order { breaks, mut steps, problems, .. } = order;
+    let Order {
+        breaks,
+        mut steps,
+        problems,
+        ..
+    } = order;
     let placed = steps.clone();
     steps.extend(breaks.into_iter().filter(|step| !placed.contains(step)));
-    if problems.is_empty() { Ok(steps) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(steps)
+    } else {
+        Err(problems)
+    }
 }
 
 struct Order<'a> {
@@ -93,7 +117,8 @@ impl Order<'_> {
         if !waiting.insert(step.change) {
             let text = "and other routes of this plan exchange their networks: no order of writes allows that";
             let hint = Some("change them in two steps: give one another network first".into());
-            self.problems.push(Problem::new(&change.address, text, hint));
+            self.problems
+                .push(Problem::new(&change.address, text, hint));
             return;
         }
         for blocker in route_blockers(change, self.actual) {
@@ -121,7 +146,9 @@ impl Order<'_> {
     /// Returns whether the route of a step is in the way of `change` even when the step is done.
     fn still_blocks(&self, step: Step, change: &Change) -> bool {
         let operation = &self.changes[step.change].operation;
-        let (Operation::Update { live, after, .. }, Some(wanted)) = (operation, change.operation.after()) else {
+        let (Operation::Update { live, after, .. }, Some(wanted)) =
+            (operation, change.operation.after())
+        else {
             return false;
         };
         blocks(&after.over(&live.resource), wanted, self.actual)
@@ -134,17 +161,29 @@ fn route_blockers<'a>(change: &Change, actual: &'a Actual) -> Vec<&'a Live> {
         return Vec::new();
     };
     let own = change.operation.live().map(|live| &live.id);
-    let routes = actual.objects.iter().filter(|(address, _)| address.kind == Kind::Route);
-    let others = routes.flat_map(|(_, namesakes)| namesakes).filter(|live| Some(&live.id) != own);
-    others.filter(|live| blocks(&live.resource, wanted, actual)).collect()
+    let routes = actual
+        .objects
+        .iter()
+        .filter(|(address, _)| address.kind == Kind::Route);
+    let others = routes
+        .flat_map(|(_, namesakes)| namesakes)
+        .filter(|live| Some(&live.id) != own);
+    others
+        .filter(|live| blocks(&live.resource, wanted, actual))
+        .collect()
 }
 
 /// Returns whether the server refuses `wanted` because of `other` (netbird-api.md §7): they are of the same network or
 /// domains and share a group of routers, or a peer in one. A route through a single peer is never in the way.
 fn blocks(other: &Resource, wanted: &Resource, actual: &Actual) -> bool {
-    let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else { return false };
+    let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else {
+        return false;
+    };
     let routers = |route: &Route| -> BTreeSet<&Id> {
-        let groups = route.peer_groups.iter().flat_map(|name| actual.named(Kind::Group, name));
+        let groups = route
+            .peer_groups
+            .iter()
+            .flat_map(|name| actual.named(Kind::Group, name));
         let peers = groups.filter_map(|live| match &live.resource {
             Resource::Group(group) => group.peers.as_ref(),
             _ => None,
@@ -152,5 +191,6 @@ fn blocks(other: &Resource, wanted: &Resource, actual: &Actual) -> bool {
         peers.flatten().collect()
     };
     wanted.same_prefix(other)
-        && (!wanted.peer_groups.is_disjoint(&other.peer_groups) || !routers(wanted).is_disjoint(&routers(other)))
+        && (!wanted.peer_groups.is_disjoint(&other.peer_groups)
+            || !routers(wanted).is_disjoint(&routers(other)))
 }

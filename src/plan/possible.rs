@@ -33,9 +33,9 @@ fn references(
     desired: &Desired,
     actual: &Actual,
 ) -> Vec<Problem> {
-    let keys = desired.setup_keys().map(|(name, declared)| {
-        (Address::new(Kind::SetupKey, name), keys::desired(declared))
-    });
+    let keys = desired
+        .setup_keys()
+        .map(|(name, declared)| (Address::new(Kind::SetupKey, name), keys::desired(declared)));
     let keys: BTreeMap<Address, Resource> = keys.collect();
     let made: BTreeSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
     let going: BTreeSet<&str> = deleted_groups(changes).map(|(_, name)| name).collect();
@@ -45,19 +45,27 @@ fn references(
             let problem = match actual.groups.id(group) {
                 Ok(_) if going.contains(group) => {
                     let hint = "declare the group, or take it out here".to_owned();
-                    Some((format!("refers to group {group:?}, which this plan deletes"), Some(hint)))
+                    Some((
+                        format!("refers to group {group:?}, which this plan deletes"),
+                        Some(hint),
+                    ))
                 }
                 Ok(_) => None,
                 Err(Unresolved::Absent(_)) if made.contains(group) => None,
                 Err(Unresolved::Absent(_)) => {
                     let names = actual.groups.names().chain(made.iter().copied());
                     let hint = crate::text::did_you_mean(group, names);
-                    let text = format!("refers to group {group:?}, which is neither declared nor in NetBird");
+                    let text = format!(
+                        "refers to group {group:?}, which is neither declared nor in NetBird"
+                    );
                     Some((text, hint))
                 }
                 Err(ambiguous @ Unresolved::Ambiguous(..)) => {
                     let hint = "rename or delete the others in NetBird".to_owned();
-                    Some((format!("refers to group {group:?}, but {ambiguous}"), Some(hint)))
+                    Some((
+                        format!("refers to group {group:?}, but {ambiguous}"),
+                        Some(hint),
+                    ))
                 }
             };
             problems.extend(problem.map(|(text, hint)| Problem {
@@ -71,11 +79,16 @@ fn references(
 
 /// A policy of an old server with several rules cannot be brought to one: a PUT never takes rules out.
 fn one_rule(change: &Change) -> Option<Problem> {
-    let Operation::Update { fields, .. } = &change.operation else { return None };
+    let Operation::Update { fields, .. } = &change.operation else {
+        return None;
+    };
     let rules = fields.iter().find(|change| change.field == "rules")?;
     Some(Problem::new(
         &change.address,
-        format!("has {} rules in NetBird, and the file can say one; an update cannot take rules out", rules.before),
+        format!(
+            "has {} rules in NetBird, and the file can say one; an update cannot take rules out",
+            rules.before
+        ),
         Some(format!(
             "look at the rules in NetBird; --replace policies/{} makes it anew with the declared one alone",
             change.address.name
@@ -109,7 +122,12 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
     deleted_groups(changes)
         .filter_map(|(id, name)| {
             let ours = left.get(name).into_iter().flatten().map(Address::to_string);
-            let foreign = actual.foreign_referrers.get(id).into_iter().flatten().cloned();
+            let foreign = actual
+                .foreign_referrers
+                .get(id)
+                .into_iter()
+                .flatten()
+                .cloned();
             let all: Vec<String> = ours.chain(foreign).collect();
             let text = format!("cannot be deleted: {} still refer to it", all.join(", "));
             let hint = Some("take the group out of them first, or declare it".into());
@@ -125,14 +143,21 @@ fn referrers(changes: &[Change], actual: &Actual) -> BTreeMap<String, BTreeSet<A
         .filter_map(|change| Some((&change.operation.live()?.id, &change.operation)))
         .collect();
     let mut referrers: BTreeMap<String, BTreeSet<Address>> = BTreeMap::new();
-    for (address, live) in actual.objects.iter().flat_map(|(at, all)| all.iter().map(move |live| (at, live))) {
+    for (address, live) in actual
+        .objects
+        .iter()
+        .flat_map(|(at, all)| all.iter().map(move |live| (at, live)))
+    {
         let after = match by_id.get(&live.id) {
             Some(Operation::Delete { .. } | Operation::Replace { .. }) => continue,
             Some(Operation::Update { after, .. }) => after.over(&live.resource),
             Some(Operation::Create { .. }) | None => live.resource.clone(),
         };
         for group in after.references() {
-            referrers.entry(group.to_owned()).or_default().insert(address.clone());
+            referrers
+                .entry(group.to_owned())
+                .or_default()
+                .insert(address.clone());
         }
     }
     referrers
@@ -140,13 +165,19 @@ fn referrers(changes: &[Change], actual: &Actual) -> BTreeMap<String, BTreeSet<A
 
 /// Takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.
 pub(super) fn let_go(changes: &mut Vec<Change>, desired: &Desired, actual: &Actual) {
-    let going: BTreeSet<String> = deleted_groups(changes).map(|(_, name)| name.to_owned()).collect();
-    let busy: BTreeSet<Id> =
-        changes.iter().filter_map(|change| Some(change.operation.live()?.id.clone())).collect();
+    let going: BTreeSet<String> = deleted_groups(changes)
+        .map(|(_, name)| name.to_owned())
+        .collect();
+    let busy: BTreeSet<Id> = changes
+        .iter()
+        .filter_map(|change| Some(change.operation.live()?.id.clone()))
+        .collect();
     let dead = |live: &&Live| actual.keys.get(&live.id).is_some_and(|key| !key.valid);
     for (name, _) in desired.setup_keys() {
         for live in actual.named(Kind::SetupKey, name).iter().filter(dead) {
-            let Resource::SetupKey(key) = &live.resource else { continue };
+            let Resource::SetupKey(key) = &live.resource else {
+                continue;
+            };
             let groups = key.auto_groups.clone().unwrap_or_default();
             let kept: BTreeSet<String> = groups.difference(&going).cloned().collect();
             if kept.len() == groups.len() || busy.contains(&live.id) {
@@ -158,7 +189,11 @@ pub(super) fn let_go(changes: &mut Vec<Change>, desired: &Desired, actual: &Actu
             let fields = differences(&after, &live.resource);
             changes.push(Change {
                 address: Address::new(Kind::SetupKey, name),
-                operation: Operation::Update { live: live.clone(), fields, after },
+                operation: Operation::Update {
+                    live: live.clone(),
+                    fields,
+                    after,
+                },
                 reason: "a dead key that would keep its group from being deleted".into(),
             });
         }

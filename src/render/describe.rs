@@ -30,29 +30,57 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
         }
         Operation::Update { .. } | Operation::Replace { .. } => String::new(),
     };
-    let reason = if change.reason.is_empty() { String::new() } else { format!("({})", visible(&change.reason)) };
-    [object, reason].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    let reason = if change.reason.is_empty() {
+        String::new()
+    } else {
+        format!("({})", visible(&change.reason))
+    };
+    [object, reason]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn object(resource: &Resource, change: &Change, plan: &Plan) -> String {
     match resource {
         Resource::Group(group) => {
             let creates = matches!(change.operation, Operation::Create { .. });
-            let peers: Vec<&str> = group.peers.iter().flatten().filter_map(|id| Some(plan.peer_labels.get(id)?.as_str())).collect();
+            let peers: Vec<&str> = group
+                .peers
+                .iter()
+                .flatten()
+                .filter_map(|id| Some(plan.peer_labels.get(id)?.as_str()))
+                .collect();
             let members = match peers.len() {
                 0 => None,
                 1..=5 => Some(format!("with {}", names(peers))),
                 number => Some(format!("with {number} peers")),
             };
-            let pending = plan.pending_members.get(&change.address.name).filter(|_| creates);
+            let pending = plan
+                .pending_members
+                .get(&change.address.name)
+                .filter(|_| creates);
             let pending = pending.map(|keys| match keys.len() {
-                1 => format!("{} joins when it enrolls", names(keys.iter().map(String::as_str))),
-                2..=5 => format!("{} join when they enroll", names(keys.iter().map(String::as_str))),
+                1 => format!(
+                    "{} joins when it enrolls",
+                    names(keys.iter().map(String::as_str))
+                ),
+                2..=5 => format!(
+                    "{} join when they enroll",
+                    names(keys.iter().map(String::as_str))
+                ),
                 number => format!("{number} peers join when they enroll"),
             });
-            members.into_iter().chain(pending).collect::<Vec<_>>().join("; ")
+            members
+                .into_iter()
+                .chain(pending)
+                .collect::<Vec<_>>()
+                .join("; ")
         }
-        Resource::SetupKey(key) => setup_key(key, matches!(change.operation, Operation::Delete { .. })),
+        Resource::SetupKey(key) => {
+            setup_key(key, matches!(change.operation, Operation::Delete { .. }))
+        }
         Resource::Peer(_) => String::new(),
         Resource::Policy(policy) => self::policy(policy),
         Resource::Route(route) => self::route(route),
@@ -83,16 +111,26 @@ fn setup_key(key: &SetupKey, goes: bool) -> String {
 }
 
 fn policy(policy: &Policy) -> String {
-    let arrow = if policy.bidirectional == Some(false) { "→" } else { "↔" };
+    let arrow = if policy.bidirectional == Some(false) {
+        "→"
+    } else {
+        "↔"
+    };
     let protocol = match policy.protocol {
         None | Some(Protocol::All) => "everything".to_owned(),
         Some(protocol) => word(&protocol),
     };
-    let ports: Vec<String> = policy.ports.iter().flatten().map(ToString::to_string).collect();
-    let side = |groups: &std::collections::BTreeSet<String>, resource: &Option<String>| match resource {
-        Some(resource) => visible(resource).into_owned(),
-        None => names(groups.iter().map(String::as_str)),
-    };
+    let ports: Vec<String> = policy
+        .ports
+        .iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
+    let side =
+        |groups: &std::collections::BTreeSet<String>, resource: &Option<String>| match resource {
+            Some(resource) => visible(resource).into_owned(),
+            None => names(groups.iter().map(String::as_str)),
+        };
     let mut text = format!(
         "{} {arrow} {}: {protocol}",
         side(&policy.sources, &policy.source_resource),
@@ -115,9 +153,15 @@ fn route(route: &Route) -> String {
         (Some(network), _) => network.clone(),
         (None, domains) => names(domains.iter().flatten().map(String::as_str)),
     };
-    let mut text = format!("{what} through {}", names(route.peer_groups.iter().map(String::as_str)));
+    let mut text = format!(
+        "{what} through {}",
+        names(route.peer_groups.iter().map(String::as_str))
+    );
     if let Some(groups) = &route.groups {
-        text.push_str(&format!(", for {}", names(groups.iter().map(String::as_str))));
+        text.push_str(&format!(
+            ", for {}",
+            names(groups.iter().map(String::as_str))
+        ));
     }
     if route.enabled == Some(false) {
         text.push_str(", disabled");
@@ -126,13 +170,20 @@ fn route(route: &Route) -> String {
 }
 
 fn nameserver_group(group: &NameserverGroup) -> String {
-    let servers: Vec<String> = group.nameservers.iter().map(|server| address(&server.ip, i64::from(server.port))).collect();
+    let servers: Vec<String> = group
+        .nameservers
+        .iter()
+        .map(|server| address(&server.ip, i64::from(server.port)))
+        .collect();
     let what = match group.primary {
         true => "everything".to_owned(),
         false => names(group.domains.iter().map(String::as_str)),
     };
-    let mut text =
-        format!("{} for {what}, asked by {}", servers.join(", "), names(group.groups.iter().map(String::as_str)));
+    let mut text = format!(
+        "{} for {what}, asked by {}",
+        servers.join(", "),
+        names(group.groups.iter().map(String::as_str))
+    );
     if group.enabled == Some(false) {
         text.push_str(", disabled");
     }
@@ -148,11 +199,18 @@ fn address(ip: &str, port: i64) -> String {
 }
 
 fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names.into_iter().map(|name| visible(name).into_owned()).collect::<Vec<_>>().join(", ")
+    names
+        .into_iter()
+        .map(|name| visible(name).into_owned())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn word(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|value| Some(value.as_str()?.to_owned()))
+        .unwrap_or_default()
 }
 
 /// Returns a value in the words of netbird.json: `none` for what is empty.
@@ -162,8 +220,15 @@ pub(super) fn value(value: &Value) -> String {
         Value::String(text) if text.is_empty() => "none".into(),
         Value::String(text) => visible(text).into_owned(),
         Value::Array(entries) if entries.is_empty() => "none".into(),
-        Value::Array(entries) => entries.iter().map(self::value).collect::<Vec<_>>().join(", "),
-        Value::Object(fields) => match (fields.get("ip").and_then(Value::as_str), fields.get("port").and_then(Value::as_i64)) {
+        Value::Array(entries) => entries
+            .iter()
+            .map(self::value)
+            .collect::<Vec<_>>()
+            .join(", "),
+        Value::Object(fields) => match (
+            fields.get("ip").and_then(Value::as_str),
+            fields.get("port").and_then(Value::as_i64),
+        ) {
             (Some(ip), Some(port)) => address(ip, port),
             _ => value.to_string(),
         },

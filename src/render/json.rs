@@ -13,10 +13,18 @@ pub fn document(document: &Document, applied: bool) -> String {
         (None, true) => "applied",
         (None, false) => "planned",
     };
-    let statuses = document.statuses.iter().cloned().map(Some).chain(std::iter::repeat(None));
+    let statuses = document
+        .statuses
+        .iter()
+        .cloned()
+        .map(Some)
+        .chain(std::iter::repeat(None));
     let changes = plan.map(|plan| plan.changes.as_slice()).unwrap_or_default();
-    let operations: Vec<Value> =
-        changes.iter().zip(statuses).map(|(change, status)| operation(change, status)).collect();
+    let operations: Vec<Value> = changes
+        .iter()
+        .zip(statuses)
+        .map(|(change, status)| operation(change, status))
+        .collect();
     let keys = document.created_keys.iter().map(|(name, key)| {
         let key = json!({ "file": key.file, "sealed": key.sealed, "recipients": key.recipients,
                           "fingerprint": key.fingerprint });

@@ -17,7 +17,10 @@ pub const BUDGET: usize = 60_000;
 /// then rows of creations and changes; deletions and replacements stay to the last, and the text says what is missing.
 pub fn document(document: &Document, applied: bool, budget: usize) -> String {
     let what = if applied { "apply" } else { "plan" };
-    let marker = format!("<!-- netbird-gitops {what} {} -->\n", document.environment.replace("--", "- -"));
+    let marker = format!(
+        "<!-- netbird-gitops {what} {} -->\n",
+        document.environment.replace("--", "- -")
+    );
     let mut out = String::new();
     for level in [Level::Full, Level::NoDetails, Level::Folded, Level::Bare] {
         out = format!("{marker}{}", body(document, applied, level));
@@ -26,7 +29,9 @@ pub fn document(document: &Document, applied: bool, budget: usize) -> String {
         }
     }
     let cut: String = out.chars().take(budget.saturating_sub(80)).collect();
-    let cut = cut.rsplit_once('\n').map_or(cut.as_str(), |(whole, _)| whole);
+    let cut = cut
+        .rsplit_once('\n')
+        .map_or(cut.as_str(), |(whole, _)| whole);
     format!("{cut}\n\n**Cut here: the rest is in the job's log.**\n")
 }
 
@@ -40,7 +45,9 @@ enum Level {
 }
 
 fn body(document: &Document, applied: bool, level: Level) -> String {
-    let Some(plan) = &document.plan else { return failure(document, applied) };
+    let Some(plan) = &document.plan else {
+        return failure(document, applied);
+    };
     let mut parts = vec![heading(document, plan, applied)];
     parts.extend(document.error.as_ref().map(|_| error(document)));
     parts.extend(left_out(plan, level));
@@ -61,29 +68,59 @@ fn body(document: &Document, applied: bool, level: Level) -> String {
 }
 
 fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
-    let title = if applied { "NetBird apply" } else { "NetBird plan" };
+    let title = if applied {
+        "NetBird apply"
+    } else {
+        "NetBird plan"
+    };
     if plan.is_empty() {
         return format!("### {title}: No changes");
     }
     let counts = Counts::of(&plan.changes);
     let bold = |text: String| {
         let parts: Vec<String> = text.split(", ").map(str::to_owned).collect();
-        let mark = |part: String| if part.contains("delete") { format!("**{part}**") } else { part };
+        let mark = |part: String| {
+            if part.contains("delete") {
+                format!("**{part}**")
+            } else {
+                part
+            }
+        };
         parts.into_iter().map(mark).collect::<Vec<_>>().join(", ")
     };
     if !applied {
         return format!("### {title}: {}", bold(counts.to_do()));
     }
     let pairs = plan.changes.iter().zip(&document.statuses);
-    let done = Counts::of(pairs.filter(|(_, status)| **status == Status::Success).map(|(change, _)| change));
-    let rest = document.statuses.iter().filter(|status| **status != Status::Success).count();
-    let done = if done == Counts::default() { "nothing done".into() } else { bold(done.done()) };
-    if rest == 0 { format!("### {title}: {done}") } else { format!("### {title} **stopped**: {done}, {rest} not done") }
+    let done = Counts::of(
+        pairs
+            .filter(|(_, status)| **status == Status::Success)
+            .map(|(change, _)| change),
+    );
+    let rest = document
+        .statuses
+        .iter()
+        .filter(|status| **status != Status::Success)
+        .count();
+    let done = if done == Counts::default() {
+        "nothing done".into()
+    } else {
+        bold(done.done())
+    };
+    if rest == 0 {
+        format!("### {title}: {done}")
+    } else {
+        format!("### {title} **stopped**: {done}, {rest} not done")
+    }
 }
 
 /// A plan that could not be made says so: an old plan never stands as if it were new.
 fn failure(document: &Document, applied: bool) -> String {
-    let title = if applied { "NetBird apply failed" } else { "NetBird plan could not be made" };
+    let title = if applied {
+        "NetBird apply failed"
+    } else {
+        "NetBird plan could not be made"
+    };
     format!("### {title}\n\n{}\n", error(document))
 }
 
@@ -96,12 +133,19 @@ fn error(document: &Document) -> String {
 }
 
 fn left_out(plan: &Plan, level: Level) -> Option<String> {
-    let quiet = plan.changes.iter().filter(|change| !is_loud(change)).count();
+    let quiet = plan
+        .changes
+        .iter()
+        .filter(|change| !is_loud(change))
+        .count();
     let what = match level {
         Level::Full => return None,
         Level::NoDetails => "the details of its changes are".to_owned(),
         Level::Folded | Level::Bare => {
-            format!("{} and all details are", count(quiet, "creation or change", "creations and changes"))
+            format!(
+                "{} and all details are",
+                count(quiet, "creation or change", "creations and changes")
+            )
         }
     };
     Some(format!(
@@ -113,9 +157,17 @@ fn left_out(plan: &Plan, level: Level) -> Option<String> {
 fn warnings(document: &Document, plan: &Plan) -> Option<String> {
     let mut lines = Vec::new();
     for refusal in &document.refusals {
-        lines.push(format!("**Apply would refuse this**: {}. {}.", text(&refusal.text), text(&refusal.hint)));
+        lines.push(format!(
+            "**Apply would refuse this**: {}. {}.",
+            text(&refusal.text),
+            text(&refusal.hint)
+        ));
     }
-    let loud: Vec<&Change> = plan.changes.iter().filter(|change| is_loud(change)).collect();
+    let loud: Vec<&Change> = plan
+        .changes
+        .iter()
+        .filter(|change| is_loud(change))
+        .collect();
     for change in loud.iter().take(20) {
         let name = code(&change.address.name);
         let label = change.address.kind.label();
@@ -133,24 +185,39 @@ fn warnings(document: &Document, plan: &Plan) -> Option<String> {
         });
     }
     if loud.len() > 20 {
-        lines.push(format!("And {} more deletions, replacements and removals, listed below.", loud.len() - 20));
+        lines.push(format!(
+            "And {} more deletions, replacements and removals, listed below.",
+            loud.len() - 20
+        ));
     }
     if lines.is_empty() {
         return None;
     }
-    Some(format!("> [!WARNING]\n{}", lines.iter().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")))
+    Some(format!(
+        "> [!WARNING]\n{}",
+        lines
+            .iter()
+            .map(|line| format!("> {line}"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    ))
 }
 
 /// Whether a change takes something away.
 fn is_loud(change: &Change) -> bool {
-    matches!(change.operation, Operation::Delete { .. } | Operation::Replace { .. })
-        || !change.removed_members().is_empty()
+    matches!(
+        change.operation,
+        Operation::Delete { .. } | Operation::Replace { .. }
+    ) || !change.removed_members().is_empty()
 }
 
 fn table(document: &Document, plan: &Plan, level: Level) -> String {
     let applied = !document.statuses.is_empty();
     let mut rows = vec![
-        format!("|   | kind | name | what changes |{}", if applied { " result |" } else { "" }),
+        format!(
+            "|   | kind | name | what changes |{}",
+            if applied { " result |" } else { "" }
+        ),
         format!("|---|---|---|---|{}", if applied { "---|" } else { "" }),
     ];
     let mut folded = std::collections::BTreeMap::<(Kind, &str), usize>::new();
@@ -161,7 +228,9 @@ fn table(document: &Document, plan: &Plan, level: Level) -> String {
         if is_loud(change) {
             loud.push(row);
         } else if level >= Level::Folded {
-            *folded.entry((change.address.kind, sign(&change.operation))).or_default() += 1;
+            *folded
+                .entry((change.address.kind, sign(&change.operation)))
+                .or_default() += 1;
         } else {
             quiet.push(row);
         }
@@ -171,7 +240,10 @@ fn table(document: &Document, plan: &Plan, level: Level) -> String {
     rows.extend(quiet);
     rows.extend(folded.into_iter().map(|((kind, sign), number)| {
         let result = if applied { " |" } else { "" };
-        format!("| {sign} | {} | {number} of them | left out |{result}", kind.plural())
+        format!(
+            "| {sign} | {} | {number} of them | left out |{result}",
+            kind.plural()
+        )
     }));
     rows.join("\n")
 }
@@ -182,7 +254,10 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
         _ => change.operation.fields().iter().map(field).collect(),
     };
     let summary = describe::summary(change, plan);
-    let what: Vec<String> = fields.into_iter().chain((!summary.is_empty()).then(|| text(&summary))).collect();
+    let what: Vec<String> = fields
+        .into_iter()
+        .chain((!summary.is_empty()).then(|| text(&summary)))
+        .collect();
     let result = match status {
         None => "",
         Some(Status::Success) => " done |",
@@ -199,7 +274,11 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
 }
 
 fn field(change: &crate::resource::FieldChange) -> String {
-    text(&format!("{} {}", describe::field_name(change), describe::field(change)))
+    text(&format!(
+        "{} {}",
+        describe::field_name(change),
+        describe::field(change)
+    ))
 }
 
 fn sign(operation: &Operation) -> &'static str {
@@ -213,10 +292,17 @@ fn sign(operation: &Operation) -> &'static str {
 
 /// One diff per change that has a before and an after: the lines that differ.
 fn details(plan: &Plan) -> Option<String> {
-    let changed = plan.changes.iter().filter(|change| !change.operation.fields().is_empty());
+    let changed = plan
+        .changes
+        .iter()
+        .filter(|change| !change.operation.fields().is_empty());
     let blocks: Vec<String> = changed
         .map(|change| {
-            let title = format!("{} {}", change.address.kind.label(), code(&change.address.name));
+            let title = format!(
+                "{} {}",
+                change.address.kind.label(),
+                code(&change.address.name)
+            );
             format!("{title}\n\n{}", fenced("diff", &diff(change)))
         })
         .collect();
@@ -264,15 +350,22 @@ fn keys(document: &Document) -> Option<String> {
         .iter()
         .map(|(name, key)| {
             let recipients = text(&key.recipients.join(", "));
-            format!("{} for {recipients}\n\n{}", code(name), fenced("", key.sealed.trim_end()))
+            format!(
+                "{} for {recipients}\n\n{}",
+                code(name),
+                fenced("", key.sealed.trim_end())
+            )
         })
         .collect();
     (!blocks.is_empty()).then(|| folded("Sealed keys", &blocks.join("\n\n")))
 }
 
 fn notices(document: &Document) -> Option<String> {
-    let lines: Vec<String> =
-        document.all_notices().iter().map(|notice| format!("- {}", text(&notice.text))).collect();
+    let lines: Vec<String> = document
+        .all_notices()
+        .iter()
+        .map(|notice| format!("- {}", text(&notice.text)))
+        .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
@@ -281,35 +374,60 @@ fn left_alone(document: &Document, plan: &Plan) -> Option<String> {
     let mut lines: Vec<String> = unmanaged
         .iter()
         .map(|(label, names)| {
-            format!("- {label} {}", names.iter().map(|name| code(name)).collect::<Vec<_>>().join(", "))
+            format!(
+                "- {label} {}",
+                names
+                    .iter()
+                    .map(|name| code(name))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
         })
         .collect();
     for (group, members) in &plan.foreign_members {
-        let labels: Vec<String> =
-            members.iter().filter_map(|id| Some(code(plan.peer_labels.get(id)?))).collect();
+        let labels: Vec<String> = members
+            .iter()
+            .filter_map(|id| Some(code(plan.peer_labels.get(id)?)))
+            .collect();
         lines.push(format!("- in group {}: {}", code(group), labels.join(", ")));
     }
     if lines.is_empty() {
         return None;
     }
-    let mut counts: Vec<String> =
-        unmanaged.iter().map(|(label, names)| format!("{} {label}", names.len())).collect();
-    let members: usize = plan.foreign_members.values().map(std::collections::BTreeSet::len).sum();
+    let mut counts: Vec<String> = unmanaged
+        .iter()
+        .map(|(label, names)| format!("{} {label}", names.len()))
+        .collect();
+    let members: usize = plan
+        .foreign_members
+        .values()
+        .map(std::collections::BTreeSet::len)
+        .sum();
     if members > 0 {
         counts.push(count(members, "group member", "group members"));
     }
-    Some(folded(&format!("Not managed here, left alone: {}", counts.join(", ")), &lines.join("\n")))
+    Some(folded(
+        &format!("Not managed here, left alone: {}", counts.join(", ")),
+        &lines.join("\n"),
+    ))
 }
 
 fn footer(document: &Document, plan: &Plan) -> String {
     let mut parts = Vec::new();
     parts.extend(document.commit.as_ref().map(|commit| code(commit)));
     if document.requests > 0 {
-        parts.push(count(usize::try_from(document.requests).unwrap_or(usize::MAX), "request", "requests"));
+        parts.push(count(
+            usize::try_from(document.requests).unwrap_or(usize::MAX),
+            "request",
+            "requests",
+        ));
         parts.push(format!("{} ms", document.duration_ms));
     }
     if !document.recipients.is_empty() {
-        parts.push(text(&format!("new keys sealed for {}", document.recipients.join(", "))));
+        parts.push(text(&format!(
+            "new keys sealed for {}",
+            document.recipients.join(", ")
+        )));
     }
     if !plan.is_empty() {
         parts.push(format!("digest {}", code(&plan.digest())));
@@ -327,10 +445,16 @@ fn folded(title: &str, body: &str) -> String {
 /// A pipe splits cells even inside a span unless it is escaped, and a backslash before it would undo the escape: a word
 /// joiner stands between the two then. Line breaks are shown as escapes.
 pub fn code(text: &str) -> String {
-    let text = visible(text).replace("\\|", "\\\u{2060}|").replace('|', "\\|");
+    let text = visible(text)
+        .replace("\\|", "\\\u{2060}|")
+        .replace('|', "\\|");
     let longest = longest_run(&text, '`');
     let fence = "`".repeat(longest + 1);
-    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) || text.is_empty() { " " } else { "" };
+    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) || text.is_empty() {
+        " "
+    } else {
+        ""
+    };
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
@@ -353,12 +477,18 @@ pub fn text(text: &str) -> String {
 }
 
 fn longest_run(text: &str, wanted: char) -> usize {
-    text.split(|char| char != wanted).map(str::len).max().unwrap_or(0)
+    text.split(|char| char != wanted)
+        .map(str::len)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Returns a fenced block, its fence longer than any inside.
 fn fenced(language: &str, text: &str) -> String {
-    let text: Vec<String> = text.lines().map(|line| visible(line).into_owned()).collect();
+    let text: Vec<String> = text
+        .lines()
+        .map(|line| visible(line).into_owned())
+        .collect();
     let text = text.join("\n");
     let fence = "`".repeat(longest_run(&text, '`').max(2) + 1);
     format!("{fence}{language}\n{text}\n{fence}")

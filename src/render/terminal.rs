@@ -13,7 +13,11 @@ pub struct Color(pub bool);
 
 impl Color {
     fn paint(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.0 {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     fn of(self, operation: &Operation, text: &str) -> String {
@@ -31,7 +35,9 @@ impl Color {
 
 /// Returns the plan.
 pub fn plan(document: &Document, color: Color) -> String {
-    let Some(plan) = &document.plan else { return String::new() };
+    let Some(plan) = &document.plan else {
+        return String::new();
+    };
     let mut out = heading("plan", document);
     if plan.is_empty() {
         out.push_str("No changes: NetBird is as the file says.\n");
@@ -58,23 +64,41 @@ pub fn plan(document: &Document, color: Color) -> String {
 
 /// Returns what an apply did.
 pub fn applied(document: &Document, color: Color) -> String {
-    let Some(plan) = &document.plan else { return String::new() };
+    let Some(plan) = &document.plan else {
+        return String::new();
+    };
     let mut out = heading("apply", document);
     let with = |wanted: fn(&Status) -> bool| {
         let pairs = plan.changes.iter().zip(&document.statuses);
-        pairs.filter(move |(_, status)| wanted(status)).map(|(change, _)| change)
+        pairs
+            .filter(move |(_, status)| wanted(status))
+            .map(|(change, _)| change)
     };
     if plan.is_empty() {
         out.push_str("No changes: NetBird is as the file says.\n");
     } else {
         let done = Counts::of(with(|status| *status == Status::Success)).done();
-        out.push_str(&format!("{}.\n", if done.is_empty() { "nothing was changed".into() } else { done }));
+        out.push_str(&format!(
+            "{}.\n",
+            if done.is_empty() {
+                "nothing was changed".into()
+            } else {
+                done
+            }
+        ));
     }
     for (label, wanted) in [
-        ("failed", (|status| matches!(status, Status::Failed(_))) as fn(&Status) -> bool),
-        ("not tried", |status| matches!(status, Status::Skipped | Status::Pending)),
+        (
+            "failed",
+            (|status| matches!(status, Status::Failed(_))) as fn(&Status) -> bool,
+        ),
+        ("not tried", |status| {
+            matches!(status, Status::Skipped | Status::Pending)
+        }),
     ] {
-        let names: Vec<String> = with(wanted).map(|change| visible(&change.address.to_string()).into_owned()).collect();
+        let names: Vec<String> = with(wanted)
+            .map(|change| visible(&change.address.to_string()).into_owned())
+            .collect();
         if !names.is_empty() {
             out.push_str(&format!("{label}: {}\n", names.join(", ")));
         }
@@ -82,7 +106,12 @@ pub fn applied(document: &Document, color: Color) -> String {
     if !document.created_keys.is_empty() {
         out.push_str("\nSealed keys; open one with: age -d -i IDENTITY FILE\n");
         for (name, key) in &document.created_keys {
-            out.push_str(&format!("  {}  {}  for {}\n", visible(name), key.file, key.recipients.join(", ")));
+            out.push_str(&format!(
+                "  {}  {}  for {}\n",
+                visible(name),
+                key.file,
+                key.recipients.join(", ")
+            ));
         }
     }
     out.push_str(&notes(document, color));
@@ -90,7 +119,11 @@ pub fn applied(document: &Document, color: Color) -> String {
 }
 
 fn heading(what: &str, document: &Document) -> String {
-    let server = document.server.as_ref().map(|server| format!(" at {server}")).unwrap_or_default();
+    let server = document
+        .server
+        .as_ref()
+        .map(|server| format!(" at {server}"))
+        .unwrap_or_default();
     format!("NetBird {what} for {}{server}\n\n", document.file)
 }
 
@@ -116,12 +149,22 @@ fn changes(plan: &Plan, color: Color) -> String {
 
 fn fields(change: &Change) -> String {
     let fields = change.operation.fields();
-    if matches!(&change.operation, Operation::Update { .. }) && change.address.kind == crate::state::Kind::Peer {
+    if matches!(&change.operation, Operation::Update { .. })
+        && change.address.kind == crate::state::Kind::Peer
+    {
         return String::new();
     }
-    let width = fields.iter().map(|change| change.field.len()).max().unwrap_or(0);
+    let width = fields
+        .iter()
+        .map(|change| change.field.len())
+        .max()
+        .unwrap_or(0);
     let line = |change: &crate::resource::FieldChange| {
-        format!("        {:width$}   {}\n", describe::field_name(change), describe::field(change))
+        format!(
+            "        {:width$}   {}\n",
+            describe::field_name(change),
+            describe::field(change)
+        )
     };
     fields.iter().map(line).collect()
 }
@@ -130,24 +173,43 @@ fn recipients(document: &Document) -> String {
     if document.recipients.is_empty() {
         return String::new();
     }
-    format!("New keys are sealed for {}.\n", document.recipients.join(", "))
+    format!(
+        "New keys are sealed for {}.\n",
+        document.recipients.join(", ")
+    )
 }
 
 fn left_alone(document: &Document) -> String {
     let mut parts = Vec::new();
     for (label, names) in document.unmanaged() {
-        let names: Vec<String> = names.iter().map(|name| format!("\"{}\"", visible(name))).collect();
+        let names: Vec<String> = names
+            .iter()
+            .map(|name| format!("\"{}\"", visible(name)))
+            .collect();
         parts.push(format!("{label} {}", names.join(", ")));
     }
     let mut out = String::new();
     if !parts.is_empty() {
-        out.push_str(&format!("Left alone, not managed here: {}.\n", parts.join("; ")));
+        out.push_str(&format!(
+            "Left alone, not managed here: {}.\n",
+            parts.join("; ")
+        ));
     }
-    let plan = document.plan.iter().flat_map(|plan| plan.foreign_members.iter().map(move |entry| (plan, entry)));
+    let plan = document
+        .plan
+        .iter()
+        .flat_map(|plan| plan.foreign_members.iter().map(move |entry| (plan, entry)));
     for (plan, (group, members)) in plan {
-        let labels: Vec<_> =
-            members.iter().filter_map(|id| plan.peer_labels.get(id)).map(|label| visible(label)).collect();
-        out.push_str(&format!("Left alone in group \"{}\": {}.\n", visible(group), labels.join(", ")));
+        let labels: Vec<_> = members
+            .iter()
+            .filter_map(|id| plan.peer_labels.get(id))
+            .map(|label| visible(label))
+            .collect();
+        out.push_str(&format!(
+            "Left alone in group \"{}\": {}.\n",
+            visible(group),
+            labels.join(", ")
+        ));
     }
     out
 }

@@ -66,7 +66,13 @@ mod tests {
 
     #[test]
     fn a_creation_sends_both_lists() {
-        let body = Group { peers: Some(BTreeSet::from([Id("p2".into())])) }.request("new", None);
-        assert_eq!(body, json!({ "name": "new", "peers": ["p2"], "resources": [] }));
+        let body = Group {
+            peers: Some(BTreeSet::from([Id("p2".into())])),
+        }
+        .request("new", None);
+        assert_eq!(
+            body,
+            json!({ "name": "new", "peers": ["p2"], "resources": [] })
+        );
     }
 }

@@ -57,7 +57,12 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
         enabled: Some(group.enabled),
     };
     let resource = Resource::NameserverGroup(canonical);
-    Ok(Live { id: group.id, name: group.name, resource, wire })
+    Ok(Live {
+        id: group.id,
+        name: group.name,
+        resource,
+        wire,
+    })
 }
 
 impl NameserverGroup {
@@ -69,13 +74,22 @@ impl NameserverGroup {
     ) -> Result<Value, Unresolved> {
         let mut body = base_of(live, &["id"]);
         body.insert("name".into(), json!(name));
-        let server = |server: &Nameserver| json!({ "ip": server.ip, "ns_type": "udp", "port": server.port });
-        body.insert("nameservers".into(), self.nameservers.iter().map(server).collect());
+        let server =
+            |server: &Nameserver| json!({ "ip": server.ip, "ns_type": "udp", "port": server.port });
+        body.insert(
+            "nameservers".into(),
+            self.nameservers.iter().map(server).collect(),
+        );
         body.insert("groups".into(), groups.resolve(&self.groups)?);
         body.insert("primary".into(), json!(self.primary));
         body.insert("domains".into(), json!(self.domains));
         put(&mut body, "description", self.description.as_deref(), "");
-        put(&mut body, "search_domains_enabled", self.search_domains_enabled, false);
+        put(
+            &mut body,
+            "search_domains_enabled",
+            self.search_domains_enabled,
+            false,
+        );
         put(&mut body, "enabled", self.enabled, true);
         Ok(Value::Object(body))
     }

@@ -61,10 +61,14 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
     let side = |pick: fn(&wire::Rule) -> &Vec<wire::Reference>| {
         let references = rule.map(pick).into_iter().flatten();
         // the name that the list of groups gives, so that both sides of a comparison speak alike
-        references.map(|group| groups.name(&group.id)).collect::<BTreeSet<_>>()
+        references
+            .map(|group| groups.name(&group.id))
+            .collect::<BTreeSet<_>>()
     };
     let resource = |pick: fn(&wire::Rule) -> Option<&wire::ResourceReference>| {
-        let reference = rule.and_then(pick).filter(|resource| !resource.id.is_empty());
+        let reference = rule
+            .and_then(pick)
+            .filter(|resource| !resource.id.is_empty());
         reference.map(|resource| format!("{} {}", resource.kind, resource.id))
     };
     let word = |text: &str| serde_json::from_value(json!(text)).ok();
@@ -82,16 +86,32 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
         destination_resource: resource(|rule| rule.destination_resource.as_ref()),
         rules: OneRule(policy.rules.len()),
     };
-    Ok(Live { id: policy.id, name: policy.name, resource: Resource::Policy(canonical), wire })
+    Ok(Live {
+        id: policy.id,
+        name: policy.name,
+        resource: Resource::Policy(canonical),
+        wire,
+    })
 }
 
 /// Single ports and ranges are one set: 443 is 443 to 443.
 fn ports(rule: &wire::Rule) -> BTreeSet<PortRange> {
     // ports are texts that the server keeps as sent ("080"); it refuses what is no port
-    let single = rule.ports.iter().filter_map(|port| port.trim().parse().ok());
-    let single = single.map(|port| PortRange { start: port, end: port });
+    let single = rule
+        .ports
+        .iter()
+        .filter_map(|port| port.trim().parse().ok());
+    let single = single.map(|port| PortRange {
+        start: port,
+        end: port,
+    });
     let ranges = rule.port_ranges.iter();
-    single.chain(ranges.map(|range| PortRange { start: range.start, end: range.end })).collect()
+    single
+        .chain(ranges.map(|range| PortRange {
+            start: range.start,
+            end: range.end,
+        }))
+        .collect()
 }
 
 impl Policy {
@@ -105,7 +125,12 @@ impl Policy {
         body.insert("name".into(), json!(name));
         put(&mut body, "description", self.description.as_deref(), "");
         put(&mut body, "enabled", self.enabled, true);
-        put(&mut body, "source_posture_checks", None, Vec::<String>::new());
+        put(
+            &mut body,
+            "source_posture_checks",
+            None,
+            Vec::<String>::new(),
+        );
 
         // the rule's id must be repeated: without it an old policy gets a second rule (netbird-api.md §5)
         let rule = live.and_then(|live| live["rules"].get(0));
@@ -129,7 +154,10 @@ impl Policy {
             rule.remove("port_ranges");
             // never both fields: the server refuses that
             if single {
-                rule.insert("ports".into(), ports.iter().map(|range| json!(range.to_string())).collect());
+                rule.insert(
+                    "ports".into(),
+                    ports.iter().map(|range| json!(range.to_string())).collect(),
+                );
             } else {
                 let range = |range: &PortRange| json!({ "start": range.start, "end": range.end });
                 rule.insert("port_ranges".into(), ports.iter().map(range).collect());

@@ -65,7 +65,12 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
         enabled: Some(route.enabled),
         peer: (!route.peer.is_empty()).then_some(Id(route.peer)),
     };
-    Ok(Live { id: route.id, name: route.network_id, resource: Resource::Route(canonical), wire })
+    Ok(Live {
+        id: route.id,
+        name: route.network_id,
+        resource: Resource::Route(canonical),
+        wire,
+    })
 }
 
 impl Route {
@@ -93,7 +98,12 @@ impl Route {
         if let Some(names) = &self.access_control_groups {
             body.insert("access_control_groups".into(), groups.resolve(names)?);
         }
-        put(&mut body, "access_control_groups", None, Vec::<String>::new());
+        put(
+            &mut body,
+            "access_control_groups",
+            None,
+            Vec::<String>::new(),
+        );
         put(&mut body, "description", self.description.as_deref(), "");
         put(&mut body, "metric", self.metric, 9999);
         put(&mut body, "masquerade", self.masquerade, true);

@@ -47,7 +47,12 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
         ephemeral: Some(key.ephemeral),
         allow_extra_dns_labels: Some(key.allow_extra_dns_labels),
     });
-    Ok(Live { id: key.id, name: key.name, resource, wire })
+    Ok(Live {
+        id: key.id,
+        name: key.name,
+        resource,
+        wire,
+    })
 }
 
 impl SetupKey {

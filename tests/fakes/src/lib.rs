@@ -1,1 +1,34 @@
-//! In-process NetBird server for the tests and the sandbox.
+//! In-process fakes of the servers that netbird-gitops talks to, for its tests and for `cargo run
+//! --example sandbox`.
+//!
+//! [`NetBird`] is a NetBird management server on 127.0.0.1: it refuses what the real one refuses
+//! and keeps its quirks, and `netbird.py`, which judges a server by the contract, finds no
+//! difference that matters to us. Sections (§) in this crate are those of that contract,
+//! `netbird-api.md`. Any number of fakes run side by side.
+//!
+//! ```
+//! use fakes::{Effect, Fault, NetBird, client};
+//! use serde_json::json;
+//!
+//! let netbird = NetBird::start();
+//! // Made by hand, in the dashboard.
+//! netbird.create("/groups", json!({"name": "ops"}));
+//! // And the next GET of the peers meets a proxy.
+//! netbird.fault(Fault::on("GET", "/peers").then(Effect::Html(502)));
+//!
+//! let url = netbird.url() + "/api/peers";
+//! let answer = client::send("GET", &url, Some(&netbird.token()), None).unwrap();
+//! assert_eq!(answer.status, 502);
+//! assert_eq!(netbird.requests()[0].to_string(), "GET /peers → 502");
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod client;
+mod fault;
+pub mod http;
+mod netbird;
+
+pub use fault::{Effect, Fault, When};
+pub use http::{Request, Response};
+pub use netbird::NetBird;

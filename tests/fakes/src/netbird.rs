@@ -1,0 +1,334 @@
+//! A NetBird management server in this process: the handle that tests hold. What it answers is left
+//! to the modules below.
+
+mod account;
+mod api;
+mod auth;
+mod body;
+mod cidr;
+mod clock;
+mod collection;
+mod dns_settings;
+mod events;
+mod groups;
+mod ids;
+mod names;
+mod nameservers;
+mod networks;
+mod peers;
+mod policies;
+mod posture;
+mod refusal;
+mod routes;
+mod setup_keys;
+mod users;
+mod zones;
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::{Value, json};
+
+use crate::fault::{Fault, When};
+use crate::http::{Request, Server, lock};
+use account::Account;
+use groups::Group;
+use peers::enrolment;
+use users::User;
+
+/// A fake NetBird server with one account: its owner, an admin service user, the group All and the
+/// policy Default.
+///
+/// Clones are handles to the same server; it ends with the last of them.
+#[derive(Clone)]
+pub struct NetBird {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    server: Server,
+    account: Arc<Mutex<Account>>,
+    token: String,
+}
+
+impl NetBird {
+    /// Starts a server on any free port of 127.0.0.1.
+    pub fn start() -> NetBird {
+        NetBird::start_on(0).expect("a free port on the loopback interface")
+    }
+
+    /// Starts a server on this port of 127.0.0.1.
+    pub fn start_on(port: u16) -> io::Result<NetBird> {
+        let mut account = Account::new();
+        let admin = account.add_user(User::service("netbird-gitops", "admin"));
+        let token = account.issue_token(&admin);
+        let account = Arc::new(Mutex::new(account));
+        let handler = {
+            let account = Arc::clone(&account);
+            Box::new(move |request: &Request| api::answer(&mut lock(&account), request))
+        };
+        let server = Server::start(port, "/api", handler)?;
+        Ok(NetBird {
+            inner: Arc::new(Inner {
+                server,
+                account,
+                token,
+            }),
+        })
+    }
+
+    fn account(&self) -> MutexGuard<'_, Account> {
+        lock(&self.inner.account)
+    }
+
+    /// Returns `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        self.inner.server.url()
+    }
+
+    /// Returns the token of the admin service user.
+    pub fn token(&self) -> String {
+        self.inner.token.clone()
+    }
+
+    /// Makes a service user of this role (`admin`, `network_admin`, `auditor`, `billing_admin`,
+    /// `user`), and returns a token of it.
+    pub fn token_for(&self, role: &str) -> String {
+        let mut account = self.account();
+        let user = account.add_user(User::service(role, role));
+        account.issue_token(&user)
+    }
+
+    /// Makes a person of this role (`owner` too), and returns a token.
+    pub fn person_token(&self, role: &str) -> String {
+        let mut account = self.account();
+        let user = account.add_user(User::person(role, &format!("{role}@example.com"), role));
+        account.issue_token(&user)
+    }
+
+    /// Takes a token away: its requests are answered with the 404 `invalid token: …`.
+    pub fn delete_token(&self, token: &str) {
+        self.account()
+            .tokens
+            .remove_where(|_, held| held.plain == token);
+    }
+
+    /// Lets a token expire: its requests are answered with the 401 `token invalid`.
+    pub fn expire_token(&self, token: &str) {
+        let mut account = self.account();
+        let now = account.now();
+        account
+            .tokens
+            .values_mut()
+            .filter(|held| held.plain == token)
+            .for_each(|held| held.expires = now);
+    }
+
+    /// Blocks the user whose token it is: its requests are answered with the 403 `… user is
+    /// blocked`.
+    pub fn block_user_of(&self, token: &str) {
+        let mut account = self.account();
+        let user = account
+            .tokens
+            .values()
+            .find(|held| held.plain == token)
+            .map(|held| held.user.clone());
+        if let Some(user) = user.and_then(|user| account.users.get_mut(&user)) {
+            user.is_blocked = true;
+        }
+    }
+
+    /// Returns the id of the user whose token it is.
+    pub fn user_id(&self, token: &str) -> Option<String> {
+        self.account()
+            .tokens
+            .values()
+            .find(|held| held.plain == token)
+            .map(|held| held.user.clone())
+    }
+
+    /// Returns the id of the account.
+    pub fn account_id(&self) -> String {
+        self.account().id.clone()
+    }
+
+    /// Returns every plain setup key and token that was ever issued. None of them may be found
+    /// where they do not belong.
+    pub fn secrets(&self) -> Vec<String> {
+        self.account().secrets.clone()
+    }
+
+    /// Registers a new peer with a plain setup key, as a client does, and returns its id, or what
+    /// the client is told.
+    pub fn enroll(&self, key: &str, hostname: &str) -> Result<String, String> {
+        enrolment::with_key(&mut self.account(), key, hostname)
+    }
+
+    /// Registers a new peer through the login of the owner, and returns its id.
+    ///
+    /// # Panics
+    ///
+    /// When the hostname gives no label, such as the empty one.
+    pub fn enroll_sso(&self, hostname: &str) -> String {
+        let mut account = self.account();
+        let owner = account.owner.clone();
+        enrolment::with_login(&mut account, &owner, hostname)
+            .expect("a hostname that gives a label")
+    }
+
+    /// Connects or disconnects a peer.
+    pub fn connect(&self, peer: &str, connected: bool) {
+        let mut account = self.account();
+        let now = account.now();
+        if let Some(peer) = account.peers.get_mut(peer) {
+            (peer.connected, peer.last_seen) = (connected, now);
+        }
+    }
+
+    /// Deletes a peer as its own client does, or the server with an ephemeral one: the initiator is
+    /// `sys`. A refusal is its message.
+    pub fn deregister(&self, peer: &str) -> Result<(), String> {
+        peers::remove(&mut self.account(), peer, "sys").map_err(|refusal| refusal.to_string())
+    }
+
+    /// Makes a group that was not issued by the API, but by `jwt` or `integration`; returns its id.
+    pub fn issue_group(&self, name: &str, issued: &str) -> String {
+        let mut account = self.account();
+        let id = account.new_id();
+        account.groups.insert(&id, Group::named(name, issued));
+        id
+    }
+
+    /// Adds a further rule to a policy, under an id of its own, as only older servers stored them;
+    /// returns that id, or why the rule is refused.
+    pub fn add_legacy_rule(&self, policy: &str, rule: Value) -> Result<String, String> {
+        let bytes = rule.to_string();
+        let added = policies::add_legacy_rule(&mut self.account(), policy, bytes.as_bytes());
+        added.map_err(|refusal| refusal.to_string())
+    }
+
+    /// Returns what GET of a path (`/groups`, `/events?…`) shows the owner, without a request.
+    ///
+    /// # Panics
+    ///
+    /// When the answer is no 200.
+    pub fn list(&self, path: &str) -> Value {
+        let (status, body) = self.call("GET", path, Value::Null);
+        assert_eq!(status, 200, "GET {path}: {body}");
+        body
+    }
+
+    /// Makes a call as the owner, by hand in the dashboard: in process, not logged, without faults
+    /// and hooks. Returns the status and the body. A null body is none. Where the real server would
+    /// close the connection, the status is 0.
+    pub fn call(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let bytes = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let mut account = self.account();
+        let owner = account.owner.clone();
+        api::perform(&mut account, &owner, method, path, bytes.as_bytes())
+    }
+
+    /// Makes an object as [`NetBird::call`] does, and returns it.
+    ///
+    /// # Panics
+    ///
+    /// When the answer is no 200.
+    pub fn create(&self, path: &str, body: Value) -> Value {
+        let (status, answer) = self.call("POST", path, body.clone());
+        assert_eq!(status, 200, "POST {path} {body}: {answer}");
+        answer
+    }
+
+    /// Returns the requests so far, in the order of arrival.
+    pub fn requests(&self) -> Vec<Request> {
+        self.inner.server.requests()
+    }
+
+    /// Forgets the requests so far.
+    pub fn clear_requests(&self) {
+        self.inner.server.clear_requests();
+    }
+
+    /// Stops the server's clock at a second since 1970. Ids and times follow it.
+    pub fn set_clock(&self, seconds: i64) {
+        self.account().clock.set(seconds);
+    }
+
+    /// Moves the server's clock on, whether it was stopped or goes with the system's.
+    pub fn advance(&self, seconds: i64) {
+        self.account().clock.advance(seconds);
+    }
+
+    /// Switches the event log on or off. While it is off nothing is written, and `GET /events`
+    /// answers `[]`.
+    pub fn event_log(&self, on: bool) {
+        self.account().events.switch(on);
+    }
+
+    /// Drops all events so far, as if newer ones had pushed them out.
+    pub fn drop_events(&self) {
+        self.account().events.clear();
+    }
+
+    /// Writes so many events of no interest. 10,000 of them push out all that was before.
+    pub fn fill_events(&self, count: usize) {
+        let mut account = self.account();
+        let (owner, id) = (account.owner.clone(), account.id.clone());
+        for _ in 0..count {
+            account.record(
+                &owner,
+                "group.update",
+                &id,
+                json!({"old_name": "a", "new_name": "b"}),
+            );
+        }
+    }
+
+    /// From now on, an event is missing from the first so many lists after it was written, those of
+    /// [`NetBird::list`] included. 0 ends that, and shows all.
+    pub fn late_events(&self, lists: u32) {
+        self.account().events.delay(lists);
+    }
+
+    /// Adds a fault. Of several that match one request, the first added takes effect.
+    pub fn fault(&self, fault: Fault) {
+        self.inner.server.fault(fault);
+    }
+
+    /// Takes back all faults and hooks.
+    pub fn clear_faults(&self) {
+        self.inner.server.clear_faults();
+    }
+
+    /// Runs `hook` once, when the next request of this method and path arrives and before anything
+    /// is done. For methods and paths see [`Fault::on`]. The hook may call the server it is given.
+    pub fn before(&self, method: &str, path: &str, hook: impl FnOnce(&NetBird) + Send + 'static) {
+        self.hook(When::Before, method, path, hook);
+    }
+
+    /// Runs `hook` once, after the next request of this method and path was done and before it is
+    /// answered.
+    pub fn after(&self, method: &str, path: &str, hook: impl FnOnce(&NetBird) + Send + 'static) {
+        self.hook(When::After, method, path, hook);
+    }
+
+    fn hook(
+        &self,
+        when: When,
+        method: &str,
+        path: &str,
+        hook: impl FnOnce(&NetBird) + Send + 'static,
+    ) {
+        // A strong handle here would keep the server, which holds the hook, alive for ever.
+        let inner = Arc::downgrade(&self.inner);
+        self.inner.server.hook(when, method, path, move || {
+            if let Some(inner) = inner.upgrade() {
+                hook(&NetBird { inner });
+            }
+        });
+    }
+}
