@@ -1,0 +1,398 @@
+//! Section `dns.nameserver_groups` (netbird-api.md §8).
+
+use std::collections::BTreeSet;
+
+use super::{domain, names, network};
+use crate::config::{Cursor, Field, Log, Refused, Table, quote};
+use crate::resource::{Nameserver, NameserverGroup};
+
+const MAX_NAMESERVERS: usize = 3;
+const DNS_PORT: u16 = 53;
+
+/// A nameserver group as written; `primary` may follow from the domains.
+#[derive(Default)]
+pub(super) struct Draft {
+    group: NameserverGroup,
+    primary: Option<bool>,
+}
+
+pub(super) const TABLE: Table<Draft> = Table {
+    what: "a nameserver group",
+    fields: &[
+        Field::optional("description", |draft, value, log| {
+            draft.group.description = value.string(log, "a text").map(str::to_owned);
+        }),
+        Field::required("nameservers", |draft, value, log| {
+            draft.group.nameservers = nameservers(value, log)
+        }),
+        Field::required("groups", |draft, value, log| {
+            draft.group.groups =
+                names::some_groups(value, log, "the peers of these groups ask the nameservers");
+        }),
+        Field::optional("primary", |draft, value, log| {
+            draft.primary = value.boolean(log)
+        }),
+        Field::optional("domains", |draft, value, log| {
+            draft.group.domains = domains(value, log)
+        }),
+        Field::optional("search_domains_enabled", |draft, value, log| {
+            draft.group.search_domains_enabled = value.boolean(log);
+        }),
+        Field::optional("enabled", |draft, value, log| {
+            draft.group.enabled = value.boolean(log)
+        }),
+        Field::optional("renamed_from", |_, _, _| ()), // read by `renames`
+    ],
+    refused: &[Refused {
+        name: "name",
+        message: "a nameserver group's name is the name of its entry",
+        hint: Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+    }],
+};
+
+/// A name server as written.
+#[derive(Default)]
+pub(super) struct ServerDraft {
+    ip: Option<String>,
+    port: Option<u16>,
+}
+
+pub(super) const NAMESERVER: Table<ServerDraft> = Table {
+    what: "a nameserver",
+    fields: &[
+        Field::required("ip", |server, value, log| server.ip = ip(value, log)),
+        Field::optional("port", |server, value, log| server.port = port(value, log)),
+        Field::optional("ns_type", |_, value, log| {
+            let text = value.string(log, "\"udp\"");
+            if let Some(text) = text.filter(|text| !text.eq_ignore_ascii_case("udp")) {
+                log.error(
+                    value.place(),
+                    format!(
+                        "{} is no type of nameserver: NetBird knows \"udp\" only",
+                        quote(text)
+                    ),
+                );
+            }
+        }),
+    ],
+    refused: &[],
+};
+
+pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<NameserverGroup> {
+    let mut draft = Draft::default();
+    entry.object(log, &TABLE, &mut draft);
+    names::check_short(entry, "a nameserver group", log);
+    if entry.is_object() {
+        check_primary(&draft, entry, log);
+    }
+    let Draft { mut group, primary } = draft;
+    group.primary = primary.unwrap_or(group.domains.is_empty());
+    if group.primary {
+        group.search_domains_enabled = Some(false); // there are none to search
+    }
+    Some(group)
+}
+
+/// Primary means for all domains: the server takes it exactly where there are none (netbird-api.md §8).
+fn check_primary(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    let listed = entry
+        .get("domains")
+        .is_some_and(|domains| domains.elements().next().is_some());
+    let readable = entry.get("primary").is_none() || draft.primary.is_some();
+    match draft.primary {
+        Some(true) if listed => {
+            log.error(
+                entry.place_of("primary"),
+                "a primary group answers for every domain, and this one lists some",
+            )
+            .suggest("remove \"primary\" or \"domains\"".to_owned());
+        }
+        Some(false) if !listed => {
+            log.error(
+                entry.place_of("primary"),
+                "a group that is not primary needs domains to answer for",
+            )
+            .suggest("add \"domains\", or remove \"primary\"".to_owned());
+        }
+        None if readable && !listed => {
+            log.notice(
+                entry.key_place(),
+                "has no domains, so it answers for every domain",
+            )
+            .suggest("write \"primary\": true if that is meant".to_owned());
+        }
+        _ => (),
+    }
+    if draft.group.search_domains_enabled == Some(true) && !listed {
+        log.error(
+            entry.place_of("search_domains_enabled"),
+            "a group without domains has none to search: search_domains_enabled can only be false",
+        );
+    }
+}
+
+fn nameservers(list: &Cursor<'_>, log: &mut Log) -> BTreeSet<Nameserver> {
+    let mut servers = BTreeSet::new();
+    let Some(elements) = list.list(log, "a list of nameservers") else {
+        return servers;
+    };
+    if !(1..=MAX_NAMESERVERS).contains(&elements.len()) {
+        let message = format!(
+            "a nameserver group has 1 to {MAX_NAMESERVERS} nameservers, not {}",
+            elements.len()
+        );
+        log.error(list.place(), message);
+    }
+    for element in elements {
+        if let Some(text) = element.text() {
+            let message = format!(
+                "expected a nameserver {{ … }}, found the string {}",
+                quote(text)
+            );
+            log.error(element.place(), message)
+                .suggest(format!("write {{ \"ip\": {} }}", quote(text)));
+            continue;
+        }
+        let mut draft = ServerDraft::default();
+        element.object(log, &NAMESERVER, &mut draft);
+        let Some(ip) = draft.ip else { continue };
+        if !servers.insert(Nameserver {
+            ip,
+            port: draft.port.unwrap_or(DNS_PORT),
+        }) {
+            log.notice(element.place(), "is in the list twice");
+        }
+    }
+    servers
+}
+
+fn ip(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    let text = value.string(log, "an IP address")?;
+    network::address(text)
+        .map_err(|flaw| flaw.report(value.place(), log))
+        .ok()
+}
+
+/// The server takes any number, 0 and 70000 too (netbird-api.md §8).
+fn port(value: &Cursor<'_>, log: &mut Log) -> Option<u16> {
+    let port = value.integer(log, "a port from 1 to 65535")?;
+    let valid = u16::try_from(port).ok().filter(|port| *port > 0);
+    if valid.is_none() {
+        log.error(value.place(), "a port is 1 to 65535")
+            .suggest("left out, it is 53".to_owned());
+    }
+    valid
+}
+
+fn domains(list: &Cursor<'_>, log: &mut Log) -> BTreeSet<String> {
+    let mut domains = BTreeSet::new();
+    for element in list.list(log, "a list of domains").unwrap_or_default() {
+        let Some(text) = element.string(log, "a domain") else {
+            continue;
+        };
+        match domain::of_nameservers(text) {
+            Ok(domain) if domains.contains(&domain) => {
+                log.notice(
+                    element.place(),
+                    format!("{} is in the list twice", quote(&domain)),
+                );
+            }
+            Ok(domain) => {
+                domains.insert(domain);
+            }
+            Err(flaw) => flaw.report(element.place(), log),
+        }
+    }
+    domains
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use super::*;
+    use crate::validate::testing::{assert_table, check};
+
+    const FILE: &str = r#"{"groups": {"g": {}}, "dns": {"nameserver_groups": {"n": {ROW}}}}"#;
+    const SERVER: &str = r#""nameservers": [{"ip": "10.0.0.53"}], "groups": ["g"]"#;
+
+    #[test]
+    fn nameservers_and_groups() {
+        let rows = [
+            r#""primary": true, "nameservers": [{"ip": "10.0.0.53", "port": 53, "ns_type": "UDP"}], "groups": ["g"]"#,
+            r#""primary": true"#,
+            r#""primary": true, "nameservers": [], "groups": []"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1", "port": 53}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": {"ip": "1.1.1.1"}, "groups": "g""#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 0}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n""#,
+        ];
+        assert_table(
+            FILE,
+            &rows,
+            str![[r#"
+"primary": true, "nameservers": [{"ip": "10.0.0.53", "port": 53, "ns_type": "UDP"}], "groups": ["g"]
+"primary": true
+    dns.nameserver_groups.n: a nameserver group needs "nameservers"
+    dns.nameserver_groups.n: a nameserver group needs "groups"
+"primary": true, "nameservers": [], "groups": []
+    dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 0
+    dns.nameserver_groups.n.groups: "groups" cannot be empty | the peers of these groups ask the nameservers
+"primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}], "groups": ["g"]
+"primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
+"primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1", "port": 53}], "groups": ["g"]
+    note: dns.nameserver_groups.n.nameservers[1]: is in the list twice
+"primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
+    dns.nameserver_groups.n.nameservers[0]: expected a nameserver { … }, found the string "1.1.1.1" | write { "ip": "1.1.1.1" }
+    dns.nameserver_groups.n.nameservers[1]: null is no value: expected a nameserver { … }
+    dns.nameserver_groups.n.nameservers[2]: a nameserver needs "ip"
+    dns.nameserver_groups.n.nameservers[3].ip: "dns.example" is no IP address
+"primary": true, "nameservers": {"ip": "1.1.1.1"}, "groups": "g"
+    dns.nameserver_groups.n.nameservers: expected a list of nameservers, found an object
+    dns.nameserver_groups.n.groups: expected a list of group names, found the string "g" | write ["g"]
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 0}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].port: a port is 1 to 65535 | left out, it is 53
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].port: a port is 1 to 65535 | left out, it is 53
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].port: expected a port from 1 to 65535, found the string "53" | write 53 without quotes
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].ns_type: "tcp" is no type of nameserver: NetBird knows "udp" only
+    dns.nameserver_groups.n.nameservers[0].prot: unknown field "prot" | did you mean "port"?
+"primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n"
+    dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is no IP address | a port stands in "port"
+    dns.nameserver_groups.n.name: a nameserver group's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn primary_is_for_all_domains() {
+        let rows = [
+            r#""primary": true"#,
+            r#""primary": true, "domains": []"#,
+            r#""primary": false, "domains": ["a.example"]"#,
+            r#""domains": ["a.example"], "search_domains_enabled": true"#,
+            r#""primary": true, "search_domains_enabled": false"#,
+            "\"enabled\": true",
+            r#""primary": true, "domains": ["a.example"]"#,
+            r#""primary": false"#,
+            r#""primary": false, "domains": []"#,
+            r#""primary": true, "search_domains_enabled": true"#,
+            r#""search_domains_enabled": true"#,
+            r#""primary": "yes""#,
+            r#""primary": true, "domains": null, "description": 1, "enabled": 1, "search_domains_enabled": 1"#,
+            r#""domains": ["a.example", "a.example", "*.b.example", "10.0.0.300", 1]"#,
+        ];
+        assert_table(
+            &FILE.replace("ROW", &format!("{SERVER}, ROW")),
+            &rows,
+            str![[r#"
+"primary": true
+"primary": true, "domains": []
+"primary": false, "domains": ["a.example"]
+"domains": ["a.example"], "search_domains_enabled": true
+"primary": true, "search_domains_enabled": false
+"enabled": true
+    note: dns.nameserver_groups.n: has no domains, so it answers for every domain | write "primary": true if that is meant
+"primary": true, "domains": ["a.example"]
+    dns.nameserver_groups.n.primary: a primary group answers for every domain, and this one lists some | remove "primary" or "domains"
+"primary": false
+    dns.nameserver_groups.n.primary: a group that is not primary needs domains to answer for | add "domains", or remove "primary"
+"primary": false, "domains": []
+    dns.nameserver_groups.n.primary: a group that is not primary needs domains to answer for | add "domains", or remove "primary"
+"primary": true, "search_domains_enabled": true
+    dns.nameserver_groups.n.search_domains_enabled: a group without domains has none to search: search_domains_enabled can only be false
+"search_domains_enabled": true
+    note: dns.nameserver_groups.n: has no domains, so it answers for every domain | write "primary": true if that is meant
+    dns.nameserver_groups.n.search_domains_enabled: a group without domains has none to search: search_domains_enabled can only be false
+"primary": "yes"
+    dns.nameserver_groups.n.primary: expected true or false, found the string "yes"
+"primary": true, "domains": null, "description": 1, "enabled": 1, "search_domains_enabled": 1
+    dns.nameserver_groups.n.domains: null is no value: expected a list of domains | leave it out; what is left out keeps its value in NetBird
+    dns.nameserver_groups.n.description: expected a text, found the number 1
+    dns.nameserver_groups.n.enabled: expected true or false, found the number 1
+    dns.nameserver_groups.n.search_domains_enabled: expected true or false, found the number 1
+"domains": ["a.example", "a.example", "*.b.example", "10.0.0.300", 1]
+    note: dns.nameserver_groups.n.domains[1]: "a.example" is in the list twice
+    dns.nameserver_groups.n.domains[2]: the domain "*.b.example" has a wildcard: nameservers answer for a domain and all below it | did you mean "b.example"?
+    dns.nameserver_groups.n.domains[3]: "10.0.0.300" is no domain: it looks like an address | in a route, an address stands in "network", such as "10.0.0.1/32"
+    dns.nameserver_groups.n.domains[4]: expected a domain, found the number 1
+
+"#]],
+        );
+    }
+
+    fn read(fields: &str) -> NameserverGroup {
+        let valid = check(&FILE.replace("ROW", fields)).expect("a valid file");
+        valid
+            .desired
+            .nameserver_groups
+            .expect("a section")
+            .remove("n")
+            .expect("an entry")
+    }
+
+    #[test]
+    fn primary_follows_from_the_domains() {
+        let set = |name: &str| BTreeSet::from([name.to_owned()]);
+        let server = |ip: &str, port| Nameserver {
+            ip: ip.into(),
+            port,
+        };
+        let bare = NameserverGroup {
+            nameservers: BTreeSet::from([server("10.0.0.53", 53)]),
+            groups: set("g"),
+            primary: true,
+            search_domains_enabled: Some(false),
+            ..NameserverGroup::default()
+        };
+        assert_eq!(read(SERVER), bare);
+        assert_eq!(
+            read(&format!("{SERVER}, \"primary\": true, \"domains\": []")),
+            bare
+        );
+        let full = r#""description": "d", "nameservers": [{"ip": "[FD00::53]", "port": 5353}], "groups": ["g"],
+            "domains": ["Corp.example."], "search_domains_enabled": true, "enabled": false"#;
+        let wanted = NameserverGroup {
+            description: Some("d".into()),
+            nameservers: BTreeSet::from([server("fd00::53", 5353)]),
+            groups: set("g"),
+            primary: false,
+            domains: set("Corp.example."),
+            search_domains_enabled: Some(true),
+            enabled: Some(false),
+        };
+        assert_eq!(read(full), wanted);
+        assert_eq!(
+            read(&format!("{SERVER}, \"domains\": [\"a.b\"]")).search_domains_enabled,
+            None
+        );
+    }
+
+    #[test]
+    fn names_have_at_most_40_characters() {
+        let file = |name: &str| {
+            format!(
+                r#"{{"dns": {{"nameserver_groups": {{"{name}": {{{SERVER}, "primary": true}}}}}}}}"#
+            )
+        };
+        assert!(check(&file(&"n".repeat(40))).is_ok());
+        let error = check(&file(&"n".repeat(41))).expect_err("an error");
+        assert!(
+            error.contains(
+                "the name of a nameserver group has at most 40 characters; this one has 41"
+            ),
+            "{error}"
+        );
+    }
+}
