@@ -114,8 +114,6 @@ pub fn apply(
     };
     let mut run = Run {
         api,
-        plan,
-        actual,
         groups: actual.groups.clone(),
         custody,
         observer,
@@ -210,8 +208,6 @@ fn log_write(change: &Change) {
 
 struct Run<'a> {
     api: &'a Api,
-    plan: &'a Plan,
-    actual: &'a Actual,
     groups: Groups,
     custody: Option<&'a Custody>,
     observer: &'a mut dyn Observer,

@@ -12,8 +12,10 @@ use crate::scope::Prune;
 /// Declare a NetBird network in netbird.json, review its changes as pull requests, apply them from CI.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 done or nothing to do; 1 error, nothing changed; 2 changes pending \
-    (plan --detailed-exitcode) or drift; 3 refused by a gate, nothing changed; 4 stopped part way or not converged.")]
+#[command(
+    after_help = "Exit codes: 0 done or nothing to do; 1 error, nothing changed; 2 changes pending \
+    (plan --detailed-exitcode) or drift; 3 refused by a gate, nothing changed; 4 stopped part way or not converged."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -38,29 +40,66 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Global {
     /// The file
-    #[arg(short, long, global = true, env = "NETBIRD_GITOPS_FILE", hide_env_values = true, value_name = "PATH")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        env = "NETBIRD_GITOPS_FILE",
+        hide_env_values = true,
+        value_name = "PATH"
+    )]
     pub file: Option<String>,
     /// What stdout carries
-    #[arg(long, global = true, default_value = "text", value_name = "FORMAT", help_heading = "Output")]
+    #[arg(
+        long,
+        global = true,
+        default_value = "text",
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
     pub format: Format,
     /// Also write the JSON result there
     #[arg(long, global = true, value_name = "PATH", help_heading = "Output")]
     pub report: Option<PathBuf>,
     /// This network's name in comments and issues
-    #[arg(long, global = true, env = "NETBIRD_GITOPS_ENVIRONMENT", hide_env_values = true, value_name = "NAME",
-          help_heading = "Output")]
+    #[arg(
+        long,
+        global = true,
+        env = "NETBIRD_GITOPS_ENVIRONMENT",
+        hide_env_values = true,
+        value_name = "NAME",
+        help_heading = "Output"
+    )]
     pub environment: Option<String>,
     /// Colour; auto is on a terminal without NO_COLOR
-    #[arg(long, global = true, default_value = "auto", value_name = "WHEN", help_heading = "Output")]
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
     pub color: When,
     /// More log: -v every write, -vv every request (RUST_LOG chooses finer)
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
     pub verbose: u8,
     /// No progress and no notices, errors only
-    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Output"
+    )]
     pub quiet: bool,
     /// Form of what goes to stderr; auto is JSON lines when CI is set
-    #[arg(long, global = true, default_value = "auto", value_name = "FORMAT", help_heading = "Output")]
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
     pub log_format: LogFormat,
 }
 
@@ -69,16 +108,36 @@ pub struct Global {
 #[command(next_help_heading = "NetBird")]
 pub struct Server {
     /// The server, with or without /api
-    #[arg(long, env = "NETBIRD_API_URL", hide_env_values = true, value_name = "URL")]
+    #[arg(
+        long,
+        env = "NETBIRD_API_URL",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
     pub netbird_url: Option<String>,
     /// File that holds the token; NETBIRD_API_TOKEN holds the token itself and goes first
-    #[arg(long, env = "NETBIRD_API_TOKEN_FILE", hide_env_values = true, value_name = "PATH")]
+    #[arg(
+        long,
+        env = "NETBIRD_API_TOKEN_FILE",
+        hide_env_values = true,
+        value_name = "PATH"
+    )]
     pub netbird_token_file: Option<String>,
     /// Refuse to work on any account but this
-    #[arg(long, env = "NETBIRD_ACCOUNT_ID", hide_env_values = true, value_name = "ID")]
+    #[arg(
+        long,
+        env = "NETBIRD_ACCOUNT_ID",
+        hide_env_values = true,
+        value_name = "ID"
+    )]
     pub account: Option<String>,
     /// PEM file of CAs to trust beside the system's
-    #[arg(long, env = "NETBIRD_GITOPS_CA_FILE", hide_env_values = true, value_name = "PATH")]
+    #[arg(
+        long,
+        env = "NETBIRD_GITOPS_CA_FILE",
+        hide_env_values = true,
+        value_name = "PATH"
+    )]
     pub ca_file: Option<String>,
     /// Longest wait for a connection, in seconds
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
@@ -166,8 +225,13 @@ pub struct ApplyArgs {
     #[arg(long)]
     pub no_verify: bool,
     /// Directory of the sealed keys
-    #[arg(long, env = "NETBIRD_GITOPS_KEYS_DIR", hide_env_values = true, value_name = "PATH",
-          help_heading = "Sealed keys")]
+    #[arg(
+        long,
+        env = "NETBIRD_GITOPS_KEYS_DIR",
+        hide_env_values = true,
+        value_name = "PATH",
+        help_heading = "Sealed keys"
+    )]
     pub keys_dir: Option<String>,
     /// See Scope.
     #[command(flatten)]

@@ -30,7 +30,13 @@ mod tests {
 
     #[test]
     fn the_numbers_are_a_contract() {
-        let codes = [Exit::Done, Exit::Error, Exit::Pending, Exit::Refused, Exit::Partial];
+        let codes = [
+            Exit::Done,
+            Exit::Error,
+            Exit::Pending,
+            Exit::Refused,
+            Exit::Partial,
+        ];
         assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4]);
     }
 }

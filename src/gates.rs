@@ -40,15 +40,20 @@ pub struct Context {
     pub accounts: Vec<String>,
     /// Whether there is a server at all (`plan --live` has none, so nothing is known of the token).
     pub online: bool,
+    /// Whether this is an apply: a plan may run with a token that only reads, and without recipients.
+    pub applying: bool,
+    /// How many recipients there are for new keys.
+    pub recipients: usize,
 }
 
 type Gate = fn(&Plan, &Context) -> Option<Refusal>;
 
 /// Every gate of a plan, in the order in which they are reported.
-const GATES: [Gate; 6] = [
+const GATES: [Gate; 7] = [
     halted,
     account,
     role,
+    recipients,
     too_many_deletions,
     last_of_a_kind,
     peers,
@@ -118,6 +123,9 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
         );
         return refusal(text, Vec::new());
     }
+    if !context.applying {
+        return None;
+    }
     let may_write = |kind: Kind| match me.role.as_str() {
         "owner" | "admin" => true,
         "network_admin" => !matches!(kind, Kind::SetupKey | Kind::Peer),
@@ -138,6 +146,34 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
         plan.changes.len()
     );
     refusal(text, denied)
+}
+
+/// A key whose secret nobody could open would be lost.
+fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
+    let makes_key = |change: &&Change| {
+        change.address.kind == Kind::SetupKey
+            && matches!(
+                change.operation,
+                Operation::Create { .. } | Operation::Replace { .. }
+            )
+    };
+    let names: Vec<String> = plan
+        .changes
+        .iter()
+        .filter(makes_key)
+        .map(|change| change.address.to_string())
+        .collect();
+    if names.is_empty() || context.recipients > 0 || !context.applying {
+        return None;
+    }
+    let keys = crate::text::count(names.len(), "setup key", "setup keys");
+    Some(Refusal {
+        gate: "recipients",
+        text: format!("this plan makes {keys}, and nobody is named to seal them for"),
+        names,
+        hint: "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE"
+            .into(),
+    })
 }
 
 fn too_many_deletions(plan: &Plan, context: &Context) -> Option<Refusal> {

@@ -36,24 +36,41 @@ pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
     match lookup("RUST_LOG") {
         Some(filters) => builder.parse_filters(&filters),
         // other crates' lines are of use only to somebody who asks for them by RUST_LOG
-        None => builder.filter_level(LevelFilter::Warn).filter_module("netbird_gitops", level),
+        None => builder
+            .filter_level(LevelFilter::Warn)
+            .filter_module("netbird_gitops", level),
     };
-    builder.write_style(if color { WriteStyle::Always } else { WriteStyle::Never });
+    builder.write_style(if color {
+        WriteStyle::Always
+    } else {
+        WriteStyle::Never
+    });
     if json {
         builder.format(|buffer, record| {
             let mut fields = Fields(Map::new());
             let _ = record.key_values().visit(&mut fields);
-            fields.0.insert("time".into(), json!(jiff::Timestamp::now().to_string()));
-            fields.0.insert("level".into(), json!(record.level().as_str().to_lowercase()));
+            fields
+                .0
+                .insert("time".into(), json!(jiff::Timestamp::now().to_string()));
+            fields.0.insert(
+                "level".into(),
+                json!(record.level().as_str().to_lowercase()),
+            );
             fields.0.insert("target".into(), json!(record.target()));
-            fields.0.insert("message".into(), json!(record.args().to_string()));
+            fields
+                .0
+                .insert("message".into(), json!(record.args().to_string()));
             serde_json::to_writer(&mut *buffer, &fields.0)?;
             writeln!(buffer)
         });
     }
     // a second start, in a test, keeps the first
     let _ = builder.try_init();
-    Say { json, quiet: global.quiet, color }
+    Say {
+        json,
+        quiet: global.quiet,
+        color,
+    }
 }
 
 /// Returns whether to colour a stream.
@@ -69,7 +86,12 @@ struct Fields(Map<String, serde_json::Value>);
 
 impl<'kvs> VisitSource<'kvs> for Fields {
     fn visit_pair(&mut self, key: Key<'kvs>, value: Value<'kvs>) -> Result<(), Error> {
-        let value = match (value.to_u64(), value.to_i64(), value.to_f64(), value.to_bool()) {
+        let value = match (
+            value.to_u64(),
+            value.to_i64(),
+            value.to_f64(),
+            value.to_bool(),
+        ) {
             (Some(number), ..) => json!(number),
             (_, Some(number), ..) => json!(number),
             (_, _, Some(number), _) => json!(number),
@@ -92,8 +114,16 @@ impl Say {
     /// Says what somebody should know; not with `--quiet`.
     pub fn note(self, text: &str) {
         if !self.quiet {
-            let prefix = if self.color { "\x1b[36mnote:\x1b[0m " } else { "note: " };
-            self.line("notice", &format!("{}{text}", if self.json { "" } else { prefix }), &[]);
+            let prefix = if self.color {
+                "\x1b[36mnote:\x1b[0m "
+            } else {
+                "note: "
+            };
+            self.line(
+                "notice",
+                &format!("{}{text}", if self.json { "" } else { prefix }),
+                &[],
+            );
         }
     }
 
@@ -103,19 +133,35 @@ impl Say {
             let hint: Vec<(&str, &str)> = hint.map(|hint| ("hint", hint)).into_iter().collect();
             return self.line("error", &format!("{label}: {text}"), &hint);
         }
-        let label = if self.color { format!("\x1b[31m{label}:\x1b[0m") } else { format!("{label}:") };
+        let label = if self.color {
+            format!("\x1b[31m{label}:\x1b[0m")
+        } else {
+            format!("{label}:")
+        };
         self.line("error", &format!("{label} {text}"), &[]);
         if let Some(hint) = hint {
-            let label = if self.color { "\x1b[36mhint:\x1b[0m" } else { "hint:" };
+            let label = if self.color {
+                "\x1b[36mhint:\x1b[0m"
+            } else {
+                "hint:"
+            };
             // further lines stand under the first word
-            self.line("error", &format!("{label} {}", hint.replace('\n', "\n      ")), &[]);
+            self.line(
+                "error",
+                &format!("{label} {}", hint.replace('\n', "\n      ")),
+                &[],
+            );
         }
     }
 
     /// Shows a sealed key: in a job's log it outlives disk and artifact. A block at column 0, or one field in JSON.
     pub fn sealed(self, name: &str, armored: &str) {
         if self.json {
-            self.line("info", &format!("sealed setup key {name}"), &[("name", name), ("sealed", armored)]);
+            self.line(
+                "info",
+                &format!("sealed setup key {name}"),
+                &[("name", name), ("sealed", armored)],
+            );
         } else {
             self.line("info", armored.trim_end(), &[]);
         }

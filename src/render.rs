@@ -59,6 +59,8 @@ pub struct Document {
     pub recipients: Vec<String>,
     /// The file.
     pub file: String,
+    /// The first 12 hexadecimal digits of its SHA-256.
+    pub file_digest: String,
     /// The server, if there is one.
     pub server: Option<String>,
     /// The network's name in comments.

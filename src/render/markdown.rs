@@ -4,7 +4,7 @@
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::{Counts, Document, Status, describe, removed_members};
+use super::{Counts, Document, Status, describe};
 use crate::change::{Change, Operation, list_changes};
 use crate::plan::Plan;
 use crate::state::Kind;

@@ -124,7 +124,16 @@ fn heading(what: &str, document: &Document) -> String {
         .as_ref()
         .map(|server| format!(" at {server}"))
         .unwrap_or_default();
-    format!("NetBird {what} for {}{server}\n\n", document.file)
+    let commit = document
+        .commit
+        .as_ref()
+        .map(|commit| format!("commit {commit}, "))
+        .unwrap_or_default();
+    let digest = &document.file_digest;
+    format!(
+        "NetBird {what} for {} ({commit}sha256 {digest}){server}\n\n",
+        document.file
+    )
 }
 
 fn changes(plan: &Plan, color: Color) -> String {

@@ -1,0 +1,322 @@
+//! `apply`: the same plan, carried out and verified.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::session::{Origin, Request, Session, Stop, environment, setting};
+use super::{Ending, end};
+use crate::apply::{Applied, Custody, Mode, Observer, apply, verify};
+use crate::change::{Change, Notice, Operation};
+use crate::cli::{ApplyArgs, Cli};
+use crate::exit::Exit;
+use crate::gates;
+use crate::logging::Say;
+use crate::plan::Plan;
+use crate::render::{Document, Status, terminal};
+use crate::secret::KeysDir;
+use crate::state::Kind;
+use crate::text::{count, visible};
+
+pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
+    let mut document = Document::default();
+    let ending = match make(cli, args, &mut document, say) {
+        Ok(ending) => ending,
+        Err(Stop { exit, error, hint }) => {
+            document.error = Some(error);
+            document.hint = hint;
+            Ending {
+                document,
+                exit,
+                applied: true,
+            }
+        }
+    };
+    end(cli, say, ending)
+}
+
+fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Stop> {
+    early_gates()?;
+    let stop = signals();
+    let origin = Origin::Server(&args.server);
+    let request = Request {
+        cli,
+        origin,
+        scope: &args.scope,
+        sealing: &args.sealing,
+    };
+    let mut session = Session::open(&request, document)?;
+    let plan = session.plan();
+    session.measure();
+    let plan = plan.inspect_err(|_| *document = session.document.clone())?;
+    let context = session.gates(&args.gates, setting(args.server.account.as_ref()), true);
+    session.document.refusals = gates::check(&plan, &context);
+    session.document.plan = Some(plan.clone());
+    *document = session.document.clone();
+    if let Some(stop) = refused(&session.document) {
+        return Err(stop);
+    }
+    let custody = custody(&plan, args, &session)?;
+    if !plan.is_empty() {
+        say.text(&terminal::plan(&session.document, terminal::Color(false)));
+        confirm(args, &plan, say)?;
+    }
+
+    let api = session
+        .api
+        .as_ref()
+        .ok_or_else(|| Stop::error("an apply needs a server"))?;
+    let mut observer = Aloud { say };
+    let mode = Mode {
+        keep_going: args.keep_going,
+    };
+    let mut applied = apply(
+        api,
+        &plan,
+        &session.actual,
+        custody.as_ref(),
+        mode,
+        &stop,
+        &mut observer,
+    );
+    let mut exit = if applied.is_complete() {
+        Exit::Done
+    } else {
+        Exit::Partial
+    };
+    let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
+    if exit == Exit::Done && !args.no_verify && !plan.is_empty() {
+        let valid = &session.valid;
+        let verified = verify(
+            api,
+            &valid.desired,
+            &session.needs,
+            &session.options,
+            &session.actual,
+            &mut applied,
+            &mut observer,
+        );
+        match verified {
+            Ok(verified) if verified.left.is_empty() => {
+                let note = |text: &String| Notice {
+                    about: None,
+                    text: format!("left for the next run, a peer enrolled meanwhile: {text}"),
+                };
+                session
+                    .document
+                    .notices
+                    .extend(verified.enrolled.iter().map(note));
+            }
+            Ok(verified) => {
+                exit = Exit::Partial;
+                let text = format!(
+                    "applied, but not converged:\n  {}",
+                    verified.left.join("\n  ")
+                );
+                failure = Some((
+                    text,
+                    "run plan to see what is left; another run may be at work".into(),
+                ));
+            }
+            Err(error) => {
+                exit = Exit::Partial;
+                failure = Some((
+                    format!("applied, but not verified: {error:#}"),
+                    "run plan to see whether it converged".into(),
+                ));
+            }
+        }
+    }
+    session.measure();
+    let mut document = session.document;
+    (document.error, document.hint) = failure.unzip();
+    document.statuses = applied.statuses;
+    document.created_keys = applied.created_keys;
+    Ok(Ending {
+        document,
+        exit,
+        applied: true,
+    })
+}
+
+/// What is refused before anything is read.
+fn early_gates() -> Result<(), Stop> {
+    let refuse = |error: &str, hint: &str| {
+        Err(Stop {
+            exit: Exit::Refused,
+            error: error.into(),
+            hint: Some(hint.into()),
+        })
+    };
+    let event = environment("GITHUB_EVENT_NAME").unwrap_or_default();
+    if event.starts_with("pull_request") {
+        return refuse(
+            "apply does not run in a pull request's job: nothing was reviewed yet",
+            "run plan there, and apply on a push to the default branch",
+        );
+    }
+    if let Some(text) = environment("NETBIRD_GITOPS_HALT") {
+        let text = visible(&text).into_owned();
+        return refuse(
+            &format!("NETBIRD_GITOPS_HALT is set ({text}); nothing was changed"),
+            "unset NETBIRD_GITOPS_HALT once the reason is gone",
+        );
+    }
+    Ok(())
+}
+
+fn refused(document: &Document) -> Option<Stop> {
+    let refusals = &document.refusals;
+    if refusals.is_empty() {
+        return None;
+    }
+    let mut text = Vec::new();
+    for refusal in refusals {
+        text.push(refusal.text.clone());
+        if !refusal.names.is_empty() {
+            let shown: Vec<&str> = refusal.names.iter().take(10).map(String::as_str).collect();
+            let more = match refusal.names.len().saturating_sub(10) {
+                0 => String::new(),
+                _ => format!(", … (all {} with --format json)", refusal.names.len()),
+            };
+            text.push(format!("  {}{more}", visible(&shown.join(", "))));
+        }
+    }
+    text.push("nothing was changed".into());
+    let mut hints: Vec<&str> = refusals
+        .iter()
+        .map(|refusal| refusal.hint.as_str())
+        .collect();
+    hints.dedup();
+    Some(Stop {
+        exit: Exit::Refused,
+        error: text.join("\n"),
+        hint: Some(hints.join("\n")),
+    })
+}
+
+/// Recipients and keys directory are tried before the first write, if there is anything to seal.
+fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Custody>, Stop> {
+    let makes_key = |change: &Change| {
+        change.address.kind == Kind::SetupKey
+            && matches!(
+                change.operation,
+                Operation::Create { .. } | Operation::Replace { .. }
+            )
+    };
+    if !plan.changes.iter().any(makes_key) {
+        return Ok(None);
+    }
+    session.recipients.check()?;
+    let path: PathBuf = setting(args.keys_dir.as_ref())
+        .unwrap_or_else(|| "sealed-keys".into())
+        .into();
+    let dir = KeysDir::probe(&path)?;
+    Ok(Some(Custody {
+        recipients: session.recipients.clone(),
+        dir,
+    }))
+}
+
+/// Asks on a terminal; where nobody can answer, starting the command is the answer.
+fn confirm(args: &ApplyArgs, plan: &Plan, say: Say) -> Result<(), Stop> {
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if args.yes || !terminal {
+        return Ok(());
+    }
+    let question = format!("Apply {}?", count(plan.changes.len(), "change", "changes"));
+    if say.ask(&question) {
+        Ok(())
+    } else {
+        Err(Stop::error("not confirmed; nothing was changed"))
+    }
+}
+
+/// SIGTERM and SIGINT set the flag; a second one ends the program at once.
+fn signals() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+        let registered =
+            signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
+                .and_then(|_| signal_hook::flag::register(signal, stop.clone()));
+        if let Err(error) = registered {
+            log::warn!("a signal will end this run at once: {error}");
+        }
+    }
+    stop
+}
+
+fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
+    let pairs = || plan.changes.iter().zip(&applied.statuses);
+    let with = |wanted: fn(&Status) -> bool| -> Vec<String> {
+        let names = pairs()
+            .filter(|(_, status)| wanted(status))
+            .map(|(change, _)| change.address.to_string());
+        names.map(|name| visible(&name).into_owned()).collect()
+    };
+    let done = with(|status| *status == Status::Success);
+    let failed = with(|status| matches!(status, Status::Failed(_)));
+    let skipped = with(|status| matches!(status, Status::Skipped | Status::Pending));
+    let why = if applied.interrupted && failed.is_empty() {
+        "stopped by a signal"
+    } else {
+        "stopped"
+    };
+    let mut text = vec![format!(
+        "{why} after {} of {}; {} not tried",
+        done.len(),
+        count(plan.changes.len(), "operation", "operations"),
+        match skipped.len() {
+            1 => "1 was".into(),
+            number => format!("{number} were"),
+        }
+    )];
+    for (label, names) in [
+        ("done:     ", &done),
+        ("failed:   ", &failed),
+        ("not tried:", &skipped),
+    ] {
+        if !names.is_empty() {
+            text.push(format!("  {label} {}", names.join(", ")));
+        }
+    }
+    for (change, status) in pairs() {
+        if let Status::Failed(error) = status {
+            text.push(format!(
+                "  {}: {}",
+                visible(&change.address.to_string()),
+                visible(error)
+            ));
+        }
+    }
+    let hint = "run plan to see what is left; running apply again continues from here";
+    (text.join("\n"), hint.into())
+}
+
+/// Says on stderr what happens.
+struct Aloud {
+    say: Say,
+}
+
+impl Observer for Aloud {
+    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str) {
+        let address = change.address.to_string();
+        self.say.progress(&format!(
+            "[{number}/{total}] {}: {}",
+            visible(&address),
+            visible(outcome)
+        ));
+    }
+
+    fn sealed(&mut self, name: &str, armored: &str) {
+        // in a job disk and artifact can be lost; on a laptop the file is enough
+        if environment("CI").is_some() {
+            self.say.sealed(name, armored);
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.say.note(&visible(text));
+    }
+}
