@@ -438,6 +438,7 @@ mod tests {
             keep_route: Some(true),
             skip_auto_apply: Some(true),
             enabled: Some(false),
+            peer: None,
         };
         assert_eq!(routes["full"], full);
     }
