@@ -12,6 +12,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+#[cfg(test)]
+pub(crate) use cursor::Presence;
 pub(crate) use cursor::{Cursor, Field, Log, Refused, Table};
 pub(crate) use syntax::parse;
 pub(crate) use words::{did_you_mean, is_bidi, quote};

@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod cases;
 mod domain;
+#[cfg(test)]
+mod examples;
 mod group;
 mod members;
 mod names;
@@ -146,16 +148,16 @@ const FILE: Table<Desired> = Table {
         Field::optional("$schema", |_, value, log| {
             value.string(log, "the address of a schema");
         }),
-        Field::optional("groups", |desired, value, log| {
+        Field::section("groups", |desired, value, log| {
             desired.groups = section(value, log, group::read);
         }),
-        Field::optional("setup_keys", |desired, value, log| {
+        Field::section("setup_keys", |desired, value, log| {
             desired.setup_keys = section(value, log, setup_key::read);
         }),
-        Field::optional("policies", |desired, value, log| {
+        Field::section("policies", |desired, value, log| {
             desired.policies = section(value, log, policy::read);
         }),
-        Field::optional("routes", |desired, value, log| {
+        Field::section("routes", |desired, value, log| {
             desired.routes = section(value, log, route::read);
         }),
         Field::optional("dns", |desired, value, log| {
@@ -177,7 +179,7 @@ const FILE: Table<Desired> = Table {
 
 const DNS: Table<Desired> = Table {
     what: "the section dns",
-    fields: &[Field::optional(
+    fields: &[Field::section(
         "nameserver_groups",
         |desired, value, log| {
             desired.nameserver_groups = section(value, log, nameserver_group::read);

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 
-use super::words::step;
+use super::words::{nearest, step};
 use super::{Place, Problem, Source, did_you_mean, quote};
 
 /// A value, and where it stands.
@@ -36,8 +36,19 @@ pub(crate) struct Log {
 /// One field of an object, and how it is read into a `T`.
 pub(crate) struct Field<T> {
     pub(crate) name: &'static str,
-    pub(crate) required: bool,
+    pub(crate) presence: Presence,
     pub(crate) read: fn(&mut T, &Cursor<'_>, &mut Log),
+}
+
+/// What it means to leave a field out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It may be left out.
+    Optional,
+    /// It may not.
+    Required,
+    /// Then its objects are not managed; an empty one wants none.
+    Section,
 }
 
 /// A field that people may try, and what to tell them instead of "unknown field".
@@ -72,6 +83,13 @@ impl Log {
     }
 }
 
+impl<T> Table<T> {
+    /// The names of the fields.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.fields.iter().map(|field| field.name)
+    }
+}
+
 impl<T> Field<T> {
     /// A field that may be left out.
     pub(crate) const fn optional(
@@ -80,7 +98,7 @@ impl<T> Field<T> {
     ) -> Self {
         Field {
             name,
-            required: false,
+            presence: Presence::Optional,
             read,
         }
     }
@@ -92,7 +110,19 @@ impl<T> Field<T> {
     ) -> Self {
         Field {
             name,
-            required: true,
+            presence: Presence::Required,
+            read,
+        }
+    }
+
+    /// A field that holds objects by name.
+    pub(crate) const fn section(
+        name: &'static str,
+        read: fn(&mut T, &Cursor<'_>, &mut Log),
+    ) -> Self {
+        Field {
+            name,
+            presence: Presence::Section,
             read,
         }
     }
@@ -250,20 +280,29 @@ impl<'a> Cursor<'a> {
                 .iter()
                 .find(|field| field.name == member.name())
             {
+                Some(field) if member.is_null() => member.null(log, table.what, field.presence),
                 Some(field) => (field.read)(into, &member, log),
                 None => member.unknown(log, table),
             }
         }
-        for field in table
+        let required = table
             .fields
             .iter()
-            .filter(|field| field.required && self.get(field.name).is_none())
-        {
+            .filter(|field| field.presence == Presence::Required);
+        for field in required.filter(|field| !self.mentions(table, field.name)) {
             log.error(
                 self.key_place(),
                 format!("{} needs \"{}\"", table.what, field.name),
             );
         }
+    }
+
+    /// Returns whether the object has that field, or one that is very likely meant to be it.
+    pub(crate) fn mentions<T>(&self, table: &Table<T>, name: &str) -> bool {
+        self.members().any(|member| {
+            let known = table.names().any(|known| known == member.name());
+            member.name() == name || !known && nearest(member.name(), table.names()) == Some(name)
+        })
     }
 
     fn unknown<T>(&self, log: &mut Log, table: &Table<T>) {
@@ -274,12 +313,11 @@ impl<'a> Cursor<'a> {
                     .suggest(refused.hint.map(str::to_owned));
             }
             None => {
-                let names = || table.fields.iter().map(|field| field.name);
-                let hint = did_you_mean(name, names()).unwrap_or_else(|| {
+                let hint = did_you_mean(name, table.names()).unwrap_or_else(|| {
                     format!(
                         "{} has {}",
                         table.what,
-                        names().collect::<Vec<_>>().join(", ")
+                        table.names().collect::<Vec<_>>().join(", ")
                     )
                 });
                 log.error(self.key_place(), format!("unknown field {}", quote(name)))
@@ -288,34 +326,38 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Notes a null where a field's value belongs. It never means that something is to be deleted.
+    fn null(&self, log: &mut Log, what: &str, presence: Presence) {
+        let name = self.name();
+        let hint = match presence {
+            Presence::Optional => format!("leave \"{name}\" out instead"),
+            Presence::Required => format!("{what} needs \"{name}\""),
+            Presence::Section => {
+                format!(
+                    "leave \"{name}\" out to leave them alone; {{}} says that there shall be none"
+                )
+            }
+        };
+        log.error(self.place(), "null is no value").suggest(hint);
+    }
+
+    fn is_null(&self) -> bool {
+        self.value.as_null_keyword().is_some()
+    }
+
     /// Notes that something else was wanted here.
     pub(crate) fn wrong<R>(&self, log: &mut Log, wanted: &str) -> Option<R> {
-        let message = match self.value {
-            Value::NullKeyword(_) => format!("null is no value: expected {wanted}"),
-            _ => format!("expected {wanted}, found {}", self.found()),
+        let message = match self.is_null() {
+            true => format!("null is no value: expected {wanted}"),
+            false => format!("expected {wanted}, found {}", self.found()),
         };
-        let hint = match (self.value, self.text()) {
-            (Value::NullKeyword(_), _) => self.instead_of_null(),
-            (_, Some(text)) if wanted.starts_with("a list") => {
-                Some(format!("write [{}]", quote(text)))
-            }
-            (_, Some(text)) if is_bare(text) => Some(format!("write {text} without quotes")),
+        let hint = match self.text() {
+            Some(text) if wanted.starts_with("a list") => Some(format!("write [{}]", quote(text))),
+            Some(text) if is_bare(text) => Some(format!("write {text} without quotes")),
             _ => None,
         };
         log.error(self.place(), message).suggest(hint);
         None
-    }
-
-    fn instead_of_null(&self) -> Option<String> {
-        let key = self.key?;
-        Some(if self.path == key.name {
-            format!(
-                "leave \"{}\" out to leave it alone; {{}} says that there shall be none",
-                key.name
-            )
-        } else {
-            "leave it out; what is left out keeps its value in NetBird".to_owned()
-        })
     }
 
     fn found(&self) -> String {

@@ -14,7 +14,7 @@ pub(crate) fn quote(text: &str) -> String {
 
 /// Appends a name to a path: `.name`, or `["a name"]` where it is not plain.
 pub(crate) fn step(path: &str, name: &str) -> String {
-    let plain = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
+    let plain = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-' | '$');
     match (
         path,
         !name.is_empty() && name.chars().count() <= STEP_CHARS && name.chars().all(plain),
@@ -74,7 +74,10 @@ pub(crate) fn did_you_mean<'a>(
 }
 
 /// Returns the candidate that is most like the word: equal but for case, a slip or two away, or with a like beginning.
-fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let folded = word.to_lowercase();
     let length = folded.chars().count();
     if length > STEP_CHARS {

@@ -1,5 +1,7 @@
 //! Domains, where the server would take nearly anything (netbird-api.md §7, §8).
 
+use std::net::IpAddr;
+
 use unicode_normalization::is_nfc;
 
 use super::Flaw;
@@ -20,7 +22,10 @@ pub(super) fn of_route(text: &str) -> Result<String, Flaw> {
             format!("did you mean {}?", quote(&format!("{star}{bare}"))),
         ));
     }
-    check(name, text)?;
+    check(name, text).map_err(|flaw| Flaw {
+        hint: as_network(text),
+        ..flaw
+    })?;
     if name.split('.').any(|label| {
         label
             .get(..4)
@@ -47,6 +52,15 @@ pub(super) fn of_route(text: &str) -> Result<String, Flaw> {
             quote(text)
         ))
     })
+}
+
+/// An address is a small network.
+fn as_network(text: &str) -> Option<String> {
+    let address: IpAddr = text.parse().ok()?;
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    Some(format!(
+        "an address stands in \"network\", as in \"{address}/{bits}\""
+    ))
 }
 
 /// Checks a domain of a nameserver group, which the server keeps as it is. A dot may end it.
@@ -98,10 +112,7 @@ fn check(name: &str, whole: &str) -> Result<(), Flaw> {
         return Err(no_domain("its last part begins with an underscore"));
     }
     if last.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Flaw::with_hint(
-            format!("{} is no domain: it looks like an address", quote(whole)),
-            "in a route, an address stands in \"network\", such as \"10.0.0.1/32\"",
-        ));
+        return Err(no_domain("it looks like an address"));
     }
     if !is_nfc(name) {
         return Err(no_domain("its letters are not composed (Unicode NFC)"));
@@ -200,16 +211,14 @@ mod tests {
             (
                 "10.0.0.1",
                 Err(
-                    "it looks like an address | in a route, an address stands in \"network\", such as \"10.0.0.1/32\"",
+                    "it looks like an address | an address stands in \"network\", as in \"10.0.0.1/32\"",
                 ),
             ),
+            ("10.0.0.300", Err("it looks like an address")),
             (
-                "10.0.0.300",
-                Err(
-                    "it looks like an address | in a route, an address stands in \"network\", such as \"10.0.0.1/32\"",
-                ),
+                "fd00::1",
+                Err("it holds \":\" | an address stands in \"network\", as in \"fd00::1/128\""),
             ),
-            ("fd00::1", Err("it holds \":\"")),
             (&long, Err("it is longer than 253 characters")),
         ];
         for (text, wanted) in rows {
@@ -238,18 +247,8 @@ mod tests {
             ("example.com..", Err("it has an empty part")),
             (".", Err("it is empty")),
             ("", Err("it is empty")),
-            (
-                "10.0.0.300",
-                Err(
-                    "it looks like an address | in a route, an address stands in \"network\", such as \"10.0.0.1/32\"",
-                ),
-            ),
-            (
-                "10.0.0.300.",
-                Err(
-                    "it looks like an address | in a route, an address stands in \"network\", such as \"10.0.0.1/32\"",
-                ),
-            ),
+            ("10.0.0.300", Err("it looks like an address")),
+            ("10.0.0.300.", Err("it looks like an address")),
         ];
         for (text, wanted) in rows {
             assert_eq!(

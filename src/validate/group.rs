@@ -1,6 +1,6 @@
 //! Section `groups`.
 
-use super::names;
+use super::{names, renames};
 use crate::config::{Cursor, Field, Log, Refused, Table};
 use crate::desired::Group;
 
@@ -10,7 +10,7 @@ pub(super) const TABLE: Table<Group> = Table {
         Field::optional("peers", |group, value, log| {
             group.peers = names::peers(value, log)
         }),
-        Field::optional("renamed_from", |_, _, _| ()), // read by `renames`
+        Field::optional("renamed_from", |_, value, log| renames::check(value, log)),
     ],
     refused: &[
         Refused {
@@ -79,11 +79,11 @@ mod tests {
 "g": {"peers": "p"}
     groups.g.peers: expected a list of names of setup keys and peers, found the string "p" | write ["p"]
 "g": {"peers": null}
-    groups.g.peers: null is no value: expected a list of names of setup keys and peers | leave it out; what is left out keeps its value in NetBird
+    groups.g.peers: null is no value | leave "peers" out instead
 "g": ["p"]
     groups.g: expected a group { … }, found a list
 "g": null
-    groups.g: null is no value: expected a group { … } | leave it out; what is left out keeps its value in NetBird
+    groups.g: null is no value: expected a group { … }
 "g": {"members": [], "name": "g", "resources": []}
     groups.g.members: unknown field "members" | a group has peers, renamed_from
     groups.g.name: a group's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name

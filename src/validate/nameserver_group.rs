@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{domain, names, network};
+use super::{domain, names, network, renames};
 use crate::config::{Cursor, Field, Log, Refused, Table, quote};
 use crate::resource::{Nameserver, NameserverGroup};
 
@@ -41,7 +41,7 @@ pub(super) const TABLE: Table<Draft> = Table {
         Field::optional("enabled", |draft, value, log| {
             draft.group.enabled = value.boolean(log)
         }),
-        Field::optional("renamed_from", |_, _, _| ()), // read by `renames`
+        Field::optional("renamed_from", |_, value, log| renames::check(value, log)),
     ],
     refused: &[Refused {
         name: "name",
@@ -98,7 +98,6 @@ fn check_primary(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     let listed = entry
         .get("domains")
         .is_some_and(|domains| domains.elements().next().is_some());
-    let readable = entry.get("primary").is_none() || draft.primary.is_some();
     match draft.primary {
         Some(true) if listed => {
             log.error(
@@ -114,7 +113,11 @@ fn check_primary(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
             )
             .suggest("add \"domains\", or remove \"primary\"".to_owned());
         }
-        None if readable && !listed => {
+        None if !listed
+            && ["primary", "domains"]
+                .iter()
+                .all(|name| !entry.mentions(&TABLE, name)) =>
+        {
             log.notice(
                 entry.key_place(),
                 "has no domains, so it answers for every domain",
@@ -160,7 +163,7 @@ fn nameservers(list: &Cursor<'_>, log: &mut Log) -> BTreeSet<Nameserver> {
             ip,
             port: draft.port.unwrap_or(DNS_PORT),
         }) {
-            log.notice(element.place(), "is in the list twice");
+            log.notice(element.place(), "this nameserver is in the list twice");
         }
     }
     servers
@@ -248,7 +251,7 @@ mod tests {
 "primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
 "primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1", "port": 53}], "groups": ["g"]
-    note: dns.nameserver_groups.n.nameservers[1]: is in the list twice
+    note: dns.nameserver_groups.n.nameservers[1]: this nameserver is in the list twice
 "primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
     dns.nameserver_groups.n.nameservers[0]: expected a nameserver { … }, found the string "1.1.1.1" | write { "ip": "1.1.1.1" }
@@ -290,6 +293,7 @@ mod tests {
             r#""primary": true, "search_domains_enabled": true"#,
             r#""search_domains_enabled": true"#,
             r#""primary": "yes""#,
+            r#""domians": ["a.example"]"#,
             r#""primary": true, "domains": null, "description": 1, "enabled": 1, "search_domains_enabled": 1"#,
             r#""domains": ["a.example", "a.example", "*.b.example", "10.0.0.300", 1]"#,
         ];
@@ -317,15 +321,17 @@ mod tests {
     dns.nameserver_groups.n.search_domains_enabled: a group without domains has none to search: search_domains_enabled can only be false
 "primary": "yes"
     dns.nameserver_groups.n.primary: expected true or false, found the string "yes"
+"domians": ["a.example"]
+    dns.nameserver_groups.n.domians: unknown field "domians" | did you mean "domains"?
 "primary": true, "domains": null, "description": 1, "enabled": 1, "search_domains_enabled": 1
-    dns.nameserver_groups.n.domains: null is no value: expected a list of domains | leave it out; what is left out keeps its value in NetBird
+    dns.nameserver_groups.n.domains: null is no value | leave "domains" out instead
     dns.nameserver_groups.n.description: expected a text, found the number 1
     dns.nameserver_groups.n.enabled: expected true or false, found the number 1
     dns.nameserver_groups.n.search_domains_enabled: expected true or false, found the number 1
 "domains": ["a.example", "a.example", "*.b.example", "10.0.0.300", 1]
     note: dns.nameserver_groups.n.domains[1]: "a.example" is in the list twice
     dns.nameserver_groups.n.domains[2]: the domain "*.b.example" has a wildcard: nameservers answer for a domain and all below it | did you mean "b.example"?
-    dns.nameserver_groups.n.domains[3]: "10.0.0.300" is no domain: it looks like an address | in a route, an address stands in "network", such as "10.0.0.1/32"
+    dns.nameserver_groups.n.domains[3]: "10.0.0.300" is no domain: it looks like an address
     dns.nameserver_groups.n.domains[4]: expected a domain, found the number 1
 
 "#]],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{names, ports};
+use super::{names, ports, renames};
 use crate::config::{Cursor, Field, Log, Refused, Table, did_you_mean, quote};
 use crate::resource::{Action, Policy, Protocol};
 
@@ -44,7 +44,7 @@ pub(super) const TABLE: Table<Policy> = Table {
         Field::optional("action", |policy, value, log| {
             policy.action = action(value, log)
         }),
-        Field::optional("renamed_from", |_, _, _| ()), // read by `renames`
+        Field::optional("renamed_from", |_, value, log| renames::check(value, log)),
     ],
     refused: &[
         Refused {
@@ -121,7 +121,7 @@ fn check_ports(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
             )
             .suggest("ports need \"protocol\": \"tcp\" or \"udp\"".to_owned());
         }
-        None if entry.get("protocol").is_none() => {
+        None if !entry.mentions(&TABLE, "protocol") => {
             log.error(
                 entry.place_of("ports"),
                 "ports need a protocol, and this policy names none",
@@ -211,7 +211,7 @@ mod tests {
     policies.p.description: expected a text, found the number 1
     policies.p.enabled: expected true or false, found the string "yes"
     policies.p.bidirectional: expected true or false, found the string "false" | write false without quotes
-    policies.p.action: null is no value: expected "accept" or "drop" | leave it out; what is left out keeps its value in NetBird
+    policies.p.action: null is no value | leave "action" out instead
 "protocol": "all"
 "protocol": "ALL"
 "protocol": "NetBird-SSH", "ports": [22]
@@ -278,7 +278,7 @@ mod tests {
     policies.p.destinations: "destinations" cannot be empty | a rule with an empty side matches nothing; "enabled": false switches a policy off
 {"sources": "a", "destinations": null}
     policies.p.sources: expected a list of group names, found the string "a" | write ["a"]
-    policies.p.destinations: null is no value: expected a list of group names | leave it out; what is left out keeps its value in NetBird
+    policies.p.destinations: null is no value | a policy needs "destinations"
 {"sources": ["a", "a"], "destinations": ["All"]}
     note: policies.p.sources[1]: "a" is in the list twice
 {"sources": ["a", 1, null, [], ""], "destinations": ["b "]}
@@ -291,7 +291,7 @@ mod tests {
 []
     policies.p: expected a policy { … }, found a list
 null
-    policies.p: null is no value: expected a policy { … } | leave it out; what is left out keeps its value in NetBird
+    policies.p: null is no value: expected a policy { … }
 
 "#]],
         );

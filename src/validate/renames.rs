@@ -3,8 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Entry, names};
-use crate::config::{Log, quote};
+use crate::config::{Cursor, Log, quote};
 use crate::state::{Address, Kind};
+
+/// Checks that an old name is a string; what it names is checked when all entries are read.
+pub(super) fn check(value: &Cursor<'_>, log: &mut Log) {
+    value.string(log, "the old name");
+}
 
 /// Returns the old names by kind and new name, and notes those that cannot be.
 pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<(Kind, String), String> {
@@ -20,7 +25,7 @@ pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<(Kind, Stri
         let Some(value) = entry.cursor.get("renamed_from") else {
             continue;
         };
-        let Some(old) = value.string(log, "the old name") else {
+        let Some(old) = value.text() else {
             continue;
         };
         let address = Address::new(*kind, old);
@@ -83,7 +88,7 @@ mod tests {
 "b": {"renamed_from": 1}
     groups.b.renamed_from: expected the old name, found the number 1
 "b": {"renamed_from": null}
-    groups.b.renamed_from: null is no value: expected the old name | leave it out; what is left out keeps its value in NetBird
+    groups.b.renamed_from: null is no value | leave "renamed_from" out instead
 "b": {"renamed_from": "a"}, "a": {}
     groups.b.renamed_from: "a" is declared as well: it was not renamed
 "b": {"renamed_from": "a"}, "c": {"renamed_from": "a"}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Entry, domain, names, network};
+use super::{Entry, domain, names, network, renames};
 use crate::config::{Cursor, Field, Log, Refused, Table, quote};
 use crate::desired::Desired;
 use crate::resource::Route;
@@ -48,7 +48,7 @@ pub(super) const TABLE: Table<Route> = Table {
         Field::optional("enabled", |route, value, log| {
             route.enabled = value.boolean(log)
         }),
-        Field::optional("renamed_from", |_, _, _| ()), // read by `renames`
+        Field::optional("renamed_from", |_, value, log| renames::check(value, log)),
     ],
     refused: &[
         Refused {
@@ -82,7 +82,9 @@ pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Route> {
                 )
                 .suggest("make two routes".to_owned());
             }
-            (None, None) => {
+            (None, None)
+                if !entry.mentions(&TABLE, "network") && !entry.mentions(&TABLE, "domains") =>
+            {
                 log.error(
                     entry.key_place(),
                     "a route needs \"network\" or \"domains\"",
@@ -90,7 +92,7 @@ pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Route> {
             }
             _ => (),
         }
-        if entry.get("groups").is_none() {
+        if !entry.mentions(&TABLE, "groups") {
             log.notice(
                 entry.key_place(),
                 "a new route without \"groups\" goes to every peer (All)",
@@ -237,7 +239,7 @@ mod tests {
 "network": "10.0.0.0/8", "domains": ["a.example"], "peer_groups": ["All"], "groups": ["g"]
     routes.r.domains: a route has a network or domains, not both | make two routes
 "network": null, "peer_groups": ["g"], "groups": ["g"]
-    routes.r.network: null is no value: expected a network such as "192.168.1.0/24" | leave it out; what is left out keeps its value in NetBird
+    routes.r.network: null is no value | leave "network" out instead
 "network": "10.0.0.0/8", "peer_groups": [], "groups": []
     routes.r.peer_groups: "peer_groups" cannot be empty | the peers of these groups do the routing
     routes.r.groups: "groups" cannot be empty | the peers of these groups get the route; left out, a new route goes to All
@@ -260,7 +262,6 @@ mod tests {
     routes.r.description: expected a text, found the number 1
     routes.r.access_control_groups: expected a list of group names, found the string "g" | write ["g"]
 "network": "10.0.0.0/8", "groups": ["g"], "peer": "p", "network_id": "r", "name": "r"
-    routes.r: a route needs "peer_groups"
     routes.r.peer: routes go through groups of peers | put the peer into a group and name that in "peer_groups"
     routes.r.network_id: a route's network_id is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
     routes.r.name: a route's name is the name of its entry
@@ -296,7 +297,7 @@ mod tests {
 ["a.example.", 1, "10.0.0.300"]
     routes.r.domains[0]: the domain "a.example." ends with a dot | did you mean "a.example"?
     routes.r.domains[1]: expected a domain, found the number 1
-    routes.r.domains[2]: "10.0.0.300" is no domain: it looks like an address | in a route, an address stands in "network", such as "10.0.0.1/32"
+    routes.r.domains[2]: "10.0.0.300" is no domain: it looks like an address
 []
     routes.r.domains: "domains" cannot be empty | a route to no domain goes nowhere
 "a.example"

@@ -199,7 +199,7 @@ fn reissue_after(value: &Cursor<'_>, log: &mut Log) -> Option<Timestamp> {
 /// A one-off key is used once; the server stores 1 whatever a file says (netbird-api.md §3).
 fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     let place = entry.place_of("usage_limit");
-    let written = entry.get("usage_limit").is_some();
+    let written = entry.mentions(&TABLE, "usage_limit");
     match (draft.key_type, draft.usage_limit) {
         (Some(KeyType::OneOff), Some(limit)) if limit != 1 => {
             log.error(
@@ -381,7 +381,6 @@ mod tests {
     setup_keys.k.key: a key's secret never stands in this file | if it is a real one, revoke it in NetBird: git keeps it for ever
     setup_keys.k.revoked: keys are not revoked here | remove the entry to delete the key
 "type": "one-off", "expires": 604800, "name": "k"
-    setup_keys.k: a setup key needs "expires_in"
     setup_keys.k.expires: the life time is "expires_in", in seconds from creation
     setup_keys.k.name: a setup key's name is the name of its entry
 
