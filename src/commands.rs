@@ -1,7 +1,10 @@
 //! The commands: each names the stages of its run in order. Files, environment, network, stdout and stderr are touched
 //! from here; the stages are pure.
 
+mod adopt;
 mod apply;
+mod export;
+mod history;
 mod plan;
 mod session;
 mod settings;
@@ -24,6 +27,9 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::Validate => validate::run(cli, say),
         Command::Plan(args) => plan::run(cli, args, say),
         Command::Apply(args) => apply::run(cli, args, say),
+        Command::Export(args) => export::run(cli, args, say),
+        Command::Adopt(args) => adopt::run(cli, args, say),
+        _ => Exit::Error,
     }
 }
 
@@ -89,4 +95,15 @@ fn write_report(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(parent.unwrap_or(Path::new(".")))?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Says why a command without a document stopped.
+fn report_stop(say: Say, stop: stop::Stop) -> Exit {
+    let label = if stop.exit == Exit::Refused {
+        "refused"
+    } else {
+        "error"
+    };
+    say.error(label, &stop.error, stop.hint.as_deref());
+    stop.exit
 }

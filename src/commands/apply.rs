@@ -9,7 +9,7 @@ use super::session::{Origin, Request, Session};
 use super::settings::{environment, setting};
 use super::stop::Stop;
 use super::{Ending, end};
-use crate::apply::{Applied, Custody, Mode, Observer, apply, verify};
+use crate::apply::{Applied, Conduct, Custody, Observer, apply, verify};
 use crate::change::{Change, Notice, Operation};
 use crate::cli::{ApplyArgs, Cli};
 use crate::exit::Exit;
@@ -57,7 +57,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         setting(args.server.account.as_ref()),
         &plan,
         true,
-    );
+    )?;
     session.document.refusals = gates::check(&plan, &context);
     session.document.plan = Some(plan.clone());
     *document = session.document.clone();
@@ -75,18 +75,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         .as_ref()
         .ok_or_else(|| Stop::error("an apply needs a server"))?;
     let mut observer = Aloud { say };
-    let mode = Mode {
+    let conduct = Conduct {
+        custody: custody.as_ref(),
         keep_going: args.keep_going,
+        stop: &stop,
+        fresh: &|| Ok(()),
     };
-    let mut applied = apply(
-        api,
-        &plan,
-        &session.actual,
-        custody.as_ref(),
-        mode,
-        &stop,
-        &mut observer,
-    );
+    let mut applied = apply(api, &plan, &session.actual, conduct, &mut observer);
     let mut exit = if applied.is_complete() {
         Exit::Done
     } else {

@@ -49,7 +49,7 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
         setting(args.server.account.as_ref()),
         &plan,
         false,
-    );
+    )?;
     session.document.refusals = gates::check(&plan, &context);
     session
         .document
