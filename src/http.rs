@@ -342,9 +342,15 @@ fn refuse_redirect(reply: Reply) -> Result<Reply, Error> {
             to[..end].to_owned()
         });
     let location = location.filter(|location| location != reply.call.url_origin());
+    let path = reply.header("location").and_then(|to| {
+        let to = to.split(['?', '#']).next().unwrap_or_default();
+        let start = to.find("//").map_or(0, |at| at + 2);
+        Some(text::clean(&to[start + to[start..].find('/')?..], 1000))
+    });
     Err(Error::Redirected {
         status: reply.status,
         location,
+        path,
         call: reply.call,
     })
 }

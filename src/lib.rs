@@ -11,6 +11,7 @@ pub mod edit;
 pub mod enrollment;
 pub mod fetch;
 pub mod gates;
+pub mod gitea;
 pub mod http;
 pub mod keys;
 pub mod members;

@@ -341,6 +341,7 @@ fn http_to_https_says_so() {
         call,
         status: 301,
         location: Some("https://127.0.0.1:80".into()),
+        path: None,
     };
     assert_eq!(
         error.hint().as_deref(),
