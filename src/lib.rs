@@ -17,6 +17,7 @@ pub mod export;
 pub mod fetch;
 pub mod gates;
 pub mod git;
+pub mod gitea;
 pub mod http;
 pub mod keys;
 pub mod ledger;
