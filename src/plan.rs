@@ -215,6 +215,8 @@ pub fn plan(
     plan.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
 
+    plan.notices
+        .extend(possible::look_alikes(&plan.changes, actual));
     problems.extend(unknown_replacements(&options.replace, desired));
     problems.extend(possible::check(&plan.changes, &resources, desired, actual));
     match order::order(&plan.changes, actual) {
