@@ -158,7 +158,7 @@ pub struct Server {
 #[command(next_help_heading = "Plan")]
 pub struct Scope {
     /// What happens to live objects that the file does not declare
-    #[arg(long, default_value = "none", value_name = "WHAT")]
+    #[arg(long, default_value = "owned", value_name = "WHAT")]
     pub prune: Prune,
     /// Make an entry anew, as in setup_keys/NAME or policies/NAME
     #[arg(long, value_name = "KIND/NAME")]

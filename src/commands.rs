@@ -4,6 +4,8 @@
 mod apply;
 mod plan;
 mod session;
+mod settings;
+mod stop;
 mod validate;
 
 use std::io::{IsTerminal, Write};
@@ -14,7 +16,7 @@ use crate::exit::Exit;
 use crate::logging::{Say, use_color};
 use crate::render::{Document, json, markdown, terminal};
 
-pub use session::environment;
+pub use settings::environment;
 
 /// Runs the command and returns how it ended.
 pub fn run(cli: &Cli, say: Say) -> Exit {

@@ -4,11 +4,15 @@
 //! the key's last use and the peer's creation are one moment of one clock (netbird-api.md §12.1: 0.7 to 54 ms apart),
 //! and both times stay, so they bind for years.
 
+mod detect;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::desired::KeyType;
 use crate::state::Id;
 use crate::wire::{Event, Peer, SetupKey};
+
+pub use detect::{Detection, Enrollment, LeftAlone, detect, dns_label, is_enrollable, strangers};
 
 /// The activity code of an enrollment by setup key.
 pub const ENROLLED: &str = "peer.setupkey.add";
@@ -54,6 +58,11 @@ impl Bindings {
     /// Returns what became of a one-off key; `None` for one that is unused or not one-off.
     pub fn of_key(&self, key: &Id) -> Option<&Binding> {
         self.one_off.get(key)
+    }
+
+    /// Returns the peers whose enrollment the event log still has, with their keys.
+    pub fn by_event(&self) -> impl Iterator<Item = (&Id, &Id)> {
+        self.by_event.iter()
     }
 
     /// Returns the key by which a peer came, where that is known.

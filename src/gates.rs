@@ -3,7 +3,7 @@
 //! They protect against accidents that look like intent: a section lost in a merge, a wrong account, a weak token.
 //! docs/gates.md has the same table for people.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change::{Change, Operation};
 use crate::plan::{Plan, deletions};
@@ -28,8 +28,9 @@ pub struct Refusal {
 pub struct Context {
     /// `--max-deletes`.
     pub max_deletes: usize,
-    /// `--allow-deletes`: the exact number that was agreed to.
-    pub allow_deletes: Option<usize>,
+    /// The exact numbers of deletions that somebody agreed to, and where: `--allow-deletes`, or a line
+    /// `Allow-Deletes: N` in a commit's message or a pull request.
+    pub allowed: BTreeMap<usize, String>,
     /// The text of `NETBIRD_GITOPS_HALT`, unless it is empty.
     pub halt: Option<String>,
     /// The token's own user, where the server tells.
@@ -250,11 +251,11 @@ fn deletion(
     is_meant: impl Fn(&Change) -> bool,
 ) -> Option<Refusal> {
     let number = plan.deletions();
-    if context.allow_deletes == Some(number) {
+    if context.allowed.contains_key(&number) {
         return None;
     }
-    let text = match context.allow_deletes {
-        Some(allowed) => format!("{text}; --allow-deletes {allowed} is not the exact number"),
+    let text = match context.allowed.iter().next() {
+        Some((allowed, origin)) => format!("{text}; {allowed} ({origin}) is not the exact number"),
         None => text,
     };
     let meant = plan.changes.iter().filter(|change| is_meant(change));
@@ -262,6 +263,9 @@ fn deletion(
         gate,
         text,
         names: meant.map(|change| change.address.to_string()).collect(),
-        hint: format!("if this is meant, run again with --allow-deletes {number}"),
+        hint: format!(
+            "if this is meant, put \"Allow-Deletes: {number}\" on a line of the merge commit's message, or run with \
+             --allow-deletes {number}"
+        ),
     })
 }

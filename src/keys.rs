@@ -29,6 +29,8 @@ pub struct Decision {
     pub notices: Vec<Notice>,
     /// Namesakes among which nobody can choose.
     pub ambiguous: Vec<Live>,
+    /// It is declared enrolled, and these valid keys of its name were never used.
+    pub unused: Vec<Live>,
     /// It is declared pending and a peer used it.
     pub moved: Option<Live>,
 }
@@ -73,10 +75,7 @@ pub fn decide(
             decision.notices.push(Notice::about(&address, text));
         }
         let unused = namesakes.iter().filter(|(key, _)| key.valid && !spent(key));
-        if unused.clone().count() > 0 {
-            let text = "is marked enrolled, and a valid key of that name that nobody used lives in NetBird";
-            decision.notices.push(Notice::about(&address, text));
-        }
+        decision.unused = unused.map(|(_, live)| (*live).clone()).collect();
         return decision;
     }
 

@@ -3,46 +3,17 @@
 //! Hostnames are chosen by clients and are not unique, so a name alone proves nothing (design §2). Whatever cannot be
 //! told is a notice and never an error: nobody may block an apply by choosing a hostname.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::actual::Actual;
 use crate::change::Notice;
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::Binding;
+use crate::ledger::{Ledger, Listing};
+use crate::plan::Options;
 use crate::scope::Prune;
 use crate::state::{Address, Id, Kind};
 use crate::wire;
-
-/// Since when a group lists a member, as the file's git history says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listing {
-    /// The second of the commit that listed it; it is listed ever since.
-    Since(i64),
-    /// In no commit yet.
-    New,
-    /// There is no history.
-    Unknown,
-}
-
-/// The file's git history, as far as members need it.
-#[derive(Debug, Clone, Default)]
-pub struct Listings {
-    /// Whether there is a history.
-    pub known: bool,
-    /// The commit's second, by group and member, for what the newest commit lists.
-    pub since: BTreeMap<(String, String), i64>,
-}
-
-impl Listings {
-    /// Returns since when `group` lists `member`.
-    pub fn of(&self, group: &str, member: &str) -> Listing {
-        match self.since.get(&(group.to_owned(), member.to_owned())) {
-            Some(second) => Listing::Since(*second),
-            None if self.known => Listing::New,
-            None => Listing::Unknown,
-        }
-    }
-}
 
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]
@@ -62,7 +33,9 @@ pub fn resolve(
     name: &str,
     wanted: &BTreeSet<String>,
     live: &BTreeSet<Id>,
-    (desired, actual, listings, prune): (&Desired, &Actual, &Listings, Prune),
+    desired: &Desired,
+    actual: &Actual,
+    options: &Options,
 ) -> Members {
     let mut members = Members::default();
     let group = Address::new(Kind::Group, name);
@@ -71,7 +44,7 @@ pub fn resolve(
         let found = if desired.setup_key(member).is_some() {
             by_key(member, desired, actual)
         } else {
-            by_name(member, live, actual, listings.of(name, member))
+            by_name(member, live, actual, options.ledger.listing(name, member))
         };
         match found {
             Found::Peers(ids, said) => {
@@ -87,7 +60,13 @@ pub fn resolve(
         }
     }
     let foreign = live.iter().filter(|id| !named.contains(*id));
-    let stays = |id: &&Id| prune != Prune::All || must_stay(id, name, desired, actual);
+    let stays = |id: &&Id| match options.prune {
+        Prune::None => true,
+        Prune::Owned => !was_listed(id, name, actual, &options.ledger),
+        Prune::All => {
+            !was_listed(id, name, actual, &options.ledger) && must_stay(id, name, desired, actual)
+        }
+    };
     members.left_alone = foreign.filter(stays).cloned().collect();
     members.peers = named
         .into_iter()
@@ -204,6 +183,19 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
             "lists {member:?}: without git history nobody can tell that the peer of that name is meant, so it is not added"
         )),
     }
+}
+
+/// A member that the file listed once, by its name or by its key's, and lists no more.
+fn was_listed(peer: &Id, group: &str, actual: &Actual, ledger: &Ledger) -> bool {
+    let name = actual.peers.get(peer).map(|peer| peer.name.as_str());
+    let key = actual
+        .bindings
+        .key_of(peer)
+        .and_then(|key| actual.keys.get(key));
+    let names = name.into_iter().chain(key.map(|key| key.name.as_str()));
+    names
+        .into_iter()
+        .any(|name| ledger.listed_once(group, name))
 }
 
 /// Foreign members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared

@@ -50,6 +50,7 @@ pub fn verify(
     if put_back {
         snapshot.groups = api.list(Kind::Group.path()).context("cannot verify")?;
     }
+    let renames = plan::renames(desired, &mut snapshot, &options.ledger);
     let actual = Actual::read(&snapshot)?;
     // what was asked to be made anew is made
     let options = Options {
@@ -57,7 +58,7 @@ pub fn verify(
         ..options.clone()
     };
     let mut verified = Verified::default();
-    match plan(desired, &actual, &options) {
+    match plan(desired, &actual, &renames, &options) {
         Ok(plan) => {
             for change in &plan.changes {
                 let text = format!("{} {}", change.operation.word(), change.address);

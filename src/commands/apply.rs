@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::session::{Origin, Request, Session, Stop, environment, setting};
+use super::session::{Origin, Request, Session};
+use super::settings::{environment, setting};
+use super::stop::Stop;
 use super::{Ending, end};
 use crate::apply::{Applied, Custody, Mode, Observer, apply, verify};
 use crate::change::{Change, Notice, Operation};
@@ -47,10 +49,15 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         sealing: &args.sealing,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.plan();
+    let plan = session.plan(&args.gates);
     session.measure();
     let plan = plan.inspect_err(|_| *document = session.document.clone())?;
-    let context = session.gates(&args.gates, setting(args.server.account.as_ref()), true);
+    let context = session.gates(
+        &args.gates,
+        setting(args.server.account.as_ref()),
+        &plan,
+        true,
+    );
     session.document.refusals = gates::check(&plan, &context);
     session.document.plan = Some(plan.clone());
     *document = session.document.clone();

@@ -1,6 +1,8 @@
 //! `plan`: what an apply would do.
 
-use super::session::{Origin, Request, Session, Stop, setting};
+use super::session::{Origin, Request, Session};
+use super::settings::setting;
+use super::stop::Stop;
 use super::{Ending, end};
 use crate::change::{Change, Notice, Operation};
 use crate::cli::{Cli, PlanArgs};
@@ -39,10 +41,15 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
         sealing: &args.sealing,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.plan();
+    let plan = session.plan(&args.gates);
     session.measure();
     let plan = plan.inspect_err(|_| *document = session.document.clone())?;
-    let context = session.gates(&args.gates, setting(args.server.account.as_ref()), false);
+    let context = session.gates(
+        &args.gates,
+        setting(args.server.account.as_ref()),
+        &plan,
+        false,
+    );
     session.document.refusals = gates::check(&plan, &context);
     session
         .document

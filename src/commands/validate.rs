@@ -1,15 +1,16 @@
 //! `validate`: parse and check the file, without network and token.
 
 use crate::cli::{Cli, Format};
-use crate::commands::{print, session};
+use crate::commands::stop::Stop;
+use crate::commands::{print, session, settings};
 use crate::config;
 use crate::exit::Exit;
 use crate::logging::Say;
 
 pub(super) fn run(cli: &Cli, say: Say) -> Exit {
-    let file = session::file(&cli.global);
+    let file = settings::file(&cli.global);
     let result = config::load(&file)
-        .map_err(session::Stop::from)
+        .map_err(Stop::from)
         .and_then(|source| session::check(&source));
     match result {
         Ok(valid) => {
