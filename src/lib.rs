@@ -30,6 +30,8 @@ pub mod scope;
 pub mod secret;
 pub mod snapshot;
 pub mod state;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod validate;
 pub mod wire;
