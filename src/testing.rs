@@ -2,6 +2,8 @@
 //!
 //! Every id stands for a name and tells a creation second, so a test speaks of names only.
 
+use std::sync::Arc;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -182,7 +184,9 @@ impl Case {
             prune: Prune::None,
             replace: BTreeSet::new(),
             now: Timestamp::from_second(NOW).expect("a second of this century"),
+            ledger: Arc::default(),
             listings: Listings::default(),
+            delete_held: false,
         };
         Case {
             desired: desired(&file),
@@ -218,7 +222,10 @@ impl Case {
 
     /// Makes the plan.
     pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
-        plan::plan(&self.desired, &self.actual(), &self.options)
+        let mut snapshot = self.snapshot.clone();
+        let renames = plan::renames(&self.desired, &mut snapshot, &self.options.ledger);
+        let actual = Actual::read(&snapshot).expect("answers of the server's form");
+        plan::plan(&self.desired, &actual, &renames, &self.options)
     }
 
     /// Makes a plan that has to be possible.
