@@ -23,7 +23,7 @@ use crate::resource::{FieldChange, Group, Groups, Live, Resource, Unresolved, di
 use crate::secret::{KeysDir, Recipients, StoredFile};
 use crate::state::{Address, Id, Kind};
 
-pub use verify::{Verified, verify};
+pub use verify::{Verified, settle_members, verify};
 
 /// Where new secrets go.
 pub struct Custody {

@@ -4,11 +4,14 @@
 mod adopt;
 mod apply;
 mod export;
+mod forge;
 mod history;
+mod mark_enrolled;
 mod plan;
 mod session;
 mod settings;
 mod stop;
+mod sync_events;
 mod validate;
 
 use std::io::{IsTerminal, Write};
@@ -27,6 +30,8 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::Validate => validate::run(cli, say),
         Command::Plan(args) => plan::run(cli, args, say),
         Command::Apply(args) => apply::run(cli, args, say),
+        Command::SyncEvents(args) => sync_events::run(cli, args, say),
+        Command::MarkEnrolled(args) => mark_enrolled::run(cli, args, say),
         Command::Export(args) => export::run(cli, args, say),
         Command::Adopt(args) => adopt::run(cli, args, say),
         _ => Exit::Error,

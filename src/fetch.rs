@@ -36,6 +36,15 @@ impl Needs {
         Needs { kinds, account }
     }
 
+    /// Returns what finding enrollments needs.
+    pub fn enrollment() -> Self {
+        let kinds = BTreeSet::from([Kind::Group, Kind::SetupKey, Kind::Peer]);
+        Needs {
+            kinds,
+            account: false,
+        }
+    }
+
     /// Returns what an export needs: every kind that a file can declare.
     pub fn everything() -> Self {
         Needs {

@@ -62,6 +62,7 @@ pub(super) fn notice_text(file: &str, notice: &config::Problem) -> String {
 
 /// What was asked for, and what was found so far.
 pub(super) struct Session {
+    pub(super) source: Source,
     pub(super) valid: Valid,
     pub(super) options: Options,
     pub(super) needs: Needs,
@@ -162,6 +163,7 @@ impl Session {
         };
         let document = std::mem::take(document);
         let mut session = Session {
+            source,
             valid,
             options,
             needs,
