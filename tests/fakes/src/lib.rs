@@ -24,10 +24,14 @@
 
 #![forbid(unsafe_code)]
 
+mod base64;
+mod body;
 pub mod client;
+mod clock;
 mod fault;
 pub mod http;
 mod netbird;
+mod url;
 
 pub use fault::{Effect, Fault, When};
 pub use http::{Request, Response};
