@@ -43,12 +43,7 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
         let wanted = if is_last { 4 - padding } else { 4 };
         let mut bits = 0;
         for (place, digit) in group.iter().enumerate() {
-            bits = bits << 6
-                | if place < wanted {
-                    value(*digit)?
-                } else {
-                    0
-                };
+            bits = bits << 6 | if place < wanted { value(*digit)? } else { 0 };
         }
         let [_, three @ ..] = bits.to_be_bytes();
         bytes.extend(&three[..wanted - 1]);
@@ -96,7 +91,9 @@ mod tests {
     #[test]
     fn line_breaks_are_skipped_and_other_things_refused() {
         assert_eq!(decode("YWJj\nZGVm\r\n").as_deref(), Some(&b"abcdef"[..]));
-        for text in ["YWJjZA", "Zg=", " Zg==", "Zg==Zg==", "Z===", "====", "-_==", "é==="] {
+        for text in [
+            "YWJjZA", "Zg=", " Zg==", "Zg==Zg==", "Z===", "====", "-_==", "é===",
+        ] {
             assert_eq!(decode(text), None, "{text}");
         }
     }

@@ -23,16 +23,19 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![recursion_limit = "256"] // a repository in one json!()
 
 mod base64;
 mod body;
 pub mod client;
 mod clock;
 mod fault;
+mod gitea;
 pub mod http;
 mod netbird;
 mod url;
 
 pub use fault::{Effect, Fault, When};
+pub use gitea::{Commit, Gitea, Push, Signature};
 pub use http::{Request, Response};
 pub use netbird::NetBird;

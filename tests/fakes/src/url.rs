@@ -32,3 +32,16 @@ pub(crate) fn percent_decode(text: &str) -> String {
     }
     String::from_utf8_lossy(&decoded).into_owned()
 }
+
+/// Returns a path with percent signs for all that is no letter, digit, slash, `-`, `.`, `_`, `~`.
+pub(crate) fn percent_encode(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded += &format!("%{byte:02X}");
+        }
+    }
+    encoded
+}
