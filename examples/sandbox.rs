@@ -10,7 +10,6 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::thread;
 
 use fakes::{Gitea, NetBird, client};
 use serde_json::json;
@@ -58,6 +57,7 @@ fn options(words: &[&str]) -> Result<(u16, bool), String> {
     }
 }
 
+/// Serves both until the end, and tells where.
 fn serve(port: u16, forgejo: bool) -> Result<(), String> {
     let taken = |port, error| format!("cannot serve on port {port}: {error}");
     let netbird = NetBird::start_on(port).map_err(|error| taken(port, error))?;
@@ -114,8 +114,29 @@ fn serve(port: u16, forgejo: bool) -> Result<(), String> {
         "Who must be the site's admin has this token: {}",
         gitea.admin_token()
     );
+    wait().map_err(|error| format!("cannot wait for Ctrl-C: {error}"))
+}
+
+/// Waits for Ctrl-C or SIGTERM, so that the servers are dropped and the folder of the repository
+/// goes with them.
+#[cfg(unix)]
+fn wait() -> io::Result<()> {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::low_level::pipe;
+
+    let (mut reader, writer) = UnixStream::pair()?;
+    pipe::register(SIGINT, writer.try_clone()?)?;
+    pipe::register(SIGTERM, writer)?;
+    reader.read_exact(&mut [0])
+}
+
+#[cfg(not(unix))]
+fn wait() -> io::Result<()> {
     loop {
-        thread::park();
+        std::thread::park();
     }
 }
 

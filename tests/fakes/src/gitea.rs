@@ -66,6 +66,9 @@ pub struct Gitea {
 struct Inner {
     server: Server,
     shared: Arc<Shared>,
+    // Goes after the server, and with the last handle: threads that still talk to somebody do not
+    // keep it.
+    _folder: Folder,
     repo: i64,
     token: String,
 }
@@ -92,7 +95,8 @@ impl Gitea {
     }
 
     fn serve(port: u16, flavour: Flavour) -> io::Result<Gitea> {
-        let shared = Arc::new(Shared::new(Forge::new(flavour), Folder::new()?));
+        let folder = Folder::new()?;
+        let shared = Arc::new(Shared::new(Forge::new(flavour), folder.path()));
         let handler = {
             let shared = Arc::clone(&shared);
             Box::new(move |request: &Request| Some(api::answer(&shared, request)))
@@ -119,6 +123,7 @@ impl Gitea {
             inner: Arc::new(Inner {
                 server,
                 shared,
+                _folder: folder,
                 repo,
                 token,
             }),

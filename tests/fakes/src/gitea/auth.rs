@@ -6,7 +6,7 @@ use super::refusal::{Refusal, forbidden, unauthorized};
 use crate::base64;
 
 /// What somebody may do with one unit of a repository.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Eq, Ord)]
 pub(super) enum Level {
     None,
     Read,
@@ -198,7 +198,7 @@ pub(super) fn level(forge: &Forge, caller: &Caller, repo: &Repo, unit: Unit) -> 
         return Level::Admin;
     }
     let given = repo.collaborators.get(&caller.user);
-    given.copied().unwrap_or(of_everyone)
+    given.copied().unwrap_or(Level::None).max(of_everyone)
 }
 
 /// Whether a caller knows of a repository at all.

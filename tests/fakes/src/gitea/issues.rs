@@ -174,7 +174,7 @@ impl Forge {
         let pull = issue.pull.as_ref().map_or(Value::Null, |pull| {
             json!({
                 "merged": pull.is_merged(),
-                "merged_at": pull.merged.as_ref().map(|(time, _)| show_time(*time)),
+                "merged_at": pull.merged.as_ref().map(|merge| show_time(merge.time)),
                 "draft": false,
                 "html_url": html_url,
             })

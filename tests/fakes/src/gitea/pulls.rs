@@ -18,8 +18,15 @@ pub(super) struct Pull {
     pub(super) head: String,
     /// The branch that is to have them.
     pub(super) base: String,
-    /// When it was merged, and as which commit.
-    pub(super) merged: Option<(Timestamp, String)>,
+    pub(super) merged: Option<Merge>,
+}
+
+/// How a pull request was merged.
+#[derive(Clone)]
+pub(super) struct Merge {
+    pub(super) time: Timestamp,
+    pub(super) commit: String,
+    pub(super) user: i64,
 }
 
 impl Pull {
@@ -36,7 +43,9 @@ impl Forge {
         };
         let Issue { number, .. } = issue;
         let url = format!("{}/{}/pulls/{number}", self.root, self.full_name(repo));
-        let head = repo.git.resolve(&issue.head_ref());
+        // A push by git itself moves the branch alone.
+        let tip = repo.git.tip(&pull.head).filter(|_| issue.is_open);
+        let head = tip.or_else(|| repo.git.resolve(&issue.head_ref()));
         let base = repo.git.tip(&pull.base);
         let merge_base = match (&base, &head) {
             (Some(base), Some(head)) => repo.git.merge_base(base, head),
@@ -77,9 +86,9 @@ impl Forge {
             "patch_url": format!("{url}.patch"),
             "mergeable": is_checked,
             "merged": pull.is_merged(),
-            "merged_at": merged.map(|(time, _)| show_time(*time)),
-            "merge_commit_sha": merged.map(|(_, commit)| commit),
-            "merged_by": if pull.is_merged() { self.show_user(issue.user, false) } else { Value::Null },
+            "merged_at": merged.map(|merge| show_time(merge.time)),
+            "merge_commit_sha": merged.map(|merge| &merge.commit),
+            "merged_by": merged.map(|merge| self.show_user(merge.user, false)),
             "allow_maintainer_edit": false,
             "base": side(&pull.base, &base),
             "head": side(&pull.head, &head),

@@ -1,9 +1,9 @@
 //! What the handle and the threads of one server share.
 
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use super::folder::Folder;
 use super::forge::Forge;
 use super::git::Git;
 use crate::http::lock;
@@ -14,15 +14,15 @@ type Race = Box<dyn FnOnce() + Send>;
 /// Writes of files do not hold the lock while they work, so that two of them can race.
 pub(super) struct Shared {
     forge: Mutex<Forge>,
-    folder: Folder,
+    folder: PathBuf,
     races: Mutex<VecDeque<Race>>,
 }
 
 impl Shared {
-    pub(super) fn new(forge: Forge, folder: Folder) -> Shared {
+    pub(super) fn new(forge: Forge, folder: &Path) -> Shared {
         Shared {
             forge: Mutex::new(forge),
-            folder,
+            folder: folder.to_owned(),
             races: Mutex::default(),
         }
     }
@@ -33,7 +33,7 @@ impl Shared {
 
     /// Makes the bare repository of a new repository.
     pub(super) fn new_git(&self, id: i64, default_branch: &str) -> Git {
-        let folder = self.folder.path().join(format!("{id}.git"));
+        let folder = self.folder.join(format!("{id}.git"));
         Git::init(folder, default_branch)
     }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::git::Draft;
-use super::pulls::Pull;
+use super::pulls::{Merge, Pull};
 use super::{Gitea, HUMAN};
 
 impl Gitea {
@@ -73,7 +73,11 @@ impl Gitea {
         if let Some(issue) = repo.issue_mut(number) {
             issue.close(now);
             if let Some(pull) = &mut issue.pull {
-                pull.merged = Some((now, commit.clone()));
+                pull.merged = Some(Merge {
+                    time: now,
+                    commit: commit.clone(),
+                    user,
+                });
             }
         }
         commit

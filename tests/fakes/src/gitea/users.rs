@@ -72,7 +72,8 @@ impl Forge {
             format!("{login}@noreply.example.com"),
         );
         let (full_name, picture) = if *id == ACTIONS {
-            ("Gitea Actions", "assets/img/avatar_default.png".to_owned())
+            let name = self.flavour.pick("Gitea Actions", "Forgejo Actions");
+            (name, "assets/img/avatar_default.png".to_owned())
         } else {
             ("", format!("avatars/{login}"))
         };
