@@ -89,7 +89,7 @@ pub(super) fn create(call: &Call) -> Outcome {
         let message = "The branch already exists.".to_owned();
         return Err(Refusal::Message(409, message));
     }
-    forge.pushed(call.repo, &name, &commit, call.caller.user);
+    forge.pushed(call.repo, &name, &commit, "", call.caller.user);
     Ok(json_response(201, &show(call, &forge, &name, &commit)))
 }
 

@@ -44,11 +44,10 @@ impl Files {
     /// Returns the commit that a `ref` names: a branch, a tag, or a commit by its full id. Forgejo
     /// takes whatever git takes.
     pub(super) fn commit(&self, name: &str) -> Option<String> {
-        let full = name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         let known = ["refs/heads/", "refs/tags/"]
             .into_iter()
             .find_map(|kind| self.git.resolve(&format!("{kind}{name}")));
-        let any = full || self.flavour == Flavour::Forgejo;
+        let any = is_full_id(name) || self.flavour == Flavour::Forgejo;
         known.or_else(|| any.then(|| self.git.resolve(name))?)
     }
 
@@ -96,8 +95,11 @@ impl Files {
         let escaped = percent_encode(path);
         let name = path.rsplit('/').next().unwrap_or_default();
         let api = format!("{root}{BASE}/repos/{full_name}");
-        let of_branch = git.tip(reference).is_some();
-        let place = if of_branch { "branch" } else { "commit" };
+        let place = if is_full_id(reference) {
+            "commit"
+        } else {
+            "branch"
+        };
         let own = format!("{api}/contents/{escaped}?ref={reference}");
         let html = format!("{root}/{full_name}/src/{place}/{reference}/{escaped}");
         let objects = if kind == "dir" { "trees" } else { "blobs" };
@@ -132,6 +134,10 @@ impl Files {
         }
         shown
     }
+}
+
+fn is_full_id(name: &str) -> bool {
+    name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns a path without slashes at its ends or doubled ones.

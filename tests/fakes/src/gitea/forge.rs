@@ -122,7 +122,14 @@ impl Forge {
 
     /// Notes that a branch was pushed: who did it, which pull requests have it as their head, and
     /// which issues the message closes (§1.3).
-    pub(super) fn pushed(&mut self, repo: i64, branch: &str, commit: &str, pusher: i64) {
+    pub(super) fn pushed(
+        &mut self,
+        repo: i64,
+        branch: &str,
+        commit: &str,
+        message: &str,
+        pusher: i64,
+    ) {
         let login = self.login(pusher).to_owned();
         let now = self.now();
         let repo = self.repo_mut(repo);
@@ -133,7 +140,7 @@ impl Forge {
             }
         }
         if branch == repo.default_branch {
-            let closed = closed_by(&repo.git.commit(commit).message);
+            let closed = closed_by(message);
             repo.issues
                 .iter_mut()
                 .filter(|issue| issue.pull.is_none() && closed.contains(&issue.number))

@@ -130,7 +130,7 @@ impl Push<'_> {
                 .push(&format!("refs/heads/{branch}"), &commit, old)
                 .is_ok()
             {
-                forge.pushed(inner.repo, &branch, &commit, id);
+                forge.pushed(inner.repo, &branch, &commit, &draft.message, id);
                 return commit;
             }
         }

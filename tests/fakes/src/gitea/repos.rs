@@ -65,7 +65,7 @@ pub(super) fn begin(shared: &Shared, repo: i64, user: i64, path: &str, bytes: &[
     let commit = git.write(None, &draft);
     git.push(&format!("refs/heads/{branch}"), &commit, NOTHING)
         .expect("a branch that was not there");
-    forge.pushed(repo, &branch, &commit, user);
+    forge.pushed(repo, &branch, &commit, &draft.message, user);
 }
 
 /// Gives a repository another name; the one it had leads to it.

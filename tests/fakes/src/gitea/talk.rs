@@ -68,7 +68,7 @@ impl Gitea {
         let merged = tips.and_then(|(base, head)| git.merge(&base, &head, &draft));
         let commit = merged.unwrap_or_else(|| panic!("pull request {number} cannot be merged"));
         git.set(&format!("refs/heads/{base}"), &commit);
-        forge.pushed(self.inner.repo, &base, &commit, user);
+        forge.pushed(self.inner.repo, &base, &commit, &draft.message, user);
         let repo = forge.repo_mut(self.inner.repo);
         if let Some(issue) = repo.issue_mut(number) {
             issue.close(now);

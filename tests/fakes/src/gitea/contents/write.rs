@@ -118,7 +118,7 @@ fn commit(call: &Call, write: &Write) -> Result<Value, Refusal> {
         call,
         &files,
         target,
-        &commit,
+        (&commit, &draft.message),
         tip.filter(|_| target == branch),
     )?;
     let forge = call.forge();
@@ -234,7 +234,7 @@ fn push(
     call: &Call,
     files: &Files,
     target: &str,
-    commit: &str,
+    (commit, message): (&str, &str),
     tip: Option<String>,
 ) -> Result<(), Refusal> {
     let flavour = files.flavour;
@@ -249,6 +249,6 @@ fn push(
     let old = tip.as_deref().unwrap_or(NOTHING);
     files.git.push(&reference, commit, old).map_err(refused)?;
     let mut forge = call.forge();
-    forge.pushed(call.repo, target, commit, call.caller.user);
+    forge.pushed(call.repo, target, commit, message, call.caller.user);
     Ok(())
 }
