@@ -60,7 +60,7 @@ pub(super) fn verification() -> Value {
     })
 }
 
-/// Returns a commit as writes of files answer it: without a final line break that git adds.
+/// Returns a commit as writes of files answer it. The message is shown byte for byte.
 pub(super) fn show(forge: &Forge, repo: &Repo, commit: &Logged) -> Value {
     let root = format!("{}{BASE}/repos/{}", forge.root, forge.full_name(repo));
     let object = |kind: &str, sha: &str| json!({"url": format!("{root}/git/{kind}/{sha}"), "sha": sha, "created": NEVER});
