@@ -32,7 +32,7 @@ impl Repo {
 
     /// Runs git with the clock at that second.
     pub(crate) fn git_at(&self, second: i64, args: &[&str]) -> String {
-        let date = format!("{second} +0000");
+        let date = format!("@{second} +0000");
         let output = Command::new("git")
             .current_dir(self.path())
             .envs([
@@ -42,7 +42,7 @@ impl Repo {
                 ("GIT_AUTHOR_EMAIL", "a@example.org"),
                 ("GIT_COMMITTER_NAME", "a"),
                 ("GIT_COMMITTER_EMAIL", "a@example.org"),
-                ("GIT_AUTHOR_DATE", "1000 +0000"),
+                ("GIT_AUTHOR_DATE", "@1000 +0000"),
                 ("GIT_COMMITTER_DATE", &date),
             ])
             .args(args)

@@ -59,6 +59,12 @@ impl Facts {
     }
 
     /// Every fact with its number.
+    #[cfg(test)]
+    pub(super) fn numbers(&self) -> &HashMap<Fact, FactId> {
+        &self.numbers
+    }
+
+    /// Every fact with its number.
     pub(super) fn into_numbers(self) -> HashMap<Fact, FactId> {
         self.numbers
     }
