@@ -8,6 +8,7 @@ mod forge;
 mod history;
 mod mark_enrolled;
 mod plan;
+mod publish;
 mod session;
 mod settings;
 mod stop;
@@ -17,6 +18,7 @@ mod validate;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use crate::ci::{self, Context, Runner};
 use crate::cli::{Cli, Command, Format};
 use crate::exit::Exit;
 use crate::logging::{Say, use_color};
@@ -43,6 +45,26 @@ struct Ending {
     document: Document,
     exit: Exit,
     applied: bool,
+}
+
+impl Ending {
+    /// A run that stopped before it did anything.
+    fn stopped(mut document: Document, stop: stop::Stop, applied: bool) -> Self {
+        let stop::Stop {
+            exit,
+            error,
+            hint,
+            problems,
+        } = stop;
+        document.error = Some(error);
+        document.hint = hint;
+        document.problems = problems;
+        Ending {
+            document,
+            exit,
+            applied,
+        }
+    }
 }
 
 /// Writes the document to stdout and to `--report`, and says the error on stderr.
@@ -74,6 +96,7 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         Format::Text => terminal::plan(&document, terminal::Color(color)),
     };
     print(&text);
+    annotate(&document.file, &document.problems);
     if let Some(error) = &document.error {
         let label = if exit == Exit::Refused {
             "refused"
@@ -85,8 +108,25 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
     exit
 }
 
-/// Writes to stdout. A reader that has gone away, such as `head`, is no error.
+/// Tells a runner where the file is wrong: one line each, which it may show at the file.
+fn annotate(file: &str, problems: &[(usize, usize, String)]) {
+    if Context::of_process().runner == Runner::None {
+        return;
+    }
+    let mut stderr = std::io::stderr().lock();
+    for (line, column, message) in problems {
+        let _ = writeln!(stderr, "{}", ci::annotation(file, *line, *column, message));
+    }
+}
+
+/// Writes to stdout. A reader that has gone away, such as `head`, is no error. A runner takes lines that begin with `::`
+/// or `##[` as commands, so in a job no line of ours does.
 fn print(text: &str) {
+    let in_job = environment("CI").is_some();
+    let text = match in_job {
+        true => ci::safe_line(text),
+        false => text.into(),
+    };
     let mut stdout = std::io::stdout().lock();
     let _ = stdout
         .write_all(text.as_bytes())

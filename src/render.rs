@@ -51,6 +51,8 @@ pub struct Document {
     pub error: Option<String>,
     /// What to do about the error.
     pub hint: Option<String>,
+    /// Problems of the file, which the error lists: line, column, message.
+    pub problems: Vec<(usize, usize, String)>,
     /// Notices that are not the plan's.
     pub notices: Vec<Notice>,
     /// Sealed keys by name.

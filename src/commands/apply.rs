@@ -9,7 +9,7 @@ use super::forge::Forge;
 use super::session::{Origin, Request, Session};
 use super::settings::{environment, file, setting};
 use super::stop::Stop;
-use super::{Ending, end, write_report};
+use super::{Ending, end, publish, write_report};
 use crate::apply::{Applied, Conduct, Custody, Observer, Verified, apply, verify};
 use crate::change::{Change, Notice, Operation};
 use crate::ci::Context;
@@ -25,18 +25,16 @@ use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = Document::default();
-    let ending = match make(cli, args, &mut document, say) {
+    let mut ending = match make(cli, args, &mut document, say) {
         Ok(ending) => ending,
-        Err(Stop { exit, error, hint }) => {
-            document.error = Some(error);
-            document.hint = hint;
-            Ending {
-                document,
-                exit,
-                applied: true,
-            }
-        }
+        Err(stop) => Ending::stopped(document, stop, true),
     };
+    if args.comment {
+        let context = Context::of_process();
+        let file = file(&cli.global);
+        let posted = publish::comment(&ending.document, true, &file, &args.gitea, &context, say);
+        ending.exit = ending.exit.max(posted);
+    }
     end(cli, say, ending)
 }
 
@@ -160,13 +158,7 @@ fn judge(
 
 /// What is refused before anything is read.
 fn early_gates(context: &Context) -> Result<(), Stop> {
-    let refuse = |error: &str, hint: &str| {
-        Err(Stop {
-            exit: Exit::Refused,
-            error: error.into(),
-            hint: Some(hint.into()),
-        })
-    };
+    let refuse = |error: &str, hint: &str| Err(Stop::refused(error).hint(hint));
     if context.is_pull_request_event() {
         return refuse(
             "apply does not run in a pull request's job: nothing was reviewed yet",
@@ -206,11 +198,7 @@ fn refused(document: &Document) -> Option<Stop> {
         .map(|refusal| refusal.hint.as_str())
         .collect();
     hints.dedup();
-    Some(Stop {
-        exit: Exit::Refused,
-        error: text.join("\n"),
-        hint: Some(hints.join("\n")),
-    })
+    Some(Stop::refused(text.join("\n")).hint(hints.join("\n")))
 }
 
 /// Recipients and keys directory are tried before the first write, if there is anything to seal.

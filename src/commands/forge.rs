@@ -180,17 +180,6 @@ fn located(git: &Git, file: &Path) -> Result<String> {
     Ok(git.locate(file)?.as_str().to_owned())
 }
 
-impl From<crate::gitea::Error> for Stop {
-    fn from(error: crate::gitea::Error) -> Self {
-        let hint = error.hint();
-        let stop = match error.is_url_refused() {
-            true => Stop::refused(error.to_string()),
-            false => Stop::error(error.to_string()),
-        };
-        Stop { hint, ..stop }
-    }
-}
-
 impl From<CommitError> for Stop {
     fn from(error: CommitError) -> Self {
         Stop {

@@ -30,7 +30,13 @@ use crate::validate::{Valid, validate};
 
 /// Validates; all problems are one error.
 pub(super) fn check(source: &Source) -> Result<Valid, Stop> {
-    validate(source).map_err(|problems| Stop::error(problems.to_string().trim_end()))
+    validate(source).map_err(|problems| {
+        let mut stop = Stop::error(problems.to_string().trim_end());
+        let place =
+            |problem: &config::Problem| (problem.line, problem.column, problem.message.clone());
+        stop.problems = problems.errors().map(place).collect();
+        stop
+    })
 }
 
 /// An answer of the server that is not of the form that we read.
