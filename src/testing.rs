@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::actual::Actual;
 use crate::config::Source;
 use crate::desired::Desired;
-use crate::members::Listings;
+use crate::ledger::Ledger;
 use crate::plan::{self, Options, Part, Plan, Problem};
 use crate::render::Document;
 use crate::scope::Prune;
 use crate::snapshot::Snapshot;
-use crate::state::{Address, Id, Kind};
+use crate::state::{Address, Kind};
 use crate::text::visible;
 use crate::validate::validate;
 
@@ -182,7 +182,8 @@ impl Case {
             prune: Prune::None,
             replace: BTreeSet::new(),
             now: Timestamp::from_second(NOW).expect("a second of this century"),
-            listings: Listings::default(),
+            ledger: Ledger::default(),
+            delete_held: false,
         };
         Case {
             desired: desired(&file),
@@ -203,14 +204,6 @@ impl Case {
         self
     }
 
-    /// With a git history in which a group lists a member since a second. Others are in no commit yet.
-    pub(crate) fn listed(mut self, group: &str, member: &str, second: i64) -> Self {
-        let listings = &mut self.options.listings;
-        listings.known = true;
-        listings.since.insert((group.into(), member.into()), second);
-        self
-    }
-
     /// Reads the live account.
     pub(crate) fn actual(&self) -> Actual {
         Actual::read(&self.snapshot).expect("answers of the server's form")
@@ -218,7 +211,10 @@ impl Case {
 
     /// Makes the plan.
     pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
-        plan::plan(&self.desired, &self.actual(), &self.options)
+        let mut snapshot = self.snapshot.clone();
+        let renames = plan::renames(&self.desired, &mut snapshot, &self.options.ledger);
+        let actual = Actual::read(&snapshot).expect("answers of the server's form");
+        plan::plan(&self.desired, &actual, &renames, &self.options)
     }
 
     /// Makes a plan that has to be possible.
@@ -276,8 +272,16 @@ fn plan_lines(plan: &Plan) -> String {
             "" => String::new(),
             reason => format!(": {reason}"),
         };
+        let made = change
+            .operation
+            .live()
+            .and_then(|live| live.id.created_at());
+        let made = match made.map(|second| second - MADE) {
+            None | Some(0) => String::new(),
+            Some(secs) => format!(" [made {secs:+} s]"),
+        };
         lines.push(format!(
-            "{} {}{part}{reason}",
+            "{} {}{made}{part}{reason}",
             change.operation.word(),
             change.address
         ));
