@@ -5,9 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use crate::change::{Change, Operation};
 use crate::plan::{Plan, deletions};
+use crate::resource::Live;
 use crate::state::Kind;
+use crate::text::count;
 use crate::wire::User;
 
 /// Why an apply must not start.
@@ -167,7 +171,7 @@ fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
     if names.is_empty() || context.recipients > 0 || !context.applying {
         return None;
     }
-    let keys = crate::text::count(names.len(), "setup key", "setup keys");
+    let keys = count(names.len(), "setup key", "setup keys");
     Some(Refusal {
         gate: "recipients",
         text: format!("this plan makes {keys}, and nobody is named to seal them for"),
@@ -182,8 +186,23 @@ fn too_many_deletions(plan: &Plan, context: &Context) -> Option<Refusal> {
     if number <= context.max_deletes {
         return None;
     }
+    let members: usize = plan
+        .changes
+        .iter()
+        .map(|change| change.removed_members().len())
+        .sum();
+    let what = [
+        (number - members, "deletes", "object", "objects"),
+        (members, "removes", "group member", "group members"),
+    ];
+    let what: Vec<String> = what
+        .into_iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, verb, one, several)| format!("{verb} {}", count(number, one, several)))
+        .collect();
     let text = format!(
-        "this plan deletes {number} objects, more than --max-deletes {}",
+        "this plan {}, more than --max-deletes {}",
+        what.join(" and "),
         context.max_deletes
     );
     deletion(plan, context, "deletions", text, |change| {
@@ -201,8 +220,10 @@ fn last_of_a_kind(plan: &Plan, context: &Context) -> Option<Refusal> {
                     .iter()
                     .filter(|change| change.address.kind == *kind)
             };
+            // as in `counted`: a dead key is none that anybody misses
+            let counts = |live: &Live| live.wire.get("valid") != Some(&Value::Bool(false));
             let gone = of_kind()
-                .filter(|change| matches!(change.operation, Operation::Delete { .. }))
+                .filter(|change| matches!(&change.operation, Operation::Delete { live } if counts(live)))
                 .count();
             let made = of_kind().any(|change| {
                 matches!(
@@ -237,7 +258,7 @@ fn peers(plan: &Plan, context: &Context) -> Option<Refusal> {
         plan,
         context,
         "peers",
-        format!("this plan deletes {number} peers"),
+        format!("this plan deletes {}", count(number, "peer", "peers")),
         is_peer,
     )
 }
@@ -269,3 +290,6 @@ fn deletion(
         ),
     })
 }
+
+#[cfg(test)]
+mod tests;

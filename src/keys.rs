@@ -125,6 +125,19 @@ pub fn decide(
         decision.deletions = going;
         return decision;
     }
+    // Left by runs that were killed: nobody can use them, so they stand for nothing. Where there is nothing else, the
+    // newest is what is replaced.
+    let (mut dead, good): (Vec<_>, Vec<_>) = valid
+        .into_iter()
+        .partition(|(key, _)| never_sealed(key, wants_groups));
+    valid = match dead.pop_if(|_| good.is_empty() && used.is_none()) {
+        Some(newest) => vec![newest],
+        None => good,
+    };
+    decision
+        .deletions
+        .extend(dead.iter().map(goes(NEVER_SEALED)));
+
     if let Some((used_key, live)) = used {
         // a valid key that is newer than the used one was made anew since: then that one counts
         if valid.iter().all(|(key, _)| key.id < used_key.id) {
@@ -137,18 +150,6 @@ pub fn decide(
         }
     }
 
-    // Left by runs that were killed: nobody can use them. The newest of them is handled below if it is the only one.
-    if valid.len() > 1 {
-        let (dead, good): (Vec<_>, Vec<_>) = valid
-            .iter()
-            .copied()
-            .partition(|(key, _)| never_sealed(key, wants_groups));
-        if !good.is_empty() {
-            let reason = NEVER_SEALED;
-            decision.deletions.extend(dead.iter().map(goes(reason)));
-            valid = good;
-        }
-    }
     // A replacement that was killed before its end: what it made is as the file says, what it was to delete cannot be.
     // Without groups nothing would tell whether the newer one was sealed.
     if let [older @ .., (newest, live)] = &valid[..]
@@ -318,3 +319,6 @@ pub fn desired(declared: &SetupKey) -> Resource {
         allow_extra_dns_labels: declared.allow_extra_dns_labels,
     })
 }
+
+#[cfg(test)]
+mod tests;

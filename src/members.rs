@@ -71,9 +71,10 @@ pub fn resolve(
     let mut members = Members::default();
     let group = Address::new(Kind::Group, name);
     let mut named = BTreeSet::new();
+    let mut untold = BTreeSet::new();
     for member in wanted {
         let found = if desired.setup_key(member).is_some() {
-            by_key(member, desired, actual)
+            by_key(member, live, desired, actual)
         } else {
             by_name(member, live, actual, options.listings.of(name, member))
         };
@@ -87,11 +88,20 @@ pub fn resolve(
             Found::Pending => {
                 members.pending.insert(member.clone());
             }
-            Found::Nobody(text) => members.notices.push(Notice::about(&group, text)),
+            Found::Nobody(text) => {
+                untold.insert(member.as_str());
+                members.notices.push(Notice::about(&group, text));
+            }
         }
     }
     let foreign = live.iter().filter(|id| !named.contains(*id));
+    // where a name that is listed tells nobody, whoever bears it stays: else a stranger of that name could throw them out
+    let is_untold = |id: &Id| {
+        let peer = actual.peers.get(id);
+        peer.is_some_and(|peer| untold.contains(peer.name.as_str()))
+    };
     let stays = |id: &&Id| match options.prune {
+        _ if is_untold(id) => true,
         Prune::None => true,
         Prune::Owned => !was_listed(id, name, actual, &options.ledger),
         Prune::All => {
@@ -116,8 +126,8 @@ enum Found {
 }
 
 /// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
-/// the one peer of that name that is no person's.
-fn by_key(member: &str, desired: &Desired, actual: &Actual) -> Found {
+/// the one peer of that name that is no person's, or the one that is a member already.
+fn by_key(member: &str, live: &BTreeSet<Id>, desired: &Desired, actual: &Actual) -> Found {
     let Some(declared) = desired.setup_key(member) else {
         return Found::Pending;
     };
@@ -151,6 +161,11 @@ fn by_key(member: &str, desired: &Desired, actual: &Actual) -> Found {
     }
     let bears_name = |peer: &&wire::Peer| peer.user_id.is_empty() && !peer.ephemeral;
     let peers: Vec<&wire::Peer> = actual.peers_named(member).filter(bears_name).collect();
+    let ids = peers.iter().map(|peer| peer.id.clone());
+    let members: Vec<Id> = ids.filter(|id| live.contains(id)).collect();
+    if !members.is_empty() {
+        return Found::Peers(members, None);
+    }
     match peers[..] {
         [peer] => Found::Peers(
             vec![peer.id.clone()],
@@ -250,3 +265,6 @@ fn must_stay(peer: &Id, group: &str, desired: &Desired, actual: &Actual) -> bool
             .any(|(name, key)| key.key_type == KeyType::Reusable && grants(name)),
     }
 }
+
+#[cfg(test)]
+mod tests;

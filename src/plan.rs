@@ -300,8 +300,8 @@ fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Pro
     };
     let problem = |address: &Address| {
         let text = match address.kind {
-            Kind::SetupKey | Kind::Policy => "--replace names an entry that the file does not have",
-            _ => "--replace makes setup keys and policies anew, nothing else",
+            Kind::SetupKey | Kind::Policy => "is named by --replace, but the file does not have it",
+            _ => "is named by --replace, which makes setup keys and policies anew and nothing else",
         };
         Problem::new(address, text, None)
     };
@@ -311,3 +311,6 @@ fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Pro
         .map(problem)
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

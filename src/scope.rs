@@ -203,7 +203,7 @@ pub fn ambiguous(address: &Address, namesakes: &[Live]) -> Problem {
     Problem::new(
         address,
         format!(
-            "{} {} have this name in NetBird: {}",
+            "is the name of {} {} in NetBird: {}",
             ids.len(),
             address.kind.plural(),
             ids.join(", ")

@@ -17,7 +17,7 @@ use crate::plan::{self, Options, Part, Plan, Problem};
 use crate::render::Document;
 use crate::scope::Prune;
 use crate::snapshot::Snapshot;
-use crate::state::{Address, Id, Kind};
+use crate::state::{Address, Kind};
 use crate::text::visible;
 use crate::validate::validate;
 
@@ -207,14 +207,6 @@ impl Case {
         self
     }
 
-    /// With a git history in which a group lists a member since a second. Others are in no commit yet.
-    pub(crate) fn listed(mut self, group: &str, member: &str, second: i64) -> Self {
-        let listings = &mut self.options.listings;
-        listings.known = true;
-        listings.since.insert((group.into(), member.into()), second);
-        self
-    }
-
     /// Reads the live account.
     pub(crate) fn actual(&self) -> Actual {
         Actual::read(&self.snapshot).expect("answers of the server's form")
@@ -283,8 +275,16 @@ fn plan_lines(plan: &Plan) -> String {
             "" => String::new(),
             reason => format!(": {reason}"),
         };
+        let made = change
+            .operation
+            .live()
+            .and_then(|live| live.id.created_at());
+        let made = match made.map(|second| second - MADE) {
+            None | Some(0) => String::new(),
+            Some(secs) => format!(" [made {secs:+} s]"),
+        };
         lines.push(format!(
-            "{} {}{part}{reason}",
+            "{} {}{made}{part}{reason}",
             change.operation.word(),
             change.address
         ));

@@ -7,6 +7,7 @@ use super::{Options, Plan, Problem};
 use crate::actual::Actual;
 use crate::change::{Change, Notice, Operation};
 use crate::desired::Desired;
+use crate::ledger::Proof;
 use crate::resource::{self, Live, Resource};
 use crate::scope::Prune;
 use crate::state::{Address, Id, Kind};
@@ -32,7 +33,12 @@ pub(super) fn offboard(
             }
             _ => None,
         });
-    let undeclared = removed.filter(|(address, _)| desired.setup_key(&address.name).is_none());
+    // a key that was never ours says nothing about its peer, even where --prune all takes the key
+    let undeclared = removed.filter(|(address, key)| {
+        let made = key.id.created_at();
+        desired.setup_key(&address.name).is_none()
+            && options.ledger.proof(Kind::SetupKey, &address.name, made) == Proof::Ours
+    });
     let mut changes = Vec::new();
     for (address, key) in undeclared {
         let bound = actual
