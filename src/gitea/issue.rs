@@ -72,7 +72,7 @@ pub fn keep(repo: &Repo, marker: &str, report: Option<Report<'_>>) -> Result<Kep
             false => Kept::Edited(link(issue)),
         });
     }
-    open(repo, marker, report)
+    open(repo, marker, report, me.as_ref())
 }
 
 const CLOSE: IssueEdit<'static> = IssueEdit {
@@ -82,7 +82,7 @@ const CLOSE: IssueEdit<'static> = IssueEdit {
 };
 
 /// Opens an issue, and gives way to an older one that came up meanwhile.
-fn open(repo: &Repo, marker: &str, report: Report<'_>) -> Result<Kept, Error> {
+fn open(repo: &Repo, marker: &str, report: Report<'_>, me: Option<&User>) -> Result<Kept, Error> {
     let label = report.label.and_then(|name| match repo.label(name) {
         Ok(id) => Some(id),
         Err(error) => {
@@ -92,7 +92,8 @@ fn open(repo: &Repo, marker: &str, report: Report<'_>) -> Result<Kept, Error> {
     });
     let labels: Vec<i64> = label.into_iter().collect();
     let new = repo.create_issue(report.title, report.body, &labels)?;
-    let Some(me) = &new.user else {
+    // The answer tells who we are, where the server did not.
+    let Some(me) = me.or(new.user.as_ref()) else {
         return Ok(Kept::Opened(link(&new)));
     };
     // It stands. That this could not be checked is no reason to say otherwise.
