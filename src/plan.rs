@@ -160,7 +160,7 @@ pub fn plan(
     plan.notices.extend(renames.notices.clone());
 
     let keys = resolve::keys(desired, actual, options, &mut plan, &mut problems);
-    let detection = enrollment::detect(desired, actual, options.now);
+    let detection = enrollment::detect(desired, actual, options.now, &options.replace);
     plan.notices.extend(detection.left_alone.iter().map(|left| {
         Notice::about(
             &Address::new(Kind::SetupKey, &left.key),

@@ -358,7 +358,7 @@ pub(crate) fn table<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> St
 pub(crate) fn recordings() -> BTreeMap<String, Value> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut recordings = BTreeMap::new();
-    for directory in ["tests/data/recordings", "tests/fakes/recordings"] {
+    for directory in ["tests/data/recordings", "tests/fakes/recordings/netbird"] {
         for entry in
             std::fs::read_dir(root.join(directory)).expect("the recordings are in the repository")
         {

@@ -109,7 +109,7 @@ fn make(cli: &Cli, args: &SyncArgs, say: Say) -> Result<(Synced, Exit), Stop> {
     let Detection {
         enrollments,
         left_alone,
-    } = enrollment::detect(&valid.desired, &actual, Timestamp::now());
+    } = enrollment::detect(&valid.desired, &actual, Timestamp::now(), &BTreeSet::new());
     synced.left_alone = left_alone
         .into_iter()
         .map(|left| (left.key, left.why))

@@ -9,7 +9,7 @@ use super::Binding;
 use crate::actual::Actual;
 use crate::desired::{Desired, KeyType, SetupKey};
 use crate::keys::{self, Circumstances};
-use crate::state::{Id, Kind};
+use crate::state::{Address, Id, Kind};
 use crate::wire::Peer;
 
 /// A pending key that was used, and the peer that it is bound to.
@@ -48,9 +48,16 @@ pub struct Detection {
 }
 
 /// Finds the declared one-off keys that are pending and used.
-pub fn detect(desired: &Desired, actual: &Actual, now: Timestamp) -> Detection {
+///
+/// `replace` are the entries that are to be made anew: what stands for them now is not waited for.
+pub fn detect(
+    desired: &Desired,
+    actual: &Actual,
+    now: Timestamp,
+    replace: &BTreeSet<Address>,
+) -> Detection {
     let mut detection = Detection::default();
-    for (name, key_id) in &used(desired, actual, now) {
+    for (name, key_id) in &used(desired, actual, now, replace) {
         let mut leave = |why: String| {
             detection.left_alone.push(LeftAlone {
                 key: name.clone(),
@@ -108,7 +115,12 @@ pub fn detect(desired: &Desired, actual: &Actual, now: Timestamp) -> Detection {
 }
 
 /// Returns the live keys that stand for pending names and were used; `keys` tells them apart from ghosts of older lives.
-fn used(desired: &Desired, actual: &Actual, now: Timestamp) -> Vec<(String, Id)> {
+fn used(
+    desired: &Desired,
+    actual: &Actual,
+    now: Timestamp,
+    replace: &BTreeSet<Address>,
+) -> Vec<(String, Id)> {
     let circumstances = Circumstances {
         now,
         replace: false,
@@ -116,7 +128,8 @@ fn used(desired: &Desired, actual: &Actual, now: Timestamp) -> Vec<(String, Id)>
     };
     let enrollable = desired
         .setup_keys()
-        .filter(|(name, _)| is_enrollable(desired, name));
+        .filter(|(name, _)| is_enrollable(desired, name))
+        .filter(|(name, _)| !replace.contains(&Address::new(Kind::SetupKey, *name)));
     let moved = |(name, declared): (&String, &SetupKey)| {
         let live = actual.named(Kind::SetupKey, name);
         let namesakes = live
