@@ -3,6 +3,7 @@
 
 mod adopt;
 mod apply;
+mod drift;
 mod export;
 mod forge;
 mod history;
@@ -36,7 +37,7 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::MarkEnrolled(args) => mark_enrolled::run(cli, args, say),
         Command::Export(args) => export::run(cli, args, say),
         Command::Adopt(args) => adopt::run(cli, args, say),
-        _ => Exit::Error,
+        Command::Drift(args) => drift::run(cli, args, say),
     }
 }
 

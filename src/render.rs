@@ -1,6 +1,7 @@
 //! A plan, or what became of it, as text for people and as JSON for programs. Every renderer returns a `String`.
 
 mod describe;
+pub mod drift;
 pub mod json;
 pub mod markdown;
 pub mod terminal;

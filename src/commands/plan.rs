@@ -38,6 +38,7 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
         origin,
         scope: &args.scope,
         sealing: &args.sealing,
+        committed: false,
     };
     let mut session = Session::open(&request, document)?;
     let plan = session.plan(&args.gates);

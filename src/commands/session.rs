@@ -97,6 +97,8 @@ pub(super) struct Request<'a> {
     pub(super) origin: Origin<'a>,
     pub(super) scope: &'a Scope,
     pub(super) sealing: &'a Sealing,
+    /// The committed file is meant, not the one on disk.
+    pub(super) committed: bool,
 }
 
 impl Session {
@@ -113,8 +115,12 @@ impl Session {
             History::read(&path, &request.scope.history, request.scope.prune, &context)?;
         document.commit = document.commit.take().or(history.commit.clone());
         document.notices.append(&mut history.notices);
-        let source = match history.merged.take() {
-            Some(merged) => merged,
+        let committed = match request.committed {
+            true => history.committed(&path)?,
+            false => None,
+        };
+        let source = match committed.or(history.merged.take()) {
+            Some(source) => source,
             None => config::load(&path)?,
         };
         document.file_digest = short_digest(source.text().as_bytes());
