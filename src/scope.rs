@@ -111,7 +111,7 @@ pub fn ambiguous(address: &Address, namesakes: &[Live]) -> Problem {
     Problem::new(
         address,
         format!(
-            "{} {} have this name in NetBird: {}",
+            "stands for {} {} in NetBird: {}",
             ids.len(),
             address.kind.plural(),
             ids.join(", ")
