@@ -423,11 +423,10 @@ fn footer(document: &Document, plan: &Plan) -> String {
         ));
         parts.push(format!("{} ms", document.duration_ms));
     }
-    if !document.recipients.is_empty() {
-        parts.push(text(&format!(
-            "new keys sealed for {}",
-            document.recipients.join(", ")
-        )));
+    let recipients = document.key_recipients();
+    if !recipients.is_empty() {
+        let recipients = recipients.join(", ");
+        parts.push(text(&format!("new keys sealed for {recipients}")));
     }
     if !plan.is_empty() {
         parts.push(format!("digest {}", code(&plan.digest())));
