@@ -81,7 +81,9 @@ impl Theirs {
                     .map(|peer| peer["id"].clone())
                     .collect();
                 peers.push(json!(self.member));
-                bench.edit("/groups", name,
+                bench.edit(
+                    "/groups",
+                    name,
                     json!({ "peers": peers, "resources": [self.resource] }),
                 );
             }
