@@ -98,29 +98,29 @@ fn every_format_on_success_on_an_error_and_on_a_refusal() {
         serde_json::from_str::<Value>(&json).unwrap();
     }
     // c055: the plan of a fork's job has no token; an old plan must not stand as if it were new
-    let errors: [(&[&str], &[(&str, &str)], i32, &str); 4] = [
+    let errors = [
         (
-            &["plan"],
-            &[("NETBIRD_API_TOKEN", "")],
+            vec!["plan"],
+            vec![("NETBIRD_API_TOKEN", "")],
             3,
             "there is no NetBird token",
         ),
-        (&["plan", "-f", "nope.json"], &[], 1, "no such file"),
+        (vec!["plan", "-f", "nope.json"], vec![], 1, "no such file"),
         (
-            &["apply"],
-            &[("NETBIRD_GITOPS_HALT", "stop")],
+            vec!["apply"],
+            vec![("NETBIRD_GITOPS_HALT", "stop")],
             3,
             "NETBIRD_GITOPS_HALT is set",
         ),
         (
-            &["apply"],
-            &[("NETBIRD_API_URL", "http://127.0.0.1:1")],
+            vec!["apply"],
+            vec![("NETBIRD_API_URL", "http://127.0.0.1:1")],
             1,
             "cannot list",
         ),
     ];
     for (args, environment, code, why) in errors {
-        let [text, markdown, json] = in_every_format(&bench, args, environment, code);
+        let [text, markdown, json] = in_every_format(&bench, &args, &environment, code);
         assert_eq!(text, "", "stderr has it");
         assert!(markdown.contains(if args[0] == "plan" {
             "NetBird plan could not be made"
