@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use crate::change::{Change, Notice, Operation};
 use crate::gates::Refusal;
 use crate::plan::Plan;
+use crate::state::Kind;
 use crate::text::count;
 
 /// What became of one change.
@@ -89,13 +90,29 @@ impl Document {
         notices
     }
 
+    /// Returns who can open the keys that the plan makes; nobody where it makes none.
+    pub fn key_recipients(&self) -> &[String] {
+        let makes_key = |change: &Change| {
+            let makes = matches!(
+                change.operation,
+                Operation::Create { .. } | Operation::Replace { .. }
+            );
+            makes && change.address.kind == Kind::SetupKey
+        };
+        let plan = self.plan.as_ref();
+        match plan.is_some_and(|plan| plan.changes.iter().any(makes_key)) {
+            true => &self.recipients,
+            false => &[],
+        }
+    }
+
     /// Returns what is unmanaged, in words by kind: `groups "a", "b"`.
     pub fn unmanaged(&self) -> Vec<(String, Vec<&str>)> {
         let mut kinds: BTreeMap<_, Vec<&str>> = BTreeMap::new();
         for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
             kinds.entry(address.kind).or_default().push(&address.name);
         }
-        let label = |kind: crate::state::Kind, number| {
+        let label = |kind: Kind, number| {
             if number == 1 {
                 kind.label()
             } else {

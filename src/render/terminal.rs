@@ -179,13 +179,10 @@ fn fields(change: &Change) -> String {
 }
 
 fn recipients(document: &Document) -> String {
-    if document.recipients.is_empty() {
-        return String::new();
+    match document.key_recipients() {
+        [] => String::new(),
+        recipients => format!("New keys are sealed for {}.\n", recipients.join(", ")),
     }
-    format!(
-        "New keys are sealed for {}.\n",
-        document.recipients.join(", ")
-    )
 }
 
 fn left_alone(document: &Document) -> String {

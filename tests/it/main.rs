@@ -5,6 +5,16 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod apply;
+mod cli;
+mod convergence;
+mod examples;
+mod faults;
+mod gates;
+mod impossible;
+mod keys;
+mod limits;
 mod plan;
+mod races;
+mod routes;
 mod run;
 mod secrets;

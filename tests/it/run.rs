@@ -16,7 +16,7 @@ use fakes::NetBird;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub(crate) use inner::Inner;
+pub(crate) use inner::{Heard, Inner};
 pub(crate) use redact::redact;
 pub(crate) use server::Server;
 
