@@ -5,6 +5,7 @@
 //! a text that differs in anything but those flags is never returned.
 
 mod file;
+mod insert;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -16,7 +17,8 @@ use std::ops::Range;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 
-pub use file::mark_enrolled_file;
+pub use file::{mark_enrolled_file, replace};
+pub use insert::insert_entry;
 
 /// What became of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,3 +1,23 @@
-//! Parses arguments, runs, prints the error, exits.
+//! Parses arguments, starts the log, runs, exits.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use netbird_gitops::cli::Cli;
+use netbird_gitops::exit::Exit;
+use netbird_gitops::{commands, logging};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap's own code for wrong usage is 2, which means "changes are pending" here
+            let wrong = error.use_stderr();
+            let _ = error.print();
+            return if wrong { Exit::Error } else { Exit::Done }.into();
+        }
+    };
+    let lookup = commands::environment;
+    let say = logging::start(&cli.global, lookup);
+    commands::run(&cli, say).into()
+}

@@ -1,6 +1,7 @@
 //! A plan, or what became of it, as text for people and as JSON for programs. Every renderer returns a `String`.
 
 mod describe;
+pub mod drift;
 pub mod json;
 pub mod markdown;
 pub mod terminal;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use crate::change::{Change, Notice, Operation};
 use crate::gates::Refusal;
 use crate::plan::Plan;
+use crate::state::Kind;
 use crate::text::count;
 
 /// What became of one change.
@@ -51,6 +53,8 @@ pub struct Document {
     pub error: Option<String>,
     /// What to do about the error.
     pub hint: Option<String>,
+    /// Problems of the file, which the error lists: line, column, message.
+    pub problems: Vec<(usize, usize, String)>,
     /// Notices that are not the plan's.
     pub notices: Vec<Notice>,
     /// Sealed keys by name.
@@ -59,6 +63,8 @@ pub struct Document {
     pub recipients: Vec<String>,
     /// The file.
     pub file: String,
+    /// The first 12 hexadecimal digits of its SHA-256.
+    pub file_digest: String,
     /// The server, if there is one.
     pub server: Option<String>,
     /// The network's name in comments.
@@ -84,13 +90,29 @@ impl Document {
         notices
     }
 
+    /// Returns who can open the keys that the plan makes; nobody where it makes none.
+    pub fn key_recipients(&self) -> &[String] {
+        let makes_key = |change: &Change| {
+            let makes = matches!(
+                change.operation,
+                Operation::Create { .. } | Operation::Replace { .. }
+            );
+            makes && change.address.kind == Kind::SetupKey
+        };
+        let plan = self.plan.as_ref();
+        match plan.is_some_and(|plan| plan.changes.iter().any(makes_key)) {
+            true => &self.recipients,
+            false => &[],
+        }
+    }
+
     /// Returns what is unmanaged, in words by kind: `groups "a", "b"`.
     pub fn unmanaged(&self) -> Vec<(String, Vec<&str>)> {
         let mut kinds: BTreeMap<_, Vec<&str>> = BTreeMap::new();
         for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
             kinds.entry(address.kind).or_default().push(&address.name);
         }
-        let label = |kind: crate::state::Kind, number| {
+        let label = |kind: Kind, number| {
             if number == 1 {
                 kind.label()
             } else {

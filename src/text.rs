@@ -2,13 +2,20 @@
 
 use std::borrow::Cow;
 
+use unicode_normalization::UnicodeNormalization;
+
+/// Returns whether two texts differ and look the same: one letter can be written as one character or as two.
+pub fn look_alike(one: &str, other: &str) -> bool {
+    one != other && one.nfc().eq(other.nfc())
+}
+
 /// Returns `did you mean "…"?` for the candidate that is most like `word`, if one is.
 pub fn did_you_mean<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    let likeness =
-        |candidate: &str| strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase());
+    let folded = |text: &str| text.nfc().collect::<String>().to_lowercase();
+    let likeness = |candidate: &str| strsim::jaro_winkler(&folded(word), &folded(candidate));
     candidates
         .into_iter()
         .map(|candidate| (likeness(candidate), candidate))
@@ -53,4 +60,18 @@ pub fn duration(secs: i64) -> String {
         _ => (secs, "second"),
     };
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c083_two_spellings_of_one_letter_look_alike() {
+        let (composed, decomposed) = ("B\u{fc}ro", "Bu\u{308}ro");
+        assert!(look_alike(composed, decomposed));
+        assert!(!look_alike(composed, composed) && !look_alike(composed, "Buro"));
+        let hint = did_you_mean(decomposed, ["Boro", composed]);
+        assert_eq!(hint.as_deref(), Some("did you mean \"B\u{fc}ro\"?"));
+    }
 }

@@ -42,7 +42,8 @@ impl fmt::Display for Answer {
 /// Why a request to NetBird did not do what it was for.
 #[derive(Debug)]
 pub enum ApiError {
-    /// The server does not take the token: 401, or a 404 `invalid token` (netbird-api.md §0.2). Never "object missing".
+    /// The server does not take the token: 401, or a 404 `invalid token` (netbird-api.md §0.2). Never "object
+    /// missing".
     Unauthenticated(Answer),
     /// The token's user is blocked or waits for approval.
     Blocked(Answer),
@@ -170,41 +171,55 @@ impl ApiError {
 
     /// What to do about it, for a line of its own.
     pub fn hint(&self) -> Option<String> {
-        Some(match self {
+        let hint = match self {
             ApiError::Unauthenticated(answer) if answer.status == 404 => {
-                "the token is not known to this server: revoked, or made on another one. Make a new one for the \
-                 service user (role admin) and store it as NETBIRD_API_TOKEN"
-                    .to_owned()
+                "the token is not known to this server: revoked, or made on another one. Make a \
+                 new one for the service user (role admin) and store it as NETBIRD_API_TOKEN"
             }
-            ApiError::Unauthenticated(_) => "the token is not valid: expired, cut short, or not of this server. Make a \
-                                             new one for the service user (role admin) and store it as \
-                                             NETBIRD_API_TOKEN"
-                .to_owned(),
+            ApiError::Unauthenticated(_) => {
+                "the token is not valid: expired, cut short, or not of this server. Make a new \
+                 one for the service user (role admin) and store it as NETBIRD_API_TOKEN"
+            }
             ApiError::Blocked(answer) if answer.message.ends_with(PENDING) => {
-                "an administrator has to approve the token's user in NetBird first".to_owned()
+                "an administrator has to approve the token's user in NetBird first"
             }
-            ApiError::Blocked(_) => "unblock the token's user in NetBird, or use a token of another".to_owned(),
-            ApiError::Forbidden(_) => "the role of the token's user is too weak: plan needs auditor, apply admin. Best is \
-                                       a service user"
-                .to_owned(),
+            ApiError::Blocked(_) => {
+                "unblock the token's user in NetBird, or use a token of another"
+            }
+            ApiError::Forbidden(_) => {
+                "the role of the token's user is too weak: plan needs auditor, apply admin. Best \
+                 is a service user"
+            }
             ApiError::PathUnknown(answer) => {
-                format!("this server has no {}: an older server, or a wrong base URL", answer.call.path())
+                let path = answer.call.path();
+                return Some(format!(
+                    "this server has no {path}: an older server, or a wrong base URL"
+                ));
             }
-            ApiError::Throttled(_) => "the server limits requests per token: run again later, or raise \
-                                       NB_API_RATE_LIMITING_RPM on the server"
-                .to_owned(),
-            ApiError::Server(Answer { request_id: Some(id), .. }) => {
-                format!("the server's log has the cause, under request id {id}")
+            ApiError::Throttled(_) => {
+                "the server limits requests per token: run again later, or raise \
+                 NB_API_RATE_LIMITING_RPM on the server"
             }
-            ApiError::Server(_) => "the server's log has the cause".to_owned(),
-            ApiError::KeyUnusable { id: Some(id), .. } => format!("delete the new key {id} in NetBird and run again"),
+            ApiError::Server(Answer {
+                request_id: Some(id),
+                ..
+            }) => {
+                return Some(format!(
+                    "the server's log has the cause, under request id {id}"
+                ));
+            }
+            ApiError::Server(_) => "the server's log has the cause",
+            ApiError::KeyUnusable { id: Some(id), .. } => {
+                return Some(format!("delete the new key {id} in NetBird and run again"));
+            }
             ApiError::Http(error) => return error.hint(),
             ApiError::NotFound(_)
             | ApiError::Refused(_)
             | ApiError::Decode { .. }
             | ApiError::KeyUnusable { id: None, .. }
             | ApiError::BadId { .. } => return None,
-        })
+        };
+        Some(hint.to_owned())
     }
 }
 

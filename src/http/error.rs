@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::{Call, UrlRefused, tls};
 
@@ -89,54 +88,35 @@ pub enum Error {
 impl Error {
     /// What to do about it, for a line of its own.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Error::UrlRefused(refused) => Some(refused.hint()),
-            Error::Proxy { .. } => {
-                Some("write it as http://HOST:PORT or socks5://HOST:PORT".to_owned())
+        let hint = match self {
+            Error::UrlRefused(refused) => return Some(refused.hint()),
+            Error::Proxy { .. } => "write it as http://HOST:PORT or socks5://HOST:PORT",
+            Error::CaFile { .. } => "give a PEM file: -----BEGIN CERTIFICATE----- …",
+            Error::Tls { cause, .. } => tls::hint(cause)?,
+            Error::Transport { .. } if self.outcome_unknown() => {
+                "it may have been carried out all the same: look before making it again"
             }
-            Error::CaFile { .. } => {
-                Some("give a PEM file: -----BEGIN CERTIFICATE----- …".to_owned())
+            Error::Transport { cause, timeout, .. } => transport_hint(cause, *timeout)?,
+            Error::Redirected { call, location, .. } => {
+                return Some(redirect_hint(call, location.as_deref()));
             }
-            Error::Tls { cause, .. } => tls::hint(cause).map(str::to_owned),
-            Error::Transport {
-                call,
-                delivery: Delivery::Ambiguous,
-                ..
-            } if call.method.writes() => Some(
-                "it may have been carried out all the same: look before making it again".to_owned(),
-            ),
-            Error::Transport { cause, timeout, .. } => {
-                transport_hint(cause, *timeout).map(str::to_owned)
-            }
-            Error::Redirected { call, location, .. } => Some(match location {
-                Some(location)
-                    if *location == call.url_origin().replacen("http://", "https://", 1) =>
-                {
-                    format!("write the URL with {location}")
-                }
-                Some(location) => format!(
-                    "redirects are not followed, so that the token stays with one host: give the URL of the API itself, \
-                     at {location} if that is the server"
-                ),
-                None => "redirects are not followed: is the path of the URL right?".to_owned(),
-            }),
             Error::NotJson {
                 call,
                 html: true,
                 api,
                 ..
-            } if !call.url.starts_with(api.as_str()) => Some(format!(
-                "this looks like the dashboard; is the API at {api} ?"
-            )),
-            Error::NotJson { html: true, .. } => Some(
-                "this looks like a dashboard or a login page: is the API on another host or port?"
-                    .to_owned(),
-            ),
-            Error::NotJson { .. } => {
-                Some("is this the server's API, or something before it?".to_owned())
+            } if !call.url.starts_with(api.as_str()) => {
+                return Some(format!(
+                    "this looks like the dashboard; is the API at {api} ?"
+                ));
             }
-            Error::TooBig { .. } => None,
-        }
+            Error::NotJson { html: true, .. } => {
+                "this looks like a dashboard or a login page: is the API on another host or port?"
+            }
+            Error::NotJson { .. } => "is this the server's API, or something before it?",
+            Error::TooBig { .. } => return None,
+        };
+        Some(hint.to_owned())
     }
 
     /// May a write have been carried out although this is an error? Always false for reads.
@@ -154,6 +134,18 @@ impl Error {
             }
             Error::TooBig { call, .. } => call.method.writes(),
         }
+    }
+}
+
+fn redirect_hint(call: &Call, location: Option<&str>) -> String {
+    let with_tls = call.url_origin().replacen("http://", "https://", 1);
+    match location {
+        Some(location) if location == with_tls => format!("write the URL with {location}"),
+        Some(location) => format!(
+            "redirects are not followed, so that the token stays with one host: give the URL of \
+             the API itself, at {location} if that is the server"
+        ),
+        None => "redirects are not followed: is the path of the URL right?".to_owned(),
     }
 }
 
@@ -220,249 +212,5 @@ impl std::error::Error for Error {}
 impl From<UrlRefused> for Error {
     fn from(refused: UrlRefused) -> Error {
         Error::UrlRefused(refused)
-    }
-}
-
-/// When in a request an error of ureq came up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Before the head of the answer was complete.
-    Call,
-    /// While the body was read.
-    Body,
-}
-
-/// An error of ureq, judged.
-#[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) delivery: Delivery,
-    pub(super) cause: String,
-    pub(super) timeout: bool,
-    pub(super) tls: bool,
-    /// The connection ended before an answer.
-    pub(super) disconnected: bool,
-    /// Another try may well do better.
-    pub(super) passing: bool,
-    pub(super) too_big: bool,
-}
-
-/// Judges an error of ureq by what it shows of where the request was (crates.md, "Error classes"). What is not known to
-/// come from before the request left counts as ambiguous.
-pub(super) fn judge(error: &ureq::Error, phase: Phase, total: Duration) -> Failure {
-    use std::io::ErrorKind::*;
-    let mut failure = Failure {
-        delivery: Delivery::Ambiguous,
-        cause: error.to_string(),
-        timeout: false,
-        tls: false,
-        disconnected: false,
-        passing: false,
-        too_big: false,
-    };
-    if let Some(cause) = tls::cause(error) {
-        failure.tls = true;
-        if phase == Phase::Call && !tls::may_be_late(&cause) {
-            failure.delivery = Delivery::NotSent;
-        }
-        failure.cause = cause;
-        return failure;
-    }
-    match error {
-        ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
-            failure.cause = "no connection in time".to_owned();
-            (failure.timeout, failure.passing, failure.delivery) = (true, true, Delivery::NotSent);
-        }
-        ureq::Error::Timeout(_) => {
-            // Not tried again: each try may take as long, and a server that hangs would hang the run.
-            failure.cause = format!("no complete answer within {} s", total.as_secs_f64());
-            failure.timeout = true;
-        }
-        ureq::Error::HostNotFound => failure.delivery = Delivery::NotSent,
-        ureq::Error::ConnectProxyFailed(why) => {
-            failure.cause = format!("the proxy refused to connect: {why}");
-            failure.delivery = Delivery::NotSent;
-        }
-        ureq::Error::ConnectionFailed => {
-            (failure.passing, failure.delivery) = (true, Delivery::NotSent);
-        }
-        ureq::Error::BodyExceedsLimit(_) => failure.too_big = true,
-        ureq::Error::BodyStalled => failure.passing = true,
-        ureq::Error::Io(io) => {
-            failure.cause = io.to_string();
-            match io.kind() {
-                ConnectionRefused | HostUnreachable | NetworkUnreachable | NetworkDown
-                | AddrNotAvailable => {
-                    (failure.passing, failure.delivery) = (true, Delivery::NotSent);
-                }
-                UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe => {
-                    failure.passing = true;
-                    failure.disconnected = phase == Phase::Call;
-                    failure.cause = match phase {
-                        Phase::Call => "the connection ended before an answer".to_owned(),
-                        Phase::Body => "the answer was cut off".to_owned(),
-                    };
-                }
-                _ if failure.cause.starts_with("failed to lookup address") => {
-                    failure.delivery = Delivery::NotSent;
-                    failure.passing = failure.cause.contains("Temporary failure");
-                }
-                _ => {}
-            }
-        }
-        _ => {}
-    }
-    failure
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io;
-
-    #[test]
-    fn judgements() {
-        let io = |kind: io::ErrorKind| ureq::Error::Io(kind.into());
-        let dns = |why: &str| {
-            ureq::Error::Io(io::Error::other(format!(
-                "failed to lookup address information: {why}"
-            )))
-        };
-        use Delivery::*;
-        for (error, phase, delivery, passing, disconnected, timeout) in [
-            (
-                io(io::ErrorKind::ConnectionRefused),
-                Phase::Call,
-                NotSent,
-                true,
-                false,
-                false,
-            ),
-            (
-                io(io::ErrorKind::NetworkUnreachable),
-                Phase::Call,
-                NotSent,
-                true,
-                false,
-                false,
-            ),
-            (
-                io(io::ErrorKind::UnexpectedEof),
-                Phase::Call,
-                Ambiguous,
-                true,
-                true,
-                false,
-            ),
-            (
-                io(io::ErrorKind::ConnectionReset),
-                Phase::Call,
-                Ambiguous,
-                true,
-                true,
-                false,
-            ),
-            (
-                io(io::ErrorKind::BrokenPipe),
-                Phase::Call,
-                Ambiguous,
-                true,
-                true,
-                false,
-            ),
-            (
-                io(io::ErrorKind::UnexpectedEof),
-                Phase::Body,
-                Ambiguous,
-                true,
-                false,
-                false,
-            ),
-            (
-                io(io::ErrorKind::PermissionDenied),
-                Phase::Call,
-                Ambiguous,
-                false,
-                false,
-                false,
-            ),
-            (
-                dns("Name or service not known"),
-                Phase::Call,
-                NotSent,
-                false,
-                false,
-                false,
-            ),
-            (
-                dns("Temporary failure in name resolution"),
-                Phase::Call,
-                NotSent,
-                true,
-                false,
-                false,
-            ),
-            (
-                ureq::Error::Timeout(ureq::Timeout::Connect),
-                Phase::Call,
-                NotSent,
-                true,
-                false,
-                true,
-            ),
-            (
-                ureq::Error::Timeout(ureq::Timeout::Resolve),
-                Phase::Call,
-                NotSent,
-                true,
-                false,
-                true,
-            ),
-            (
-                ureq::Error::Timeout(ureq::Timeout::Global),
-                Phase::Call,
-                Ambiguous,
-                false,
-                false,
-                true,
-            ),
-            (
-                ureq::Error::Timeout(ureq::Timeout::Global),
-                Phase::Body,
-                Ambiguous,
-                false,
-                false,
-                true,
-            ),
-            (
-                ureq::Error::ConnectProxyFailed("407".into()),
-                Phase::Call,
-                NotSent,
-                false,
-                false,
-                false,
-            ),
-            (
-                ureq::Error::Tls("bad name"),
-                Phase::Call,
-                NotSent,
-                false,
-                false,
-                false,
-            ),
-            (
-                ureq::Error::HostNotFound,
-                Phase::Call,
-                NotSent,
-                false,
-                false,
-                false,
-            ),
-        ] {
-            let failure = judge(&error, phase, Duration::from_secs(60));
-            assert_eq!(failure.delivery, delivery, "{error:?}");
-            assert_eq!(failure.passing, passing, "{error:?}");
-            assert_eq!(failure.disconnected, disconnected, "{error:?}");
-            assert_eq!(failure.timeout, timeout, "{error:?}");
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Which requests are made again, when, and how often: a policy without I/O.
 //!
-//! The server knows no idempotency keys (netbird-api.md §0.1), so a POST that may have arrived is never made again. A 429
-//! says that nothing was done (§0.4), whatever the method.
+//! The server knows no idempotency keys (netbird-api.md §0.1), so a POST that may have arrived is never made again. A
+//! 429 says that nothing was done (§0.4), whatever the method.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -158,6 +158,7 @@ pub(super) fn http_date(value: &str) -> Option<jiff::Timestamp> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
 

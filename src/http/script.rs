@@ -1,5 +1,7 @@
 //! A server for tests: answers each request by the next line of a script, and keeps what it was asked.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};

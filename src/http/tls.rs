@@ -92,18 +92,19 @@ pub(super) fn hint(cause: &str) -> Option<&'static str> {
     const HINTS: &[(&str, &str)] = &[
         (
             "UnknownIssuer",
-            "no known CA signed the server's certificate: give its CA with --ca-file, or with SSL_CERT_FILE in place \
-             of the system's",
+            "no known CA signed the server's certificate: give its CA with --ca-file, or with \
+             SSL_CERT_FILE in place of the system's",
         ),
         (
             "CaUsedAsEndEntity",
-            "the server's own certificate is marked as a CA, which openssl req -x509 does by default: make it with \
-             basicConstraints=CA:FALSE, or let a CA of your own sign one and give that CA with --ca-file",
+            "the server's own certificate is marked as a CA, which openssl req -x509 does by \
+             default: make it with basicConstraints=CA:FALSE, or let a CA of your own sign one \
+             and give that CA with --ca-file",
         ),
         (
             "is not valid for any names",
-            "the server's certificate has no subjectAltName; the common name alone does not count: make one with \
-             subjectAltName",
+            "the server's certificate has no subjectAltName, and the common name alone does not \
+             count: make one with subjectAltName",
         ),
         (
             "certificate not valid for name",
@@ -137,6 +138,7 @@ pub(super) fn hint(cause: &str) -> Option<&'static str> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
 

@@ -12,7 +12,8 @@ pub struct Token(SecretString);
 impl Token {
     /// Reads a token, leaving out white space around it (a pipe or a file adds a newline).
     ///
-    /// Errors when what is left cannot be a bare token: see [`TokenError`]. Length and prefix are the server's business.
+    /// Errors when what is left cannot be a bare token: see [`TokenError`]. Length and prefix are the server's
+    /// business.
     pub fn parse(text: &str) -> Result<Token, TokenError> {
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         if text.is_empty() {
@@ -89,6 +90,7 @@ impl fmt::Display for TokenError {
 impl std::error::Error for TokenError {}
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
 

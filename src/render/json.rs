@@ -41,6 +41,8 @@ pub fn document(document: &Document, applied: bool) -> String {
         "format_version": 1,
         "status": status,
         "file": document.file,
+        "file_sha256": document.file_digest,
+        "commit": document.commit,
         "server": document.server,
         "operations": operations,
         "created_keys": keys.collect::<Map<_, _>>(),

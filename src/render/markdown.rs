@@ -4,9 +4,10 @@
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::{Counts, Document, Status, describe, removed_members};
+use super::{Counts, Document, Status, describe};
 use crate::change::{Change, Operation, list_changes};
 use crate::plan::Plan;
+use crate::resource::FieldChange;
 use crate::state::Kind;
 use crate::text::{count, visible};
 
@@ -273,7 +274,7 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
     )
 }
 
-fn field(change: &crate::resource::FieldChange) -> String {
+fn field(change: &FieldChange) -> String {
     text(&format!(
         "{} {}",
         describe::field_name(change),
@@ -310,33 +311,39 @@ fn details(plan: &Plan) -> Option<String> {
 }
 
 fn diff(change: &Change) -> String {
-    let mut before = String::new();
-    let mut after = String::new();
-    for field in change.operation.fields() {
-        if list_changes(&field.before, &field.after).is_some() {
-            for (text, value) in [(&mut before, &field.before), (&mut after, &field.after)] {
-                text.push_str(&format!("{}:\n", field.field));
-                for entry in value.as_array().into_iter().flatten() {
-                    text.push_str(&format!("  {}\n", describe::value(entry)));
-                }
-            }
-        } else {
-            before.push_str(&line(&field.field, &field.before));
-            after.push_str(&line(&field.field, &field.after));
-        }
-    }
+    change.operation.fields().iter().map(field_diff).collect()
+}
+
+/// Each field for itself: over all of them, the lines of one would stand between those of another.
+fn field_diff(field: &FieldChange) -> String {
+    let entries = |value: &Value| -> String {
+        let entries = value.as_array().into_iter().flatten();
+        entries
+            .map(|entry| format!("  {}\n", describe::value(entry)))
+            .collect()
+    };
+    let (title, before, after) = match list_changes(&field.before, &field.after) {
+        Some(_) => (
+            format!("  {}:\n", field.field),
+            entries(&field.before),
+            entries(&field.after),
+        ),
+        None => (
+            String::new(),
+            line(&field.field, &field.before),
+            line(&field.field, &field.after),
+        ),
+    };
     let lines = TextDiff::from_lines(&before, &after);
-    let mut out = String::new();
-    for change in lines.iter_all_changes() {
+    let lines = lines.iter_all_changes().filter_map(|change| {
         let sign = match change.tag() {
-            ChangeTag::Delete => "-",
-            ChangeTag::Insert => "+",
-            ChangeTag::Equal if change.value().starts_with("  ") => continue,
-            ChangeTag::Equal => " ",
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+            ChangeTag::Equal => return None,
         };
-        out.push_str(&format!("{sign} {}", change.value()));
-    }
-    out
+        Some(format!("{sign} {}", change.value()))
+    });
+    title + &lines.collect::<String>()
 }
 
 fn line(field: &str, value: &Value) -> String {
@@ -423,11 +430,10 @@ fn footer(document: &Document, plan: &Plan) -> String {
         ));
         parts.push(format!("{} ms", document.duration_ms));
     }
-    if !document.recipients.is_empty() {
-        parts.push(text(&format!(
-            "new keys sealed for {}",
-            document.recipients.join(", ")
-        )));
+    let recipients = document.key_recipients();
+    if !recipients.is_empty() {
+        let recipients = recipients.join(", ");
+        parts.push(text(&format!("new keys sealed for {recipients}")));
     }
     if !plan.is_empty() {
         parts.push(format!("digest {}", code(&plan.digest())));

@@ -124,7 +124,16 @@ fn heading(what: &str, document: &Document) -> String {
         .as_ref()
         .map(|server| format!(" at {server}"))
         .unwrap_or_default();
-    format!("NetBird {what} for {}{server}\n\n", document.file)
+    let commit = document
+        .commit
+        .as_ref()
+        .map(|commit| format!("commit {commit}, "))
+        .unwrap_or_default();
+    let digest = &document.file_digest;
+    format!(
+        "NetBird {what} for {} ({commit}sha256 {digest}){server}\n\n",
+        document.file
+    )
 }
 
 fn changes(plan: &Plan, color: Color) -> String {
@@ -170,13 +179,10 @@ fn fields(change: &Change) -> String {
 }
 
 fn recipients(document: &Document) -> String {
-    if document.recipients.is_empty() {
-        return String::new();
+    match document.key_recipients() {
+        [] => String::new(),
+        recipients => format!("New keys are sealed for {}.\n", recipients.join(", ")),
     }
-    format!(
-        "New keys are sealed for {}.\n",
-        document.recipients.join(", ")
-    )
 }
 
 fn left_alone(document: &Document) -> String {

@@ -1,0 +1,456 @@
+//! The command line: flags, their environment variables and their help, nothing else.
+//!
+//! Every value with an environment variable is read as text and an empty one counts as absent: CI passes unset secrets
+//! and variables as empty. A token is never a flag.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::scope::Prune;
+
+/// Declare a NetBird network in netbird.json, review its changes as pull requests, apply them from CI.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, propagate_version = true)]
+#[command(
+    after_help = "Exit codes: 0 done or nothing to do; 1 error, nothing changed; 2 changes pending \
+    (plan --detailed-exitcode) or drift; 3 refused by a gate, nothing changed; 4 stopped part way or not converged."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// What every command takes.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Parse and check the file: no network, no token
+    Validate,
+    /// Show what an apply would do
+    Plan(PlanArgs),
+    /// Bring NetBird to the file
+    Apply(ApplyArgs),
+    /// Find peers that enrolled: rename them, put them into their groups, commit `enrolled: true`
+    SyncEvents(SyncArgs),
+    /// Commit `enrolled: true` for keys, nothing else
+    MarkEnrolled(MarkArgs),
+    /// Print the live account as a netbird.json
+    Export(ExportArgs),
+    /// Take live objects over into the file
+    Adopt(AdoptArgs),
+    /// Report where NetBird differs from the committed file; correct nothing
+    Drift(DriftArgs),
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// The file
+    #[arg(
+        short,
+        long,
+        global = true,
+        env = "NETBIRD_GITOPS_FILE",
+        hide_env_values = true,
+        value_name = "PATH"
+    )]
+    pub file: Option<String>,
+    /// What stdout carries
+    #[arg(
+        long,
+        global = true,
+        default_value = "text",
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
+    pub format: Format,
+    /// Also write the JSON result there
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Output")]
+    pub report: Option<PathBuf>,
+    /// This network's name in comments and issues
+    #[arg(
+        long,
+        global = true,
+        env = "NETBIRD_GITOPS_ENVIRONMENT",
+        hide_env_values = true,
+        value_name = "NAME",
+        help_heading = "Output"
+    )]
+    pub environment: Option<String>,
+    /// Colour; auto is on a terminal without NO_COLOR
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
+    pub color: When,
+    /// More log: -v every write, -vv every request (RUST_LOG chooses finer)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
+    pub verbose: u8,
+    /// No progress and no notices, errors only
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Output"
+    )]
+    pub quiet: bool,
+    /// Form of what goes to stderr; auto is JSON lines when CI is set
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
+    pub log_format: LogFormat,
+}
+
+/// How to reach NetBird.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "NetBird")]
+pub struct Server {
+    /// The server, with or without /api
+    #[arg(
+        long,
+        env = "NETBIRD_API_URL",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
+    pub netbird_url: Option<String>,
+    /// File that holds the token; NETBIRD_API_TOKEN holds the token itself and goes first
+    #[arg(
+        long,
+        env = "NETBIRD_API_TOKEN_FILE",
+        hide_env_values = true,
+        value_name = "PATH"
+    )]
+    pub netbird_token_file: Option<String>,
+    /// Refuse to work on any account but this
+    #[arg(
+        long,
+        env = "NETBIRD_ACCOUNT_ID",
+        hide_env_values = true,
+        value_name = "ID"
+    )]
+    pub account: Option<String>,
+    /// PEM file of CAs to trust beside the system's
+    #[arg(
+        long,
+        env = "NETBIRD_GITOPS_CA_FILE",
+        hide_env_values = true,
+        value_name = "PATH"
+    )]
+    pub ca_file: Option<String>,
+    /// Longest wait for a connection, in seconds
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
+    pub connect_timeout: f64,
+    /// Longest wait for a whole request, in seconds
+    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: f64,
+    /// Wait before a read is tried again, in seconds; it doubles each time
+    #[arg(long, default_value = "0.5", value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
+    pub retry_wait: f64,
+    /// Wait after a 429 that names no time, in seconds
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
+    pub throttle_wait: f64,
+}
+
+/// What a plan is made for, beside the file.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Plan")]
+pub struct Scope {
+    /// What happens to live objects that the file does not declare
+    #[arg(long, default_value = "owned", value_name = "WHAT")]
+    pub prune: Prune,
+    /// Make an entry anew, as in setup_keys/NAME or policies/NAME
+    #[arg(long, value_name = "KIND/NAME")]
+    pub replace: Vec<String>,
+    /// See History.
+    #[command(flatten)]
+    pub history: History,
+}
+
+/// The file's git history, which says what was ever ours.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Plan")]
+pub struct History {
+    /// Whose first parents are the history [default: HEAD, or the merge of a pull request]
+    #[arg(long, value_name = "REV")]
+    pub ledger_ref: Option<String>,
+    /// A path that the file had before it was moved
+    #[arg(long, value_name = "PATH")]
+    pub ledger_path: Vec<PathBuf>,
+}
+
+/// How to reach Gitea or Forgejo. Without it everything else works.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gitea")]
+pub struct GiteaArgs {
+    /// The server; in a job the job's own
+    #[arg(long, env = "GITEA_URL", hide_env_values = true, value_name = "URL")]
+    pub gitea_url: Option<String>,
+    /// The repository; in a job the job's own
+    #[arg(
+        long,
+        env = "GITEA_REPO",
+        hide_env_values = true,
+        value_name = "OWNER/NAME"
+    )]
+    pub gitea_repo: Option<String>,
+    /// The branch that is applied; in a job the event's
+    #[arg(
+        long,
+        env = "GITEA_BRANCH",
+        hide_env_values = true,
+        value_name = "NAME"
+    )]
+    pub branch: Option<String>,
+    /// File that holds the token; GITEA_TOKEN holds the token itself and goes first
+    #[arg(
+        long,
+        env = "GITEA_TOKEN_FILE",
+        hide_env_values = true,
+        value_name = "PATH"
+    )]
+    pub gitea_token_file: Option<String>,
+}
+
+/// Limits that an apply must not exceed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gates")]
+pub struct Gates {
+    /// Most deletions that need no word of agreement; removed members count
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    pub max_deletes: usize,
+    /// Agree to exactly so many deletions
+    #[arg(long, value_name = "N")]
+    pub allow_deletes: Option<usize>,
+}
+
+/// Who can open new setup keys.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sealed keys")]
+pub struct Sealing {
+    /// An age or SSH public key that can open new setup keys; AGE_PUBLIC_KEY holds more, one a line
+    #[arg(short, long, value_name = "KEY")]
+    pub recipient: Vec<String>,
+    /// File of such keys, one a line
+    #[arg(short = 'R', long, value_name = "PATH")]
+    pub recipients_file: Vec<PathBuf>,
+}
+
+/// Flags of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Plan against a recorded account instead of a server
+    #[arg(long, value_name = "PATH")]
+    pub live: Option<PathBuf>,
+    /// Exit with 2 when there is something to do
+    #[arg(long)]
+    pub detailed_exitcode: bool,
+    /// Post the plan as the pull request's one comment, edited in place
+    #[arg(long)]
+    pub comment: bool,
+    /// See Scope.
+    #[command(flatten)]
+    pub scope: Scope,
+    /// See Gates.
+    #[command(flatten)]
+    pub gates: Gates,
+    /// See Sealing.
+    #[command(flatten)]
+    pub sealing: Sealing,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `apply`.
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    /// Ask nothing
+    #[arg(short, long)]
+    pub yes: bool,
+    /// After a failure carry on with what does not depend on it
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Do not fetch and plan again afterwards
+    #[arg(long)]
+    pub no_verify: bool,
+    /// Post the result on the merged pull request
+    #[arg(long)]
+    pub comment: bool,
+    /// Apply this file even if the branch has another one by now
+    #[arg(long)]
+    pub any_commit: bool,
+    /// Directory of the sealed keys
+    #[arg(
+        long,
+        env = "NETBIRD_GITOPS_KEYS_DIR",
+        hide_env_values = true,
+        value_name = "PATH",
+        help_heading = "Sealed keys"
+    )]
+    pub keys_dir: Option<String>,
+    /// See Scope.
+    #[command(flatten)]
+    pub scope: Scope,
+    /// See Gates.
+    #[command(flatten)]
+    pub gates: Gates,
+    /// See Sealing.
+    #[command(flatten)]
+    pub sealing: Sealing,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `sync-events`.
+#[derive(Debug, Args)]
+pub struct SyncArgs {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Rename and group, but commit nothing
+    #[arg(long)]
+    pub no_commit: bool,
+    /// Commit to a branch of its own and open or update one pull request
+    #[arg(long)]
+    pub via_pr: bool,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `mark-enrolled`.
+#[derive(Debug, Args)]
+pub struct MarkArgs {
+    /// Names of setup keys
+    #[arg(value_name = "NAME", required_unless_present = "from")]
+    pub names: Vec<String>,
+    /// File with such names, one a line, or the JSON of sync-events; - is stdin
+    #[arg(long, value_name = "PATH")]
+    pub from: Option<PathBuf>,
+    /// Edit the file on disk instead of the branch
+    #[arg(long, conflicts_with = "via_pr")]
+    pub local: bool,
+    /// Commit to a branch of its own and open or update one pull request
+    #[arg(long)]
+    pub via_pr: bool,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Only what the file declares
+    #[arg(long, conflicts_with = "raw")]
+    pub managed_only: bool,
+    /// The server's own answers, for plan --live
+    #[arg(long)]
+    pub raw: bool,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// Flags of `adopt`.
+#[derive(Debug, Args)]
+pub struct AdoptArgs {
+    /// What to take over, as in policies/NAME
+    #[arg(value_name = "KIND/NAME", required_unless_present = "candidates")]
+    pub names: Vec<String>,
+    /// List what lives in NetBird and not in the file
+    #[arg(long)]
+    pub candidates: bool,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// Flags of `drift`.
+#[derive(Debug, Args)]
+pub struct DriftArgs {
+    /// Keep one issue about it: opened, edited, closed when there is no drift
+    #[arg(long)]
+    pub issue: bool,
+    /// See History.
+    #[command(flatten)]
+    pub history: History,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// What stdout carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For a terminal.
+    Text,
+    /// For a comment.
+    Markdown,
+    /// For programs.
+    Json,
+}
+
+/// When to do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// Where it makes sense.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The form of what goes to stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// JSON in CI, text elsewhere.
+    Auto,
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a number of seconds from 0 to 86400 is wanted".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+}

@@ -1,0 +1,363 @@
+//! `apply`: the same plan, carried out and verified.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::forge::Forge;
+use super::session::{Origin, Request, Session};
+use super::settings::{environment, file, setting};
+use super::stop::Stop;
+use super::{Ending, end, publish, write_report};
+use crate::apply::{Applied, Conduct, Custody, Observer, Verified, apply, verify};
+use crate::change::{Change, Notice, Operation};
+use crate::ci::Context;
+use crate::cli::{ApplyArgs, Cli};
+use crate::exit::Exit;
+use crate::gates;
+use crate::logging::Say;
+use crate::plan::Plan;
+use crate::render::{Document, Status, json, terminal};
+use crate::secret::KeysDir;
+use crate::state::Kind;
+use crate::text::{count, visible};
+
+pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
+    let mut document = Document::default();
+    let mut ending = match make(cli, args, &mut document, say) {
+        Ok(ending) => ending,
+        Err(stop) => Ending::stopped(document, stop, true),
+    };
+    if args.comment {
+        let context = Context::of_process();
+        let file = file(&cli.global);
+        let posted = publish::comment(&ending.document, true, &file, &args.gitea, &context, say);
+        ending.exit = ending.exit.max(posted);
+    }
+    end(cli, say, ending)
+}
+
+fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Stop> {
+    let context = Context::of_process();
+    early_gates(&context)?;
+    let stop = signals();
+    let origin = Origin::Server(&args.server);
+    let request = Request {
+        cli,
+        origin,
+        scope: &args.scope,
+        sealing: &args.sealing,
+        committed: false,
+    };
+    let mut session = Session::open(&request, document)?;
+    let plan = session.plan(&args.gates);
+    session.measure();
+    let plan = plan.inspect_err(|_| *document = session.document.clone())?;
+    let context = session.gates(
+        &args.gates,
+        setting(args.server.account.as_ref()),
+        &plan,
+        true,
+    )?;
+    session.document.refusals = gates::check(&plan, &context);
+    session.document.plan = Some(plan.clone());
+    *document = session.document.clone();
+    if let Some(stop) = refused(&session.document) {
+        return Err(stop);
+    }
+    let custody = custody(&plan, args, &session)?;
+    let forge = match args.any_commit || plan.is_empty() {
+        true => None,
+        false => Forge::open(&args.gitea, &session.context, &file(&cli.global))?,
+    };
+    let ours = session.source.text().as_bytes();
+    let fresh = || forge.as_ref().map_or(Ok(()), |forge| forge.fresh(ours));
+    fresh().map_err(|error| Stop {
+        exit: Exit::Refused,
+        ..Stop::from(error)
+    })?;
+    if !plan.is_empty() {
+        say.text(&terminal::plan(&session.document, terminal::Color(false)));
+        confirm(args, &plan, say)?;
+    }
+
+    let api = session
+        .api
+        .as_ref()
+        .ok_or_else(|| Stop::error("an apply needs a server"))?;
+    let mut observer = Aloud::reporting(say, cli.global.report.as_ref(), &session.document)?;
+    let conduct = Conduct {
+        custody: custody.as_ref(),
+        keep_going: args.keep_going,
+        stop: &stop,
+        fresh: &fresh,
+    };
+    let mut applied = apply(api, &plan, &session.actual, conduct, &mut observer);
+    let mut exit = if applied.is_complete() {
+        Exit::Done
+    } else {
+        Exit::Partial
+    };
+    let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
+    if exit == Exit::Done && !args.no_verify && !plan.is_empty() {
+        let verified = verify(
+            api,
+            &session.valid.desired,
+            &session.needs,
+            &session.options,
+            &session.actual,
+            &mut applied,
+            &mut observer,
+        );
+        failure = judge(verified, &mut session.document.notices);
+        if failure.is_some() {
+            exit = Exit::Partial;
+        }
+    }
+    session.measure();
+    let mut document = session.document;
+    (document.error, document.hint) = failure.unzip();
+    document.statuses = applied.statuses;
+    document.created_keys = applied.created_keys;
+    Ok(Ending {
+        document,
+        exit,
+        applied: true,
+    })
+}
+
+/// Returns why a verification is a failure, in words and with a hint.
+fn judge(
+    verified: anyhow::Result<Verified>,
+    notices: &mut Vec<Notice>,
+) -> Option<(String, String)> {
+    match verified {
+        Ok(verified) if verified.left.is_empty() => {
+            notices.extend(verified.enrolled.iter().map(|text| Notice {
+                about: None,
+                text: format!("left for the next run, a peer enrolled meanwhile: {text}"),
+            }));
+            None
+        }
+        Ok(verified) => {
+            let text = format!(
+                "applied, but not converged:\n  {}",
+                verified.left.join("\n  ")
+            );
+            Some((
+                text,
+                "run plan to see what is left; another run may be at work".into(),
+            ))
+        }
+        Err(error) => {
+            let text = format!("applied, but not verified: {error:#}");
+            Some((text, "run plan to see whether it converged".into()))
+        }
+    }
+}
+
+/// What is refused before anything is read.
+fn early_gates(context: &Context) -> Result<(), Stop> {
+    let refuse = |error: &str, hint: &str| Err(Stop::refused(error).hint(hint));
+    if context.is_pull_request_event() {
+        return refuse(
+            "apply does not run in a pull request's job: nothing was reviewed yet",
+            "run plan there, and apply on a push to the default branch",
+        );
+    }
+    if let Some(text) = environment("NETBIRD_GITOPS_HALT") {
+        let text = visible(&text).into_owned();
+        return refuse(
+            &format!("NETBIRD_GITOPS_HALT is set ({text}); nothing was changed"),
+            "unset NETBIRD_GITOPS_HALT once the reason is gone",
+        );
+    }
+    Ok(())
+}
+
+fn refused(document: &Document) -> Option<Stop> {
+    let refusals = &document.refusals;
+    if refusals.is_empty() {
+        return None;
+    }
+    let mut text = Vec::new();
+    for refusal in refusals {
+        text.push(refusal.text.clone());
+        if !refusal.names.is_empty() {
+            let shown: Vec<&str> = refusal.names.iter().take(10).map(String::as_str).collect();
+            let more = match refusal.names.len().saturating_sub(10) {
+                0 => String::new(),
+                _ => format!(", … (all {} with --format json)", refusal.names.len()),
+            };
+            text.push(format!("  {}{more}", visible(&shown.join(", "))));
+        }
+    }
+    text.push("nothing was changed".into());
+    let mut hints: Vec<&str> = refusals
+        .iter()
+        .map(|refusal| refusal.hint.as_str())
+        .collect();
+    hints.dedup();
+    Some(Stop::refused(text.join("\n")).hint(hints.join("\n")))
+}
+
+/// Recipients and keys directory are tried before the first write, if there is anything to seal.
+fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Custody>, Stop> {
+    let makes_key = |change: &Change| {
+        change.address.kind == Kind::SetupKey
+            && matches!(
+                change.operation,
+                Operation::Create { .. } | Operation::Replace { .. }
+            )
+    };
+    if !plan.changes.iter().any(makes_key) {
+        return Ok(None);
+    }
+    session.recipients.check()?;
+    let path: PathBuf = setting(args.keys_dir.as_ref())
+        .unwrap_or_else(|| "sealed-keys".into())
+        .into();
+    let dir = KeysDir::probe(&path)?;
+    Ok(Some(Custody {
+        recipients: session.recipients.clone(),
+        dir,
+    }))
+}
+
+/// Asks on a terminal; where nobody can answer, starting the command is the answer.
+fn confirm(args: &ApplyArgs, plan: &Plan, say: Say) -> Result<(), Stop> {
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if args.yes || !terminal {
+        return Ok(());
+    }
+    let question = format!("Apply {}?", count(plan.changes.len(), "change", "changes"));
+    if say.ask(&question) {
+        Ok(())
+    } else {
+        Err(Stop::error("not confirmed; nothing was changed"))
+    }
+}
+
+/// SIGTERM and SIGINT set the flag; a second one ends the program at once.
+pub(super) fn signals() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+        let registered =
+            signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
+                .and_then(|_| signal_hook::flag::register(signal, stop.clone()));
+        if let Err(error) = registered {
+            log::warn!("a signal will end this run at once: {error}");
+        }
+    }
+    stop
+}
+
+fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
+    let pairs = || plan.changes.iter().zip(&applied.statuses);
+    let with = |wanted: fn(&Status) -> bool| -> Vec<String> {
+        let names = pairs()
+            .filter(|(_, status)| wanted(status))
+            .map(|(change, _)| change.address.to_string());
+        names.map(|name| visible(&name).into_owned()).collect()
+    };
+    let done = with(|status| *status == Status::Success);
+    let failed = with(|status| matches!(status, Status::Failed(_)));
+    let skipped = with(|status| matches!(status, Status::Skipped | Status::Pending));
+    let why = if applied.interrupted && failed.is_empty() {
+        "stopped by a signal"
+    } else {
+        "stopped"
+    };
+    let mut text = vec![format!(
+        "{why} after {} of {}; {} not tried",
+        done.len(),
+        count(plan.changes.len(), "operation", "operations"),
+        match skipped.len() {
+            1 => "1 was".into(),
+            number => format!("{number} were"),
+        }
+    )];
+    for (label, names) in [
+        ("done:     ", &done),
+        ("failed:   ", &failed),
+        ("not tried:", &skipped),
+    ] {
+        if !names.is_empty() {
+            text.push(format!("  {label} {}", names.join(", ")));
+        }
+    }
+    for (change, status) in pairs() {
+        if let Status::Failed(error) = status {
+            text.push(format!(
+                "  {}: {}",
+                visible(&change.address.to_string()),
+                visible(error)
+            ));
+        }
+    }
+    let hint = "run plan to see what is left; running apply again continues from here";
+    (text.join("\n"), hint.into())
+}
+
+/// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
+pub(super) struct Aloud {
+    say: Say,
+    report: Option<(PathBuf, Document)>,
+}
+
+impl Aloud {
+    pub(super) fn new(say: Say) -> Self {
+        Aloud { say, report: None }
+    }
+
+    fn reporting(say: Say, path: Option<&PathBuf>, document: &Document) -> Result<Self, Stop> {
+        let mut aloud = Aloud {
+            say,
+            report: path.map(|path| (path.clone(), document.clone())),
+        };
+        if let Some((path, document)) = &mut aloud.report {
+            let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
+            document.statuses = vec![Status::Pending; changes];
+            write_report(path, &json::document(document, true)).map_err(|error| {
+                Stop::error(format!(
+                    "cannot write the report {}: {error}",
+                    path.display()
+                ))
+            })?;
+        }
+        Ok(aloud)
+    }
+}
+
+impl Observer for Aloud {
+    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str) {
+        let address = change.address.to_string();
+        self.say.progress(&format!(
+            "[{number}/{total}] {}: {}",
+            visible(&address),
+            visible(outcome)
+        ));
+    }
+
+    fn sealed(&mut self, name: &str, armored: &str) {
+        // in a job disk and artifact can be lost; on a laptop the file is enough
+        if environment("CI").is_some() {
+            self.say.sealed(name, armored);
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.say.note(&visible(text));
+    }
+
+    fn state(&mut self, applied: &Applied) {
+        if let Some((path, document)) = &mut self.report {
+            document.statuses.clone_from(&applied.statuses);
+            document.created_keys.clone_from(&applied.created_keys);
+            if let Err(error) = write_report(path, &json::document(document, true)) {
+                log::warn!("cannot write the report {}: {error}", path.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `plan`: what an apply would do.
+
+use super::session::{Origin, Request, Session};
+use super::settings::{file, setting};
+use super::stop::Stop;
+use super::{Ending, end, publish};
+use crate::change::{Change, Notice, Operation};
+use crate::ci::Context;
+use crate::cli::{Cli, PlanArgs};
+use crate::exit::Exit;
+use crate::gates;
+use crate::logging::Say;
+use crate::render::Document;
+use crate::state::Kind;
+
+pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
+    let mut document = Document::default();
+    let mut ending = match make(cli, args, &mut document) {
+        Ok(ending) => ending,
+        Err(stop) => Ending::stopped(document, stop, false),
+    };
+    if args.comment {
+        let context = Context::of_process();
+        let file = file(&cli.global);
+        let posted = publish::comment(&ending.document, false, &file, &args.gitea, &context, say);
+        ending.exit = ending.exit.max(posted);
+    }
+    end(cli, say, ending)
+}
+
+fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, Stop> {
+    let origin = match &args.live {
+        Some(path) => Origin::File(path),
+        None => Origin::Server(&args.server),
+    };
+    let request = Request {
+        cli,
+        origin,
+        scope: &args.scope,
+        sealing: &args.sealing,
+        committed: false,
+    };
+    let mut session = Session::open(&request, document)?;
+    let plan = session.plan(&args.gates);
+    session.measure();
+    let plan = plan.inspect_err(|_| *document = session.document.clone())?;
+    let context = session.gates(
+        &args.gates,
+        setting(args.server.account.as_ref()),
+        &plan,
+        false,
+    )?;
+    session.document.refusals = gates::check(&plan, &context);
+    session
+        .document
+        .notices
+        .extend(no_recipient(&plan.changes, session.recipients.is_empty()));
+    let pending = args.detailed_exitcode && !plan.is_empty();
+    session.document.plan = Some(plan);
+    let exit = if pending { Exit::Pending } else { Exit::Done };
+    Ok(Ending {
+        document: session.document,
+        exit,
+        applied: false,
+    })
+}
+
+/// The recipients may be known to the apply's job alone, so this is no refusal yet.
+fn no_recipient(changes: &[Change], nobody: bool) -> Option<Notice> {
+    let makes_key = |change: &Change| {
+        change.address.kind == Kind::SetupKey
+            && matches!(
+                change.operation,
+                Operation::Create { .. } | Operation::Replace { .. }
+            )
+    };
+    let text =
+        "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R";
+    (nobody && changes.iter().any(makes_key)).then(|| Notice {
+        about: None,
+        text: text.into(),
+    })
+}

@@ -1,0 +1,361 @@
+//! One run of `plan` or `apply` up to the plan: the file, the settings, the live account.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::history::History;
+use super::settings::{
+    connect, environment, environment_name, file, recipients, replaced, setting,
+};
+use super::stop::Stop;
+use crate::actual::Actual;
+use crate::api::Api;
+use crate::change::{Notice, Operation};
+use crate::ci::Context;
+use crate::cli::{Cli, Gates, Scope, Sealing, Server};
+use crate::config::{self, Source};
+use crate::fetch::{self, More, Needs};
+use crate::gates;
+use crate::plan::{self, Options, Plan, Problem, Renames};
+use crate::render::Document;
+use crate::scope::Prune;
+use crate::secret::Recipients;
+use crate::snapshot::Snapshot;
+use crate::state::Kind;
+use crate::validate::{Valid, validate};
+
+/// Validates; all problems are one error.
+pub(super) fn check(source: &Source) -> Result<Valid, Stop> {
+    validate(source).map_err(|problems| {
+        let mut stop = Stop::error(problems.to_string().trim_end());
+        let place =
+            |problem: &config::Problem| (problem.line, problem.column, problem.message.clone());
+        stop.problems = problems.errors().map(place).collect();
+        stop
+    })
+}
+
+/// An answer of the server that is not of the form that we read.
+pub(super) fn unreadable(error: crate::actual::Unreadable) -> Stop {
+    Stop::error(error.to_string())
+}
+
+/// A notice of the file in one line.
+pub(super) fn notice_text(file: &str, notice: &config::Problem) -> String {
+    let config::Problem {
+        line,
+        column,
+        path,
+        message,
+        hint,
+        ..
+    } = notice;
+    let hint = hint
+        .as_ref()
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default();
+    let path = if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}: ")
+    };
+    format!("{file}:{line}:{column}  {path}{message}{hint}")
+}
+
+/// What was asked for, and what was found so far.
+pub(super) struct Session {
+    pub(super) source: Source,
+    pub(super) valid: Valid,
+    pub(super) options: Options,
+    pub(super) needs: Needs,
+    pub(super) api: Option<Api>,
+    pub(super) snapshot: Snapshot,
+    pub(super) renames: Renames,
+    pub(super) actual: Actual,
+    pub(super) recipients: Recipients,
+    pub(super) history: History,
+    pub(super) context: Context,
+    pub(super) document: Document,
+    started: Instant,
+}
+
+/// Where the live account comes from.
+pub(super) enum Origin<'a> {
+    /// A server.
+    Server(&'a Server),
+    /// A recorded account.
+    File(&'a Path),
+}
+
+/// The settings of a plan.
+pub(super) struct Request<'a> {
+    pub(super) cli: &'a Cli,
+    pub(super) origin: Origin<'a>,
+    pub(super) scope: &'a Scope,
+    pub(super) sealing: &'a Sealing,
+    /// The committed file is meant, not the one on disk.
+    pub(super) committed: bool,
+}
+
+impl Session {
+    /// Reads the file, the settings and the live account. `document` is filled as far as it goes, for the error too.
+    pub(super) fn open(request: &Request, document: &mut Document) -> Result<Session, Stop> {
+        let started = Instant::now();
+        let global = &request.cli.global;
+        let path = file(global);
+        document.file = path.display().to_string();
+        document.environment = environment_name(global);
+        document.commit = environment("GITHUB_SHA").map(|sha| sha.chars().take(12).collect());
+        let context = Context::of_process();
+        let mut history =
+            History::read(&path, &request.scope.history, request.scope.prune, &context)?;
+        document.commit = document.commit.take().or(history.commit.clone());
+        document.notices.append(&mut history.notices);
+        let committed = match request.committed {
+            true => history.committed(&path)?,
+            false => None,
+        };
+        let source = match committed.or(history.merged.take()) {
+            Some(source) => source,
+            None => config::load(&path)?,
+        };
+        document.file_digest = short_digest(source.text().as_bytes());
+        let valid = check(&source)?;
+        history.follow(&valid.desired.renamed_from);
+        document
+            .notices
+            .extend(valid.notices.iter().map(|notice| Notice {
+                about: None,
+                text: notice_text(&valid.file, notice),
+            }));
+        let recipients = recipients(request.sealing)?;
+        document.recipients = recipients
+            .describe()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let replace = request
+            .scope
+            .replace
+            .iter()
+            .map(|text| replaced(text))
+            .collect::<Result<_, _>>()?;
+        let options = Options {
+            prune: request.scope.prune,
+            replace,
+            now: Timestamp::now(),
+            ledger: history.ledger.clone(),
+            listings: history.listings.clone(),
+            delete_held: false,
+        };
+        let (api, account) = match request.origin {
+            Origin::Server(server) => (
+                Some(connect(server, context.is_pull_request_event())?),
+                setting(server.account.as_ref()),
+            ),
+            Origin::File(_) => (None, None),
+        };
+        let needs = Needs::of(&valid.desired, account.is_some());
+        let snapshot = match (&api, &request.origin) {
+            (Some(api), _) => {
+                document.server = Some(server_name(api));
+                let snapshot = fetch::fetch(api, &needs, &valid.desired);
+                document.requests = api.requests();
+                snapshot?
+            }
+            (None, Origin::File(path)) => {
+                document.server = Some(path.display().to_string());
+                recorded(path)?
+            }
+            (None, Origin::Server(_)) => Snapshot::default(),
+        };
+        let document = std::mem::take(document);
+        let mut session = Session {
+            source,
+            valid,
+            options,
+            needs,
+            api,
+            snapshot,
+            renames: Renames::default(),
+            actual: Actual::default(),
+            recipients,
+            history,
+            context,
+            document,
+            started,
+        };
+        session.read()?;
+        Ok(session)
+    }
+
+    /// Reads the snapshot into actual state.
+    fn read(&mut self) -> Result<(), Stop> {
+        let mut snapshot = self.snapshot.clone();
+        self.renames = plan::renames(&self.valid.desired, &mut snapshot, &self.options.ledger);
+        self.actual = Actual::read(&snapshot).map_err(unreadable)?;
+        Ok(())
+    }
+
+    /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again; where
+    /// somebody agreed to the number that includes what is held, that goes too.
+    pub(super) fn plan(&mut self, gates: &Gates) -> Result<Plan, Stop> {
+        let mut plan = self.plan_once()?;
+        let more = self.more(&plan);
+        if let Some(api) = self.api.clone()
+            && fetch::complete(&api, more, &mut self.snapshot)?
+        {
+            self.read()?;
+            plan = self.plan_once()?;
+        }
+        let with_held = plan.deletions() + plan.held.len();
+        if !plan.held.is_empty() && self.allowed(gates, &plan)?.contains_key(&with_held) {
+            self.options.delete_held = true;
+            plan = self.plan_once()?;
+        }
+        Ok(plan)
+    }
+
+    fn plan_once(&self) -> Result<Plan, Stop> {
+        plan::plan(
+            &self.valid.desired,
+            &self.actual,
+            &self.renames,
+            &self.options,
+        )
+        .map_err(|problems| self.stop(&problems))
+    }
+
+    fn more(&self, plan: &Plan) -> More {
+        let goes = |kind| {
+            let of_kind = plan
+                .changes
+                .iter()
+                .filter(move |change| change.address.kind == kind);
+            of_kind
+                .into_iter()
+                .any(|change| matches!(change.operation, Operation::Delete { .. }))
+        };
+        let loses = || {
+            plan.changes
+                .iter()
+                .any(|change| !change.removed_members().is_empty())
+        };
+        More {
+            referrers: goes(Kind::Group) || goes(Kind::Peer),
+            events: self.options.prune == Prune::All && loses(),
+        }
+    }
+
+    /// Returns the numbers of deletions that somebody agreed to, and where.
+    fn allowed(&self, gates: &Gates, plan: &Plan) -> Result<BTreeMap<usize, String>, Stop> {
+        let mut allowed = match plan.deletions() + plan.held.len() {
+            0 => BTreeMap::new(),
+            _ => self.history.allowed(plan)?,
+        };
+        allowed.extend(
+            gates
+                .allow_deletes
+                .map(|number| (number, "--allow-deletes".to_owned())),
+        );
+        Ok(allowed)
+    }
+
+    /// What the gates look at.
+    pub(super) fn gates(
+        &self,
+        gates: &Gates,
+        account: Option<String>,
+        plan: &Plan,
+        applying: bool,
+    ) -> Result<gates::Context, Stop> {
+        let ids = self.snapshot.accounts.iter().flatten();
+        let ids = ids.filter_map(|account| Some(account["id"].as_str()?.to_owned()));
+        Ok(gates::Context {
+            max_deletes: gates.max_deletes,
+            allowed: self.allowed(gates, plan)?,
+            halt: environment("NETBIRD_GITOPS_HALT"),
+            me: self.actual.me.clone(),
+            account,
+            accounts: ids.collect(),
+            online: self.api.is_some(),
+            applying,
+            recipients: self.recipients.describe().len(),
+        })
+    }
+
+    /// Puts the numbers of the run into the document.
+    pub(super) fn measure(&mut self) {
+        self.document.requests = self.api.as_ref().map_or(0, Api::requests);
+        self.document.duration_ms =
+            u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    }
+
+    /// All problems of a plan as one error, with their places in the file.
+    fn stop(&self, problems: &[Problem]) -> Stop {
+        let place = |problem: &Problem| {
+            let group = problem.group.as_deref();
+            let reference = self.valid.references.iter().find(|reference| {
+                reference.owner == problem.address && Some(reference.group.as_str()) == group
+            });
+            let reference = reference.map(|at| (at.line, at.column, at.path.clone()));
+            let entry = || self.valid.position_of(&problem.address);
+            reference.or_else(|| entry().map(|at| (at.line, at.column, at.path.clone())))
+        };
+        let mut text = match problems.len() {
+            1 => "this cannot be planned\n".to_owned(),
+            number => format!("this cannot be planned: {number} problems\n"),
+        };
+        for problem in problems {
+            let at = place(problem).map(|(line, column, path)| {
+                format!("{}:{line}:{column}  {path}\n    ", self.valid.file)
+            });
+            let Problem {
+                address,
+                text: what,
+                hint,
+                ..
+            } = problem;
+            let what = format!("{} {:?} {what}", address.kind.label(), address.name);
+            text.push_str(&format!(
+                "\n{}{}",
+                at.unwrap_or_default(),
+                crate::text::visible(&what)
+            ));
+            text.extend(
+                hint.iter()
+                    .map(|hint| format!("\n    {}", crate::text::visible(hint))),
+            );
+        }
+        Stop::error(text)
+    }
+}
+
+/// Returns the first 12 hexadecimal digits of the SHA-256 of a file.
+fn short_digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn server_name(api: &Api) -> String {
+    let base = api.base().to_string();
+    base.strip_suffix("/api").unwrap_or(&base).to_owned()
+}
+
+fn recorded(path: &Path) -> Result<Snapshot, Stop> {
+    let shown = path.display();
+    let text = std::fs::read(path)
+        .map_err(|error| Stop::error(format!("cannot read {shown}: {error}")))?;
+    serde_json::from_slice(&text).map_err(|error| {
+        Stop::error(format!("{shown} is no recorded account: {error}")).hint(
+            "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}",
+        )
+    })
+}

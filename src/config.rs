@@ -1,0 +1,381 @@
+//! netbird.json as it stands on disk: reading it, and saying where in it something is wrong.
+//!
+//! What the file may say is decided by `validate`. This module knows bytes, lines and JSON, and no kind of object.
+
+mod cursor;
+mod problem;
+mod syntax;
+mod table;
+mod words;
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+pub(crate) use cursor::{Cursor, Log};
+pub(crate) use syntax::parse;
+#[cfg(test)]
+pub(crate) use table::Presence;
+pub(crate) use table::{Field, Refused, Table};
+pub(crate) use words::{did_you_mean, is_bidi, quote};
+
+pub use problem::{Place, Problem, Problems, Severity};
+
+/// The largest file that is read, in bytes: 1 MiB. A network of thousands of objects stays far below.
+pub const MAX_BYTES: usize = 1 << 20;
+
+const BOM: &str = "\u{feff}";
+/// Characters are counted once per chunk of that many bytes, so that no position costs a walk over a one-line file.
+const CHUNK_BYTES: usize = 256;
+
+/// The text of a file, with what is needed to turn byte offsets into lines and columns.
+#[derive(Debug, Clone)]
+pub struct Source {
+    name: String,
+    text: String,
+    line_starts: Vec<usize>,
+    chars_before_chunk: Vec<usize>,
+}
+
+/// Why there is no text to speak of. Displays as a message and a hint.
+#[derive(Debug)]
+pub enum SourceError {
+    /// No file of that name.
+    Missing {
+        /// The name asked for.
+        name: String,
+    },
+    /// A directory of that name.
+    Directory {
+        /// The name asked for.
+        name: String,
+    },
+    /// The system refused to read it.
+    Unreadable {
+        /// The name asked for.
+        name: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// More than [`MAX_BYTES`].
+    TooBig {
+        /// The name asked for.
+        name: String,
+    },
+    /// Not UTF-8.
+    NotUtf8 {
+        /// The name asked for.
+        name: String,
+        /// The line of the first wrong byte, 1-based; `None` where the whole file is UTF-16.
+        line: Option<usize>,
+    },
+    /// No bytes, or white space only.
+    Blank {
+        /// The name asked for.
+        name: String,
+    },
+}
+
+/// Reads a file.
+///
+/// Errors when it is missing, a directory, unreadable, over [`MAX_BYTES`], not UTF-8, or blank.
+pub fn load(path: &Path) -> Result<Source, SourceError> {
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    let read =
+        File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => Source::from_bytes(name, bytes),
+        Err(error) => Err(match error.kind() {
+            io::ErrorKind::NotFound => SourceError::Missing { name },
+            io::ErrorKind::IsADirectory => SourceError::Directory { name },
+            _ => SourceError::Unreadable { name, error },
+        }),
+    }
+}
+
+impl Source {
+    /// Takes a file's bytes from elsewhere, such as `git show`; `name` is what problems call it.
+    ///
+    /// Errors as [`load`] does for content that is too big, not UTF-8, or blank.
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Source, SourceError> {
+        let name = name.into();
+        if bytes.len() > MAX_BYTES {
+            return Err(SourceError::TooBig { name });
+        }
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            return Err(SourceError::NotUtf8 { name, line: None });
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Source::from_text(name, text),
+            Err(error) => {
+                let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+                Err(SourceError::NotUtf8 {
+                    name,
+                    line: Some(line),
+                })
+            }
+        }
+    }
+
+    /// Takes a text; `name` is what problems call it. Errors when it is too big or blank.
+    pub fn from_text(
+        name: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Result<Source, SourceError> {
+        let (name, text) = (name.into(), text.into());
+        if text.len() > MAX_BYTES {
+            return Err(SourceError::TooBig { name });
+        }
+        if text.trim_start_matches(BOM).trim().is_empty() {
+            return Err(SourceError::Blank { name });
+        }
+        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let line_starts = std::iter::once(0)
+            .chain(newlines.map(|(at, _)| at + 1))
+            .collect();
+        let mut chars_before_chunk = vec![0];
+        let mut chars = 0;
+        for chunk in text.as_bytes().chunks(CHUNK_BYTES) {
+            chars += count_chars(chunk);
+            chars_before_chunk.push(chars);
+        }
+        Ok(Source {
+            name,
+            text,
+            line_starts,
+            chars_before_chunk,
+        })
+    }
+
+    /// The file's name as problems show it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text as read, with its byte order mark if it has one.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text without a byte order mark.
+    pub fn json(&self) -> &str {
+        self.text.strip_prefix(BOM).unwrap_or(&self.text)
+    }
+
+    /// The offset of [`json`](Self::json) in [`text`](Self::text), in bytes: 3 with a byte order mark, 0 without.
+    pub fn json_offset(&self) -> usize {
+        self.text.len() - self.json().len()
+    }
+
+    /// Returns line and column of a byte offset in [`text`](Self::text).
+    ///
+    /// Both are 1-based; columns count characters, the byte order mark not among them. An offset beyond the end is the
+    /// end.
+    pub fn position(&self, offset: usize) -> (usize, usize) {
+        let offset = offset.min(self.text.len());
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let start = self.line_starts[line - 1]
+            .max(self.json_offset())
+            .min(offset);
+        (
+            line,
+            1 + self.chars_before(offset) - self.chars_before(start),
+        )
+    }
+
+    /// The line's text, without its end; 1-based, empty where there is no such line.
+    pub(crate) fn line(&self, line: usize) -> &str {
+        self.line_start(line)
+            .and_then(|at| self.text[at..].lines().next())
+            .unwrap_or("")
+    }
+
+    /// The offset in `text` at which a line begins, 1-based.
+    pub(crate) fn line_start(&self, line: usize) -> Option<usize> {
+        self.line_starts.get(line.checked_sub(1)?).copied()
+    }
+
+    fn chars_before(&self, offset: usize) -> usize {
+        let chunk = offset / CHUNK_BYTES;
+        let bytes = &self.text.as_bytes()[chunk * CHUNK_BYTES..offset];
+        self.chars_before_chunk[chunk] + count_chars(bytes)
+    }
+}
+
+/// Counts the characters that begin in a piece of UTF-8.
+fn count_chars(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
+impl SourceError {
+    /// What is wrong, in one line.
+    pub fn message(&self) -> String {
+        match self {
+            SourceError::Missing { name } => format!("{name}: no such file"),
+            SourceError::Directory { name } => format!("{name} is a directory, not a file"),
+            SourceError::Unreadable { name, error } => format!("cannot read {name}: {error}"),
+            SourceError::TooBig { name } => format!("{name} is larger than 1 MiB"),
+            SourceError::NotUtf8 {
+                name,
+                line: Some(line),
+            } => {
+                format!("{name} is not UTF-8: the first wrong byte is in line {line}")
+            }
+            SourceError::NotUtf8 { name, line: None } => format!("{name} is UTF-16, not UTF-8"),
+            SourceError::Blank { name } => format!("{name} is empty"),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            SourceError::Missing { .. } => {
+                "run in the directory that holds it, or name it with --file"
+            }
+            SourceError::Directory { .. } => "name the file in it with --file",
+            SourceError::Unreadable { .. } => "check the file's owner and mode",
+            SourceError::TooBig { .. } => {
+                "no network needs that much; is this the right file? Larger ones are not read"
+            }
+            SourceError::NotUtf8 { line: Some(_), .. } => "save it as UTF-8",
+            SourceError::NotUtf8 { line: None, .. } => {
+                "save it as UTF-8; the `>` of Windows PowerShell writes UTF-16"
+            }
+            SourceError::Blank { .. } => {
+                "an empty file never means that everything is to be deleted; restore it from git, or begin with \
+                 examples/minimal.json"
+            }
+        }
+    }
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\nhint: {}", self.message(), self.hint())
+    }
+}
+
+impl std::error::Error for SourceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        None // `Unreadable` shows the system's error itself
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &str) -> Source {
+        Source::from_text("netbird.json", text).expect("a text")
+    }
+
+    #[test]
+    fn positions_count_characters() {
+        let rows = [
+            ("{}", 0, (1, 1)),
+            ("{}", 2, (1, 3)),
+            ("{}", 99, (1, 3)),
+            ("{\n  \"a\": 1\n}", 4, (2, 3)),
+            ("{\r\n  \"a\": 1\r\n}", 5, (2, 3)),
+            ("{\n}\n", 4, (3, 1)),
+            ("{\"Büro\": 1}", 9, (1, 9)),
+            ("{\"🦉\": 1}", 7, (1, 5)),
+            ("\u{feff}{}", 0, (1, 1)),
+            ("\u{feff}{}", 3, (1, 1)),
+            ("\u{feff}{}", 4, (1, 2)),
+            ("\u{feff}{\n}", 5, (2, 1)),
+        ];
+        for (text, offset, position) in rows {
+            assert_eq!(
+                source(text).position(offset),
+                position,
+                "{text:?} at {offset}"
+            );
+        }
+    }
+
+    #[test]
+    fn positions_hold_across_chunks() {
+        let text = "ü".repeat(3 * CHUNK_BYTES) + "\n" + &"xü".repeat(CHUNK_BYTES);
+        let source = source(&text);
+        let (mut line, mut column) = (1, 1);
+        for (offset, char) in text.char_indices() {
+            assert_eq!(source.position(offset), (line, column), "at {offset}");
+            (line, column) = if char == '\n' {
+                (line + 1, 1)
+            } else {
+                (line, column + 1)
+            };
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_stays_in_the_text_and_out_of_the_json() {
+        let source = source("\u{feff}{}");
+        assert_eq!(
+            (source.text(), source.json(), source.json_offset()),
+            ("\u{feff}{}", "{}", 3)
+        );
+    }
+
+    #[test]
+    fn c015_what_is_no_file_has_an_error_of_its_own() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("netbird.json");
+        let error = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).expect("a file");
+            load(&path).expect_err("an error")
+        };
+        assert!(matches!(load(&path), Err(SourceError::Missing { .. })));
+        assert!(matches!(
+            load(dir.path()),
+            Err(SourceError::Directory { .. })
+        ));
+        for blank in ["", " ", "\n\t \r\n", "\u{feff}", "\u{feff}\n"] {
+            assert!(
+                matches!(error(blank.as_bytes()), SourceError::Blank { .. }),
+                "{blank:?}"
+            );
+        }
+        assert!(matches!(
+            error(b"{\n\xe4}"),
+            SourceError::NotUtf8 { line: Some(2), .. }
+        ));
+        assert!(matches!(
+            error(b"\xff\xfe{\0}\0"),
+            SourceError::NotUtf8 { line: None, .. }
+        ));
+        let mut big = vec![b' '; MAX_BYTES - 1];
+        big.extend(b"{}");
+        assert!(matches!(error(&big), SourceError::TooBig { .. }));
+        big.remove(0);
+        std::fs::write(&path, &big).expect("a file");
+        assert_eq!(
+            load(&path).expect("just small enough").text().len(),
+            MAX_BYTES
+        );
+        assert!(matches!(
+            Source::from_text("-", " \n"),
+            Err(SourceError::Blank { .. })
+        ));
+        let big = String::from_utf8(big).expect("ascii") + " ";
+        assert!(matches!(
+            Source::from_text("-", big),
+            Err(SourceError::TooBig { .. })
+        ));
+    }
+
+    #[test]
+    fn errors_name_the_file_and_the_way_out() {
+        let error = Source::from_text("net.json", "")
+            .expect_err("an error")
+            .to_string();
+        assert!(
+            error.starts_with("net.json is empty\nhint: an empty file never means"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,257 @@
+//! Reading values of the tree: every reader takes what it wants, or notes a problem and goes on.
+//!
+//! By hand rather than by serde derives, because serde stops at the first problem, takes an array for a struct, and
+//! forgets where values stand.
+
+use std::collections::HashMap;
+
+use jsonc_parser::ast::{ObjectPropName, Value};
+use jsonc_parser::common::Ranged;
+
+use super::words::step;
+use super::{Place, Problem, Source, quote};
+
+/// A value, and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor<'a> {
+    source: &'a Source,
+    value: &'a Value<'a>,
+    path: String,
+    key: Option<Key<'a>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Key<'a> {
+    name: &'a str,
+    offset: usize,
+}
+
+/// The problems found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    /// In the order in which they were found.
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Log {
+    /// Notes an error.
+    pub(crate) fn error(&mut self, place: Place, message: impl Into<String>) -> &mut Problem {
+        self.push(Problem::error(place, message))
+    }
+
+    /// Notes a notice.
+    pub(crate) fn notice(&mut self, place: Place, message: impl Into<String>) -> &mut Problem {
+        self.push(Problem::notice(place, message))
+    }
+
+    fn push(&mut self, problem: Problem) -> &mut Problem {
+        self.problems.push(problem);
+        self.problems.last_mut().expect("one was pushed")
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// The whole file.
+    pub(crate) fn root(source: &'a Source, value: &'a Value<'a>) -> Self {
+        Cursor {
+            source,
+            value,
+            path: String::new(),
+            key: None,
+        }
+    }
+
+    /// The name under which it stands in an object; empty for the root and for elements of a list.
+    pub(crate) fn name(&self) -> &'a str {
+        self.key.map_or("", |key| key.name)
+    }
+
+    /// Where the value is.
+    pub(crate) fn place(&self) -> Place {
+        self.at(self.value.start())
+    }
+
+    /// Where its name is; where the value is, if it has none.
+    pub(crate) fn key_place(&self) -> Place {
+        self.at(self.key.map_or(self.value.start(), |key| key.offset))
+    }
+
+    fn at(&self, offset: usize) -> Place {
+        let (line, column) = self.source.position(self.source.json_offset() + offset);
+        Place {
+            path: self.path.clone(),
+            line,
+            column,
+        }
+    }
+
+    /// The text, where it is a string.
+    pub(crate) fn text(&self) -> Option<&'a str> {
+        self.value
+            .as_string_lit()
+            .map(|literal| literal.value.as_ref())
+    }
+
+    /// The members, where it is an object.
+    pub(crate) fn members(&self) -> impl Iterator<Item = Cursor<'a>> {
+        let members = self
+            .value
+            .as_object()
+            .map(|object| object.properties.as_slice());
+        members.unwrap_or_default().iter().map(|member| {
+            let (name, offset) = match &member.name {
+                ObjectPropName::String(literal) => (literal.value.as_ref(), literal.range.start),
+                ObjectPropName::Word(word) => (word.value, word.range.start),
+            };
+            let path = step(&self.path, name);
+            Cursor {
+                source: self.source,
+                value: &member.value,
+                path,
+                key: Some(Key { name, offset }),
+            }
+        })
+    }
+
+    /// The elements, where it is a list.
+    pub(crate) fn elements(&self) -> impl Iterator<Item = Cursor<'a>> {
+        let elements = self.value.as_array().map(|array| array.elements.as_slice());
+        elements
+            .unwrap_or_default()
+            .iter()
+            .enumerate()
+            .map(|(index, value)| {
+                let path = format!("{}[{index}]", self.path);
+                Cursor {
+                    source: self.source,
+                    value,
+                    path,
+                    key: None,
+                }
+            })
+    }
+
+    /// The member of that name; the first one if there are two.
+    pub(crate) fn get(&self, name: &str) -> Option<Cursor<'a>> {
+        self.members().find(|member| member.name() == name)
+    }
+
+    /// The place of the member of that name, or of the object itself where it has none.
+    pub(crate) fn place_of(&self, name: &str) -> Place {
+        self.get(name)
+            .map_or_else(|| self.key_place(), |member| member.place())
+    }
+
+    /// Returns whether it is an object.
+    pub(crate) fn is_object(&self) -> bool {
+        self.value.as_object().is_some()
+    }
+
+    /// Reads `true` or `false`.
+    pub(crate) fn boolean(&self, log: &mut Log) -> Option<bool> {
+        let literal = self.value.as_boolean_lit().map(|literal| literal.value);
+        literal.or_else(|| self.wrong(log, "true or false"))
+    }
+
+    /// Reads a string.
+    pub(crate) fn string(&self, log: &mut Log, wanted: &str) -> Option<&'a str> {
+        self.text().or_else(|| self.wrong(log, wanted))
+    }
+
+    /// Reads a whole number. One beyond 64 bits becomes the last one on its side, for the caller to refuse.
+    pub(crate) fn integer(&self, log: &mut Log, wanted: &str) -> Option<i64> {
+        let literal = self.value.as_number_lit().map(|literal| literal.value);
+        let whole = literal.filter(|text| {
+            text.bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'-')
+        });
+        let end = |text: &str| {
+            if text.starts_with('-') {
+                i64::MIN
+            } else {
+                i64::MAX
+            }
+        };
+        whole
+            .map(|text| text.parse().unwrap_or(end(text)))
+            .or_else(|| self.wrong(log, wanted))
+    }
+
+    /// The number as written, where it is one.
+    pub(crate) fn number_text(&self) -> Option<&'a str> {
+        self.value.as_number_lit().map(|literal| literal.value)
+    }
+
+    /// Reads a list.
+    pub(crate) fn list(&self, log: &mut Log, wanted: &str) -> Option<Vec<Cursor<'a>>> {
+        match self.value {
+            Value::Array(_) => Some(self.elements().collect()),
+            _ => self.wrong(log, wanted),
+        }
+    }
+
+    /// Returns whether it is `null`.
+    pub(super) fn is_null(&self) -> bool {
+        self.value.as_null_keyword().is_some()
+    }
+
+    /// Notes that something else was wanted here.
+    pub(crate) fn wrong<R>(&self, log: &mut Log, wanted: &str) -> Option<R> {
+        let message = match self.is_null() {
+            true => format!("null is no value: expected {wanted}"),
+            false => format!("expected {wanted}, found {}", self.found()),
+        };
+        let hint = match self.text() {
+            Some(text) if wanted.starts_with("a list") => Some(format!("write [{}]", quote(text))),
+            Some(text) if is_bare(text) => Some(format!("write {text} without quotes")),
+            _ => None,
+        };
+        log.error(self.place(), message).suggest(hint);
+        None
+    }
+
+    fn found(&self) -> String {
+        match self.value {
+            Value::StringLit(literal) => format!("the string {}", quote(&literal.value)),
+            Value::NumberLit(literal) => {
+                format!("the number {}", quote(literal.value).trim_matches('"'))
+            }
+            Value::BooleanLit(literal) => literal.value.to_string(),
+            Value::Object(_) => "an object".to_owned(),
+            Value::Array(_) => "a list".to_owned(),
+            Value::NullKeyword(_) => "null".to_owned(),
+        }
+    }
+
+    /// Notes every name that an object has twice, at any depth.
+    pub(crate) fn duplicates(&self, log: &mut Log) {
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        for member in self.members() {
+            let key = member.key.expect("a member has a name");
+            match seen.get(key.name) {
+                Some(offset) => {
+                    let first = member.at(*offset);
+                    let message = format!(
+                        "{} is here twice; the first one is in line {}, column {}",
+                        quote(key.name),
+                        first.line,
+                        first.column
+                    );
+                    log.error(member.key_place(), message);
+                }
+                None => {
+                    seen.insert(key.name, key.offset);
+                }
+            }
+            member.duplicates(log);
+        }
+        for element in self.elements() {
+            element.duplicates(log);
+        }
+    }
+}
+
+/// Returns whether a string holds what JSON writes without quotes.
+fn is_bare(text: &str) -> bool {
+    matches!(text, "true" | "false") || text.len() <= 20 && text.parse::<i64>().is_ok()
+}

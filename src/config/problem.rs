@@ -1,0 +1,201 @@
+//! What is wrong with a file: places, problems, and their text for people.
+
+use std::fmt;
+
+/// A place in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Path in the JSON, such as `policies.web.sources[0]`; empty for the file itself.
+    pub path: String,
+    /// 1-based.
+    pub line: usize,
+    /// 1-based, in characters.
+    pub column: usize,
+}
+
+/// How bad a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The file cannot be used.
+    Error,
+    /// Worth a look; the file is fine.
+    Notice,
+}
+
+/// One thing that is wrong, or odd, at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// 1-based.
+    pub line: usize,
+    /// 1-based, in characters.
+    pub column: usize,
+    /// Path in the JSON, such as `policies.web.sources[0]`; empty for the file itself.
+    pub path: String,
+    /// A fragment in lower case. What it shows of the file is escaped.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// All problems of a file, at least one of them an error, sorted by position. Displays as people read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems {
+    /// The file's name.
+    pub file: String,
+    /// Errors and notices.
+    pub list: Vec<Problem>,
+}
+
+impl Problem {
+    /// An error at that place.
+    pub fn error(place: Place, message: impl Into<String>) -> Self {
+        Problem::new(Severity::Error, place, message.into())
+    }
+
+    /// A notice at that place.
+    pub fn notice(place: Place, message: impl Into<String>) -> Self {
+        Problem::new(Severity::Notice, place, message.into())
+    }
+
+    fn new(severity: Severity, place: Place, message: String) -> Self {
+        let Place { path, line, column } = place;
+        Problem {
+            severity,
+            line,
+            column,
+            path,
+            message,
+            hint: None,
+        }
+    }
+
+    /// Adds what to do about it, where that is known.
+    pub fn suggest(&mut self, hint: impl Into<Option<String>>) {
+        self.hint = hint.into();
+    }
+
+    /// Returns the problem in a few lines without colour, the last one ended:
+    ///
+    /// an error as `FILE:LINE:COLUMN  PATH` with the message and the hint indented below it, a notice as
+    /// `note: FILE:LINE:COLUMN  PATH: MESSAGE` with the hint below it.
+    pub fn render(&self, file: &str) -> String {
+        let Problem {
+            severity,
+            line,
+            column,
+            path,
+            message,
+            hint,
+        } = self;
+        let mut text = match severity {
+            Severity::Error if path.is_empty() => {
+                format!("{file}:{line}:{column}\n    {message}\n")
+            }
+            Severity::Error => format!("{file}:{line}:{column}  {path}\n    {message}\n"),
+            Severity::Notice if path.is_empty() => {
+                format!("note: {file}:{line}:{column}  {message}\n")
+            }
+            Severity::Notice => format!("note: {file}:{line}:{column}  {path}: {message}\n"),
+        };
+        for line in hint.iter().flat_map(|hint| hint.lines()) {
+            text += &format!("    {line}\n");
+        }
+        text
+    }
+}
+
+impl Problems {
+    /// Returns the errors, by position.
+    pub fn errors(&self) -> impl Iterator<Item = &Problem> {
+        self.list
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error)
+    }
+
+    /// Returns the notices, by position.
+    pub fn notices(&self) -> impl Iterator<Item = &Problem> {
+        self.list
+            .iter()
+            .filter(|problem| problem.severity == Severity::Notice)
+    }
+
+    /// Returns everything as text that can stand behind `error: `: a count, the errors, then the notices.
+    pub fn render(&self) -> String {
+        let count = self.errors().count();
+        let plural = if count == 1 { "problem" } else { "problems" };
+        let mut text = format!("{} has {count} {plural}\n\n", self.file);
+        text.extend(self.errors().map(|problem| problem.render(&self.file)));
+        if self.notices().next().is_some() {
+            text.push('\n');
+        }
+        text.extend(self.notices().map(|problem| problem.render(&self.file)));
+        text
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.render().trim_end())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(path: &str, line: usize, column: usize) -> Place {
+        Place {
+            path: path.into(),
+            line,
+            column,
+        }
+    }
+
+    #[test]
+    fn problems_read_as_in_screens() {
+        let mut typo = Problem::error(
+            place("policies.web.protcol", 14, 7),
+            "unknown field \"protcol\"",
+        );
+        typo.suggest("did you mean \"protocol\"?".to_owned());
+        let comment = Problem::error(place("", 20, 1), "comments are not JSON");
+        let mut group = Problem::notice(
+            place("policies.web.sources[0]", 9, 2),
+            "group is not declared",
+        );
+        group.suggest("first\nsecond".to_owned());
+        let odd = Problem::notice(place("", 1, 1), "odd");
+        let file = "netbird.json".to_owned();
+        let problems = Problems {
+            file,
+            list: vec![group, odd, typo.clone(), comment],
+        };
+        let text = r#"netbird.json has 2 problems
+
+netbird.json:14:7  policies.web.protcol
+    unknown field "protcol"
+    did you mean "protocol"?
+netbird.json:20:1
+    comments are not JSON
+
+note: netbird.json:9:2  policies.web.sources[0]: group is not declared
+    first
+    second
+note: netbird.json:1:1  odd
+"#;
+        assert_eq!(problems.render(), text);
+        assert_eq!(problems.to_string(), text.trim_end());
+        let one = Problems {
+            file: "x".into(),
+            list: vec![typo],
+        };
+        assert!(
+            one.render().starts_with("x has 1 problem\n\nx:14:7  "),
+            "{one}"
+        );
+    }
+}

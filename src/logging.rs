@@ -1,0 +1,207 @@
+//! What goes to stderr: log lines, and what a run says of itself, as text or as one JSON object a line.
+
+use std::io::{IsTerminal, Write};
+
+use env_logger::{Builder, Target, WriteStyle};
+use log::LevelFilter;
+use log::kv::{Error, Key, Value, VisitSource};
+use serde_json::{Map, json};
+
+use crate::cli::{Global, LogFormat, When};
+
+/// Where a run says what it does.
+#[derive(Debug, Clone, Copy)]
+pub struct Say {
+    json: bool,
+    quiet: bool,
+    color: bool,
+    in_job: bool,
+}
+
+/// Starts the log and returns how to speak on stderr. `lookup` reads the environment; an empty variable is unset.
+pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
+    let json = match global.log_format {
+        LogFormat::Auto => lookup("CI").is_some_and(|ci| ci != "false" && ci != "0"),
+        LogFormat::Text => false,
+        LogFormat::Json => true,
+    };
+    let color = use_color(global.color, std::io::stderr().is_terminal(), &lookup);
+    let level = match (global.quiet, global.verbose) {
+        (true, _) => LevelFilter::Error,
+        (false, 0) => LevelFilter::Warn,
+        (false, 1) => LevelFilter::Info,
+        (false, _) => LevelFilter::Debug,
+    };
+    let mut builder = Builder::new();
+    builder.target(Target::Stderr);
+    match lookup("RUST_LOG") {
+        Some(filters) => builder.parse_filters(&filters),
+        // other crates' lines are of use only to somebody who asks for them by RUST_LOG
+        None => builder
+            .filter_level(LevelFilter::Warn)
+            .filter_module("netbird_gitops", level),
+    };
+    builder.write_style(if color {
+        WriteStyle::Always
+    } else {
+        WriteStyle::Never
+    });
+    if json {
+        builder.format(|buffer, record| {
+            let mut fields = Fields(Map::new());
+            let _ = record.key_values().visit(&mut fields);
+            fields
+                .0
+                .insert("time".into(), json!(jiff::Timestamp::now().to_string()));
+            fields.0.insert(
+                "level".into(),
+                json!(record.level().as_str().to_lowercase()),
+            );
+            fields.0.insert("target".into(), json!(record.target()));
+            fields
+                .0
+                .insert("message".into(), json!(record.args().to_string()));
+            serde_json::to_writer(&mut *buffer, &fields.0)?;
+            writeln!(buffer)
+        });
+    }
+    // a second start, in a test, keeps the first
+    let _ = builder.try_init();
+    Say {
+        json,
+        in_job: lookup("CI").is_some(),
+        quiet: global.quiet,
+        color,
+    }
+}
+
+/// Returns whether to colour a stream.
+pub fn use_color(when: When, is_terminal: bool, lookup: impl Fn(&str) -> Option<String>) -> bool {
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => is_terminal && lookup("NO_COLOR").is_none(),
+    }
+}
+
+struct Fields(Map<String, serde_json::Value>);
+
+impl<'kvs> VisitSource<'kvs> for Fields {
+    fn visit_pair(&mut self, key: Key<'kvs>, value: Value<'kvs>) -> Result<(), Error> {
+        let value = match (
+            value.to_u64(),
+            value.to_i64(),
+            value.to_f64(),
+            value.to_bool(),
+        ) {
+            (Some(number), ..) => json!(number),
+            (_, Some(number), ..) => json!(number),
+            (_, _, Some(number), _) => json!(number),
+            (.., Some(flag)) => json!(flag),
+            _ => json!(value.to_string()),
+        };
+        self.0.insert(key.to_string(), value);
+        Ok(())
+    }
+}
+
+impl Say {
+    /// Says what happens; not with `--quiet`.
+    pub fn progress(self, text: &str) {
+        if !self.quiet {
+            self.line("info", text, &[]);
+        }
+    }
+
+    /// Says what somebody should know; not with `--quiet`.
+    pub fn note(self, text: &str) {
+        if !self.quiet {
+            let prefix = if self.color {
+                "\x1b[36mnote:\x1b[0m "
+            } else {
+                "note: "
+            };
+            self.line(
+                "notice",
+                &format!("{}{text}", if self.json { "" } else { prefix }),
+                &[],
+            );
+        }
+    }
+
+    /// Says why a run ends, and what to do.
+    pub fn error(self, label: &str, text: &str, hint: Option<&str>) {
+        if self.json {
+            let hint: Vec<(&str, &str)> = hint.map(|hint| ("hint", hint)).into_iter().collect();
+            return self.line("error", &format!("{label}: {text}"), &hint);
+        }
+        let label = if self.color {
+            format!("\x1b[31m{label}:\x1b[0m")
+        } else {
+            format!("{label}:")
+        };
+        self.line("error", &format!("{label} {text}"), &[]);
+        if let Some(hint) = hint {
+            let label = if self.color {
+                "\x1b[36mhint:\x1b[0m"
+            } else {
+                "hint:"
+            };
+            // further lines stand under the first word
+            self.line(
+                "error",
+                &format!("{label} {}", hint.replace('\n', "\n      ")),
+                &[],
+            );
+        }
+    }
+
+    /// Shows a sealed key: in a job's log it outlives disk and artifact. A block at column 0, or one field in JSON.
+    pub fn sealed(self, name: &str, armored: &str) {
+        if self.json {
+            self.line(
+                "info",
+                &format!("sealed setup key {name}"),
+                &[("name", name), ("sealed", armored)],
+            );
+        } else {
+            self.line("info", armored.trim_end(), &[]);
+        }
+    }
+
+    /// Shows a text of several lines, such as a plan.
+    pub fn text(self, text: &str) {
+        if !self.quiet {
+            self.line("info", text.trim_end(), &[]);
+        }
+    }
+
+    /// Asks a question on a terminal; returns whether the answer is yes.
+    pub fn ask(self, question: &str) -> bool {
+        let mut stderr = std::io::stderr().lock();
+        let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+        let mut answer = String::new();
+        let read = std::io::stdin().read_line(&mut answer);
+        read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+    }
+
+    /// A closed stderr is nobody's business.
+    fn line(self, level: &str, text: &str, fields: &[(&str, &str)]) {
+        let mut stderr = std::io::stderr().lock();
+        if self.json {
+            let mut line = json!({ "time": jiff::Timestamp::now().to_string(), "level": level, "message": text });
+            for (key, value) in fields {
+                line[*key] = json!(value);
+            }
+            let _ = writeln!(stderr, "{line}");
+        } else {
+            // in a job, a line that begins like a runner's command would be one
+            let text = if self.in_job {
+                crate::ci::safe_line(text)
+            } else {
+                text.into()
+            };
+            let _ = writeln!(stderr, "{text}");
+        }
+    }
+}

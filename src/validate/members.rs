@@ -1,0 +1,236 @@
+//! Setup keys and the groups that list them.
+
+use std::collections::HashMap;
+
+use super::{Entry, names};
+use crate::config::{Cursor, Log, quote};
+use crate::desired::{Desired, KeyType, SetupKey};
+use crate::state::Kind;
+
+/// Notes pending keys that a group forgets, and members that look like a key and are none.
+pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
+    let groups: HashMap<&str, Cursor<'_>> = peers_of(entries).collect();
+    for entry in entries
+        .iter()
+        .filter(|entry| entry.address.kind == Kind::SetupKey)
+    {
+        if desired
+            .setup_key(&entry.address.name)
+            .is_some_and(is_pending)
+        {
+            check_listed(entry, &groups, desired, log);
+        }
+    }
+    check_members(entries, &groups, desired, log);
+}
+
+/// The `peers` of every group that has them.
+fn peers_of<'e, 'a>(
+    entries: &'e [Entry<'a>],
+) -> impl Iterator<Item = (&'a str, Cursor<'a>)> + use<'e, 'a> {
+    let groups = entries
+        .iter()
+        .filter(|entry| entry.address.kind == Kind::Group);
+    groups.filter_map(|entry| Some((entry.cursor.name(), entry.cursor.get("peers")?)))
+}
+
+/// A key whose one peer is still to come, and to stay.
+fn is_pending(key: &SetupKey) -> bool {
+    key.key_type == KeyType::OneOff && !key.enrolled && key.ephemeral != Some(true)
+}
+
+/// A peer that joins by its key, and is not listed where members are, would be thrown out by the next apply.
+fn check_listed(
+    entry: &Entry<'_>,
+    groups: &HashMap<&str, Cursor<'_>>,
+    desired: &Desired,
+    log: &mut Log,
+) {
+    let key = entry.cursor.name();
+    for granted in entry
+        .cursor
+        .get("auto_groups")
+        .iter()
+        .flat_map(|list| list.elements().collect::<Vec<_>>())
+    {
+        let group = granted.text().unwrap_or_default();
+        let declared = desired
+            .groups
+            .as_ref()
+            .and_then(|groups| groups.get(group))
+            .and_then(|group| group.peers.as_ref());
+        let (Some(members), Some(peers)) = (declared, groups.get(group)) else {
+            continue;
+        };
+        if members.contains(key) {
+            continue;
+        }
+        let message = format!(
+            "group {} lists its peers, and {} is not among them: the next apply would undo its enrollment",
+            quote(group),
+            quote(key)
+        );
+        let place = peers.place();
+        let hint = format!(
+            "add {} to {} in line {}",
+            quote(key),
+            place.path,
+            place.line
+        );
+        log.error(granted.place(), message).suggest(hint);
+    }
+}
+
+/// Members are matched with keys by name: one that only looks like a key's name is some other peer.
+fn check_members(
+    entries: &[Entry<'_>],
+    groups: &HashMap<&str, Cursor<'_>>,
+    desired: &Desired,
+    log: &mut Log,
+) {
+    let keys = || {
+        entries
+            .iter()
+            .filter(|entry| entry.address.kind == Kind::SetupKey)
+            .map(|entry| entry.cursor.name())
+    };
+    let composed: HashMap<String, &str> = keys().map(|name| (names::nfc(name), name)).collect();
+    let folded: HashMap<String, &str> = keys()
+        .map(|name| (names::nfc(name).to_lowercase(), name))
+        .collect();
+    for member in groups
+        .values()
+        .flat_map(|peers| peers.elements().collect::<Vec<_>>())
+    {
+        let Some(name) = member.text() else { continue };
+        if let Some(key) = desired.setup_key(name) {
+            if !key.enrolled && !is_pending(key) {
+                let kind = if key.key_type == KeyType::Reusable {
+                    "a reusable"
+                } else {
+                    "an ephemeral"
+                };
+                log.notice(
+                    member.place(),
+                    format!("{} is {kind} setup key, which names no peer", quote(name)),
+                )
+                .suggest("its peers join by its auto_groups".to_owned());
+            }
+        } else if let Some(twin) = composed
+            .get(&names::nfc(name))
+            .filter(|twin| **twin != name)
+        {
+            log.error(
+                member.place(),
+                format!(
+                    "{} looks like a setup key's name, but is made of other characters",
+                    quote(name)
+                ),
+            )
+            .suggest(format!("copy the name {} from \"setup_keys\"", quote(twin)));
+        } else if let Some(sibling) = folded
+            .get(&names::nfc(name).to_lowercase())
+            .filter(|key| **key != name)
+        {
+            log.notice(
+                member.place(),
+                format!(
+                    "{} differs from the setup key {} by case",
+                    quote(name),
+                    quote(sibling)
+                ),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use crate::validate::testing::{assert_table, table};
+
+    fn file(key: &str) -> String {
+        format!(
+            r#"{{"groups": {{"g": {{"peers": [ROW]}}, "free": {{}}}}, "setup_keys": {{"node-1": {{{key}}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn a_pending_key_is_listed_where_members_are() {
+        let pending = r#""type": "one-off", "expires_in": 3600, "auto_groups": ["free", "g"]"#;
+        assert_table(
+            &file(pending),
+            &["", r#""node-1""#, r#""node-2""#],
+            str![[r#"
+
+    setup_keys.node-1.auto_groups[1]: group "g" lists its peers, and "node-1" is not among them: the next apply would undo its enrollment | add "node-1" to groups.g.peers in line 1
+"node-1"
+"node-2"
+    setup_keys.node-1.auto_groups[1]: group "g" lists its peers, and "node-1" is not among them: the next apply would undo its enrollment | add "node-1" to groups.g.peers in line 1
+
+"#]],
+        );
+        for not_pending in [
+            r#""type": "one-off", "expires_in": 3600, "auto_groups": ["g"], "enrolled": true"#,
+            r#""type": "one-off", "expires_in": 3600, "auto_groups": ["g"], "ephemeral": true"#,
+            r#""type": "one-off", "expires_in": 3600, "auto_groups": ["free"]"#,
+            r#""type": "one-off", "expires_in": 3600"#,
+            r#""type": "reusable", "expires_in": 3600, "usage_limit": 2, "auto_groups": ["g"]"#,
+        ] {
+            assert_eq!(
+                table(&file(not_pending), &["", r#""node-2""#]),
+                "\n\"node-2\"\n",
+                "{not_pending}"
+            );
+        }
+    }
+
+    #[test]
+    fn members_that_are_nearly_keys() {
+        let rows = [r#""node-1""#, r#""Node-1""#, r#""node-1", "NODE-1""#];
+        let done = r#""type": "one-off", "expires_in": 3600, "enrolled": true"#;
+        assert_table(
+            &file(done),
+            &rows,
+            str![[r#"
+"node-1"
+"Node-1"
+    note: groups.g.peers[0]: "Node-1" differs from the setup key "node-1" by case
+"node-1", "NODE-1"
+    note: groups.g.peers[1]: "NODE-1" differs from the setup key "node-1" by case
+
+"#]],
+        );
+        let reusable = r#""type": "reusable", "expires_in": 3600, "usage_limit": 2"#;
+        assert_table(
+            &file(reusable),
+            &rows[..1],
+            str![[r#"
+"node-1"
+    note: groups.g.peers[0]: "node-1" is a reusable setup key, which names no peer | its peers join by its auto_groups
+
+"#]],
+        );
+        let ephemeral = r#""type": "one-off", "expires_in": 3600, "ephemeral": true"#;
+        assert_table(
+            &file(ephemeral),
+            &rows[..1],
+            str![[r#"
+"node-1"
+    note: groups.g.peers[0]: "node-1" is an ephemeral setup key, which names no peer | its peers join by its auto_groups
+
+"#]],
+        );
+        let umlaut = file(done).replace("node-1", "B\\u00fcro");
+        assert_table(
+            &umlaut,
+            &[r#""Bu\u0308ro""#],
+            str![[r#"
+"Bu\u0308ro"
+    groups.g.peers[0]: "Büro" looks like a setup key's name, but is made of other characters | copy the name "Büro" from "setup_keys"
+
+"#]],
+        );
+    }
+}

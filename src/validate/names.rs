@@ -1,0 +1,323 @@
+//! What a name may be, and lists of names.
+
+use std::collections::{BTreeSet, HashMap};
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::{Entry, Flaw};
+use crate::config::{Cursor, Log, is_bidi, quote};
+use crate::state::Kind;
+
+/// The group that holds every peer; NetBird's own (netbird-api.md §2).
+pub(super) const ALL: &str = "All";
+
+/// Longest name in characters. The server has no limit for most kinds (netbird-api.md §1.3).
+const MAX_CHARS: usize = 255;
+/// Longest name of routes and nameserver groups in characters (netbird-api.md §7, §8).
+const MAX_SHORT_CHARS: usize = 40;
+
+/// Checks the name of an entry.
+pub(super) fn check_declared(entry: &Cursor<'_>, log: &mut Log) {
+    if let Some(flaw) = flaw(entry.name()).or_else(|| blank_end(entry.name())) {
+        flaw.report(entry.key_place(), log);
+    }
+}
+
+/// Checks the name of an entry of a kind that the server limits to 40 characters.
+pub(super) fn check_short(entry: &Cursor<'_>, what: &str, log: &mut Log) {
+    let chars = entry.name().chars().count();
+    if (MAX_SHORT_CHARS + 1..=MAX_CHARS).contains(&chars) {
+        let message = format!(
+            "the name of {what} has at most {MAX_SHORT_CHARS} characters; this one has {chars}"
+        );
+        log.error(entry.key_place(), message);
+    }
+}
+
+/// What is wrong with a name wherever it stands.
+pub(super) fn flaw(name: &str) -> Option<Flaw> {
+    let chars = name.chars().count();
+    let text = if name.is_empty() {
+        "a name cannot be empty".to_owned()
+    } else if name.trim().is_empty() {
+        "a name cannot be blank".to_owned()
+    } else if name.chars().any(char::is_control) {
+        format!("the name {} holds a control character", quote(name))
+    } else if name.chars().any(is_bidi) {
+        format!(
+            "the name {} holds a character that changes the direction of text",
+            quote(name)
+        )
+    } else if chars > MAX_CHARS {
+        format!("a name has at most {MAX_CHARS} characters; this one has {chars}")
+    } else {
+        return None;
+    };
+    Some(Flaw::new(text))
+}
+
+/// Blanks at either end: people cannot see them, and some look-ups drop them.
+fn blank_end(name: &str) -> Option<Flaw> {
+    let end = match (name.trim_start() != name, name.trim_end() != name) {
+        (true, true) => "begins and ends",
+        (true, false) => "begins",
+        (false, true) => "ends",
+        (false, false) => return None,
+    };
+    let message = format!("the name {} {end} with a blank", quote(name));
+    Some(Flaw::with_hint(
+        message,
+        format!("did you mean {}?", quote(name.trim())),
+    ))
+}
+
+/// The form in which names that look the same are the same.
+pub(super) fn nfc(name: &str) -> String {
+    name.nfc().collect()
+}
+
+/// Reads the names of a group's members.
+pub(super) fn peers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    read(
+        list,
+        log,
+        "a list of names of setup keys and peers",
+        |name, log| {
+            if let Some(flaw) = flaw(name_of(name)).or_else(|| blank_end(name_of(name))) {
+                flaw.report(name.place(), log);
+            }
+        },
+    )
+}
+
+/// Reads a list of group names. One that NetBird made with blanks at its ends can be named only as it is.
+pub(super) fn groups(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    read(list, log, "a list of group names", |name, log| {
+        if let Some(flaw) = flaw(name_of(name)) {
+            flaw.report(name.place(), log);
+        } else if let Some(flaw) = blank_end(name_of(name)) {
+            log.notice(name.place(), flaw.message).suggest(flaw.hint);
+        }
+    })
+}
+
+/// Reads a list of group names that cannot be empty; `why` says why.
+pub(super) fn some_groups(list: &Cursor<'_>, log: &mut Log, why: &str) -> BTreeSet<String> {
+    let groups = groups(list, log);
+    if groups.as_ref().is_some_and(BTreeSet::is_empty) {
+        log.error(list.place(), format!("\"{}\" cannot be empty", list.name()))
+            .suggest(why.to_owned());
+    }
+    groups.unwrap_or_default()
+}
+
+fn read(
+    list: &Cursor<'_>,
+    log: &mut Log,
+    wanted: &str,
+    check: fn(&Cursor<'_>, &mut Log),
+) -> Option<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for element in list.list(log, wanted)? {
+        let Some(name) = element.string(log, "a name") else {
+            continue;
+        };
+        check(&element, log);
+        if !names.insert(name.to_owned()) {
+            log.notice(
+                element.place(),
+                format!("{} is in the list twice", quote(name)),
+            );
+        }
+    }
+    Some(names)
+}
+
+/// Notes names of one section that look the same, or differ only by case.
+pub(super) fn collisions(entries: &[Entry<'_>], log: &mut Log) {
+    let mut composed: HashMap<(Kind, String), &Entry<'_>> = HashMap::new();
+    let mut folded: HashMap<(Kind, String), &Entry<'_>> = HashMap::new();
+    for entry in entries {
+        let (kind, name) = (entry.address.kind, entry.address.name.as_str());
+        let twin = *composed.entry((kind, nfc(name))).or_insert(entry);
+        let sibling = *folded
+            .entry((kind, nfc(name).to_lowercase()))
+            .or_insert(entry);
+        let place = entry.cursor.key_place();
+        if twin.address != entry.address {
+            let message = format!(
+                "the name {} looks like the one in line {}, but is made of other characters",
+                quote(name),
+                twin.cursor.key_place().line
+            );
+            log.error(place, message)
+                .suggest("two names must differ when composed (Unicode NFC)".to_owned());
+        } else if sibling.address != entry.address {
+            let message = format!(
+                "the name {} differs only by case from {} in line {}",
+                quote(name),
+                quote(&sibling.address.name),
+                sibling.cursor.key_place().line
+            );
+            log.notice(place, message);
+        } else if kind == Kind::Group && name != ALL && name.eq_ignore_ascii_case(ALL) {
+            let message = format!(
+                "the name {} differs only by case from {ALL}, NetBird's group of every peer",
+                quote(name)
+            );
+            log.notice(place, message);
+        }
+    }
+}
+
+fn name_of<'a>(element: &Cursor<'a>) -> &'a str {
+    element.text().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use crate::validate::testing::{assert_table, check, problems};
+
+    #[test]
+    fn names_of_entries() {
+        let rows = [
+            "ops",
+            "Büro 🦉/1 <b>",
+            "",
+            " ",
+            r"\u3000",
+            "ops ",
+            " ops",
+            r" ops\u00a0",
+            r"a\tb",
+            r"a\u0000",
+            r"a\u0085b",
+            r"gpj\u202eexe",
+            r"a\u2066b",
+            r"a\u200eb",
+            r"a\u061cb",
+        ];
+        assert_table(
+            r#"{"groups": {"ROW": {}}}"#,
+            &rows,
+            str![[r#"
+ops
+Büro 🦉/1 <b>
+
+    groups[""]: a name cannot be empty
+ 
+    groups[" "]: a name cannot be blank
+\u3000
+    groups["　"]: a name cannot be blank
+ops 
+    groups["ops "]: the name "ops " ends with a blank | did you mean "ops"?
+ ops
+    groups[" ops"]: the name " ops" begins with a blank | did you mean "ops"?
+ ops\u00a0
+    groups[" ops "]: the name " ops " begins and ends with a blank | did you mean "ops"?
+a\tb
+    groups["a\tb"]: the name "a\tb" holds a control character
+a\u0000
+    groups["a\u{0}"]: the name "a\u{0}" holds a control character
+a\u0085b
+    groups["a\u{85}b"]: the name "a\u{85}b" holds a control character
+gpj\u202eexe
+    groups["gpj\u{202e}exe"]: the name "gpj\u{202e}exe" holds a character that changes the direction of text
+a\u2066b
+    groups["a\u{2066}b"]: the name "a\u{2066}b" holds a character that changes the direction of text
+a\u200eb
+    groups["a\u{200e}b"]: the name "a\u{200e}b" holds a character that changes the direction of text
+a\u061cb
+    groups["a\u{61c}b"]: the name "a\u{61c}b" holds a character that changes the direction of text
+
+"#]],
+        );
+        assert!(check(&format!(r#"{{"groups": {{"{}": {{}}}}}}"#, "x".repeat(255))).is_ok());
+        let error = check(&format!(r#"{{"groups": {{"{}": {{}}}}}}"#, "x".repeat(256)))
+            .expect_err("an error");
+        assert!(
+            error.contains("a name has at most 255 characters; this one has 256"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn names_in_lists() {
+        let rows = ["p", "", " ", "p ", r"a\tb", r"a\u202eb"];
+        assert_table(
+            r#"{"groups": {"g": {"peers": ["ROW"]}}}"#,
+            &rows,
+            str![[r#"
+p
+
+    groups.g.peers[0]: a name cannot be empty
+ 
+    groups.g.peers[0]: a name cannot be blank
+p 
+    groups.g.peers[0]: the name "p " ends with a blank | did you mean "p"?
+a\tb
+    groups.g.peers[0]: the name "a\tb" holds a control character
+a\u202eb
+    groups.g.peers[0]: the name "a\u{202e}b" holds a character that changes the direction of text
+
+"#]],
+        );
+        let policy = r#"{"policies": {"p": {"sources": ["ROW"], "destinations": ["All"]}}}"#;
+        assert_table(
+            policy,
+            &rows,
+            str![[r#"
+p
+    note: policies.p.sources[0]: group "p" is not declared here, so it must exist in NetBird
+
+    policies.p.sources[0]: a name cannot be empty
+ 
+    policies.p.sources[0]: a name cannot be blank
+p 
+    note: policies.p.sources[0]: the name "p " ends with a blank | did you mean "p"?
+    note: policies.p.sources[0]: group "p " is not declared here, so it must exist in NetBird
+a\tb
+    policies.p.sources[0]: the name "a\tb" holds a control character
+a\u202eb
+    policies.p.sources[0]: the name "a\u{202e}b" holds a character that changes the direction of text
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn names_that_look_the_same() {
+        let rows = [
+            r#""ops": {}, "Ops": {}, "OPS": {}"#,
+            r#""B\u00fcro": {}, "Bu\u0308ro": {}"#,
+            r#""B\u00fcro": {}, "bu\u0308ro": {}"#,
+            r#""ops": {}, "ops": {}"#,
+            r#""ops": {}, "op": {}"#,
+            r#""all": {}, "ALL": {}"#,
+        ];
+        assert_table(
+            r#"{"groups": {ROW}}"#,
+            &rows,
+            str![[r#"
+"ops": {}, "Ops": {}, "OPS": {}
+    note: groups.Ops: the name "Ops" differs only by case from "ops" in line 1
+    note: groups.OPS: the name "OPS" differs only by case from "ops" in line 1
+"B\u00fcro": {}, "Bu\u0308ro": {}
+    groups["Büro"]: the name "Büro" looks like the one in line 1, but is made of other characters | two names must differ when composed (Unicode NFC)
+"B\u00fcro": {}, "bu\u0308ro": {}
+    note: groups["büro"]: the name "büro" differs only by case from "Büro" in line 1
+"ops": {}, "ops": {}
+    groups.ops: "ops" is here twice; the first one is in line 1, column 13
+"ops": {}, "op": {}
+"all": {}, "ALL": {}
+    note: groups.all: the name "all" differs only by case from All, NetBird's group of every peer
+    note: groups.ALL: the name "ALL" differs only by case from "all" in line 1
+
+"#]],
+        );
+        let apart = r#"{"groups": {"ops": {}}, "policies": {"OPS": {"sources": ["ops"], "destinations": ["ops"]}}}"#;
+        assert_eq!(problems(apart), [""; 0], "two kinds are two sets of names");
+    }
+}

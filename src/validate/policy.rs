@@ -1,0 +1,353 @@
+//! Section `policies` (netbird-api.md §5).
+
+use std::collections::BTreeSet;
+
+use super::{names, ports, renames};
+use crate::config::{Cursor, Field, Log, Refused, Table, did_you_mean, quote};
+use crate::resource::{Action, Policy, Protocol};
+
+const PROTOCOLS: [(&str, Protocol); 5] = [
+    ("all", Protocol::All),
+    ("tcp", Protocol::Tcp),
+    ("udp", Protocol::Udp),
+    ("icmp", Protocol::Icmp),
+    ("netbird-ssh", Protocol::NetbirdSsh),
+];
+
+const EMPTY_SIDE: &str =
+    "a rule with an empty side matches nothing; \"enabled\": false switches a policy off";
+
+pub(super) const TABLE: Table<Policy> = Table {
+    what: "a policy",
+    fields: &[
+        Field::optional("description", |policy, value, log| {
+            policy.description = value.string(log, "a text").map(str::to_owned);
+        }),
+        Field::optional("enabled", |policy, value, log| {
+            policy.enabled = value.boolean(log)
+        }),
+        Field::required("sources", |policy, value, log| {
+            policy.sources = names::some_groups(value, log, EMPTY_SIDE);
+        }),
+        Field::required("destinations", |policy, value, log| {
+            policy.destinations = names::some_groups(value, log, EMPTY_SIDE);
+        }),
+        Field::optional("bidirectional", |policy, value, log| {
+            policy.bidirectional = value.boolean(log)
+        }),
+        Field::optional("protocol", |policy, value, log| {
+            policy.protocol = protocol(value, log)
+        }),
+        Field::optional("ports", |policy, value, log| {
+            policy.ports = ports::read(value, log)
+        }),
+        Field::optional("action", |policy, value, log| {
+            policy.action = action(value, log)
+        }),
+        Field::optional("renamed_from", |_, value, log| renames::check(value, log)),
+    ],
+    refused: &[
+        Refused {
+            name: "rules",
+            message: "one policy is one rule: NetBird drops all but the first",
+            hint: Some(
+                "write the rule's fields here, and a policy of its own for every other rule",
+            ),
+        },
+        Refused {
+            name: "name",
+            message: "a policy's name is the name of its entry",
+            hint: Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        },
+        Refused {
+            name: "port_ranges",
+            message: "port ranges stand in \"ports\"",
+            hint: Some("write \"8000-8100\""),
+        },
+        Refused {
+            name: "source_posture_checks",
+            message: "posture checks are not managed here",
+            hint: Some("a policy keeps those it has in NetBird"),
+        },
+        Refused {
+            name: "sourceResource",
+            message: "network resources are not managed here",
+            hint: Some("name groups in \"sources\""),
+        },
+        Refused {
+            name: "destinationResource",
+            message: "network resources are not managed here",
+            hint: Some("name groups in \"destinations\""),
+        },
+        Refused {
+            name: "authorized_groups",
+            message: "SSH users are not managed here",
+            hint: Some("a policy keeps those it has in NetBird"),
+        },
+    ],
+};
+
+pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Policy> {
+    let mut policy = Policy::default();
+    entry.object(log, &TABLE, &mut policy);
+    check_ports(&policy, entry, log);
+    if policy
+        .protocol
+        .is_some_and(|protocol| !protocol.takes_ports())
+    {
+        // such a rule has none: ports left over from another protocol are a difference
+        policy.ports = Some(BTreeSet::new());
+    }
+    Some(policy)
+}
+
+/// The server refuses ports beside `all` and `icmp` (netbird-api.md §5).
+fn check_ports(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
+    if entry
+        .get("ports")
+        .is_none_or(|ports| ports.elements().next().is_none())
+    {
+        return;
+    }
+    match policy.protocol {
+        Some(protocol) if !protocol.takes_ports() => {
+            let name = PROTOCOLS
+                .iter()
+                .find(|(_, one)| *one == protocol)
+                .map_or("", |(name, _)| name);
+            log.error(
+                entry.place_of("ports"),
+                format!("the protocol {name} has no ports"),
+            )
+            .suggest("ports need \"protocol\": \"tcp\" or \"udp\"".to_owned());
+        }
+        None if !entry.mentions(&TABLE, "protocol") => {
+            log.error(
+                entry.place_of("ports"),
+                "ports need a protocol, and this policy names none",
+            )
+            .suggest("add \"protocol\": \"tcp\" or \"udp\"".to_owned());
+        }
+        _ => (),
+    }
+}
+
+fn protocol(value: &Cursor<'_>, log: &mut Log) -> Option<Protocol> {
+    let names = || PROTOCOLS.iter().map(|(name, _)| *name);
+    let text = value.string(log, "a protocol")?;
+    let known = PROTOCOLS
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(text));
+    if known.is_none() {
+        let list = names().collect::<Vec<_>>().join(", ");
+        log.error(
+            value.place(),
+            format!("{} is no protocol: it is one of {list}", quote(text)),
+        )
+        .suggest(did_you_mean(text, names()));
+    }
+    known.map(|(_, protocol)| *protocol)
+}
+
+fn action(value: &Cursor<'_>, log: &mut Log) -> Option<Action> {
+    match value.string(log, "\"accept\" or \"drop\"")? {
+        "accept" => Some(Action::Accept),
+        "drop" => Some(Action::Drop),
+        other => {
+            log.error(
+                value.place(),
+                format!(
+                    "{} is no action: it is \"accept\" or \"drop\"",
+                    quote(other)
+                ),
+            )
+            .suggest(did_you_mean(other, ["accept", "drop"]));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use super::*;
+    use crate::resource::PortRange;
+    use crate::validate::testing::{assert_table, check};
+
+    const FILE: &str = r#"{"groups": {"a": {}, "b": {}}, "policies": {"p": {"sources": ["a"], "destinations": ["b"], ROW}}}"#;
+
+    #[test]
+    fn fields() {
+        let rows = [
+            r#""description": "", "enabled": false, "bidirectional": false, "action": "drop""#,
+            r#""description": 1, "enabled": "yes", "bidirectional": "false", "action": null"#,
+            r#""protocol": "all""#,
+            r#""protocol": "ALL""#,
+            r#""protocol": "NetBird-SSH", "ports": [22]"#,
+            r#""protocol": "tpc""#,
+            r#""protocol": "sctp""#,
+            r#""protocol": 6"#,
+            r#""action": "Drop""#,
+            r#""action": "deny""#,
+            r#""protocol": "tcp", "ports": []"#,
+            r#""protocol": "icmp", "ports": []"#,
+            r#""protocol": "icmp", "ports": ["80"]"#,
+            r#""protocol": "all", "ports": [443]"#,
+            r#""ports": []"#,
+            r#""ports": [443]"#,
+            r#""protocol": "tpc", "ports": [443]"#,
+            r#""protcol": "tcp""#,
+            r#""rules": []"#,
+            r#""name": "p", "port_ranges": [], "source_posture_checks": [], "sourceResource": {}"#,
+            r#""destinationResource": {}, "authorized_groups": {}"#,
+        ];
+        assert_table(
+            FILE,
+            &rows,
+            str![[r#"
+"description": "", "enabled": false, "bidirectional": false, "action": "drop"
+"description": 1, "enabled": "yes", "bidirectional": "false", "action": null
+    policies.p.description: expected a text, found the number 1
+    policies.p.enabled: expected true or false, found the string "yes"
+    policies.p.bidirectional: expected true or false, found the string "false" | write false without quotes
+    policies.p.action: null is no value | leave "action" out instead
+"protocol": "all"
+"protocol": "ALL"
+"protocol": "NetBird-SSH", "ports": [22]
+"protocol": "tpc"
+    policies.p.protocol: "tpc" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | did you mean "tcp"?
+"protocol": "sctp"
+    policies.p.protocol: "sctp" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh
+"protocol": 6
+    policies.p.protocol: expected a protocol, found the number 6
+"action": "Drop"
+    policies.p.action: "Drop" is no action: it is "accept" or "drop" | did you mean "drop"?
+"action": "deny"
+    policies.p.action: "deny" is no action: it is "accept" or "drop"
+"protocol": "tcp", "ports": []
+"protocol": "icmp", "ports": []
+"protocol": "icmp", "ports": ["80"]
+    policies.p.ports: the protocol icmp has no ports | ports need "protocol": "tcp" or "udp"
+"protocol": "all", "ports": [443]
+    policies.p.ports: the protocol all has no ports | ports need "protocol": "tcp" or "udp"
+"ports": []
+"ports": [443]
+    policies.p.ports: ports need a protocol, and this policy names none | add "protocol": "tcp" or "udp"
+"protocol": "tpc", "ports": [443]
+    policies.p.protocol: "tpc" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | did you mean "tcp"?
+"protcol": "tcp"
+    policies.p.protcol: unknown field "protcol" | did you mean "protocol"?
+"rules": []
+    policies.p.rules: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
+"name": "p", "port_ranges": [], "source_posture_checks": [], "sourceResource": {}
+    policies.p.name: a policy's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    policies.p.port_ranges: port ranges stand in "ports" | write "8000-8100"
+    policies.p.source_posture_checks: posture checks are not managed here | a policy keeps those it has in NetBird
+    policies.p.sourceResource: network resources are not managed here | name groups in "sources"
+"destinationResource": {}, "authorized_groups": {}
+    policies.p.destinationResource: network resources are not managed here | name groups in "destinations"
+    policies.p.authorized_groups: SSH users are not managed here | a policy keeps those it has in NetBird
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn both_sides_are_needed() {
+        let rows = [
+            "{}",
+            r#"{"sources": [], "destinations": ["b"]}"#,
+            r#"{"sources": ["a"], "destinations": []}"#,
+            r#"{"sources": "a", "destinations": null}"#,
+            r#"{"sources": ["a", "a"], "destinations": ["All"]}"#,
+            r#"{"sources": ["a", 1, null, [], ""], "destinations": ["b "]}"#,
+            "[]",
+            "null",
+        ];
+        assert_table(
+            r#"{"groups": {"a": {}, "b": {}}, "policies": {"p": ROW}}"#,
+            &rows,
+            str![[r#"
+{}
+    policies.p: a policy needs "sources"
+    policies.p: a policy needs "destinations"
+{"sources": [], "destinations": ["b"]}
+    policies.p.sources: "sources" cannot be empty | a rule with an empty side matches nothing; "enabled": false switches a policy off
+{"sources": ["a"], "destinations": []}
+    policies.p.destinations: "destinations" cannot be empty | a rule with an empty side matches nothing; "enabled": false switches a policy off
+{"sources": "a", "destinations": null}
+    policies.p.sources: expected a list of group names, found the string "a" | write ["a"]
+    policies.p.destinations: null is no value | a policy needs "destinations"
+{"sources": ["a", "a"], "destinations": ["All"]}
+    note: policies.p.sources[1]: "a" is in the list twice
+{"sources": ["a", 1, null, [], ""], "destinations": ["b "]}
+    policies.p.sources[1]: expected a name, found the number 1
+    policies.p.sources[2]: null is no value: expected a name
+    policies.p.sources[3]: expected a name, found a list
+    policies.p.sources[4]: a name cannot be empty
+    note: policies.p.destinations[0]: the name "b " ends with a blank | did you mean "b"?
+    note: policies.p.destinations[0]: group "b " is not declared here, so it must exist in NetBird | did you mean "b"?
+[]
+    policies.p: expected a policy { … }, found a list
+null
+    policies.p: null is no value: expected a policy { … }
+
+"#]],
+        );
+    }
+
+    fn read(fields: &str) -> Policy {
+        let valid = check(&FILE.replace("ROW", fields)).expect("a valid file");
+        valid
+            .desired
+            .policies
+            .expect("a section")
+            .remove("p")
+            .expect("an entry")
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_ours() {
+        let set = |name: &str| std::collections::BTreeSet::from([name.to_owned()]);
+        let bare = Policy {
+            sources: set("a"),
+            destinations: set("b"),
+            ..Policy::default()
+        };
+        assert_eq!(read(r#""renamed_from": "q""#), bare);
+        let all = r#""description": "d", "enabled": true, "bidirectional": false, "protocol": "Udp", "ports": ["53"], "action": "drop""#;
+        let full = Policy {
+            description: Some("d".into()),
+            enabled: Some(true),
+            action: Some(Action::Drop),
+            bidirectional: Some(false),
+            protocol: Some(Protocol::Udp),
+            ports: Some(BTreeSet::from([PortRange { start: 53, end: 53 }])),
+            ..bare
+        };
+        assert_eq!(read(all), full);
+    }
+
+    #[test]
+    fn protocols_without_ports_want_none() {
+        for protocol in ["all", "icmp"] {
+            assert_eq!(
+                read(&format!(r#""protocol": "{protocol}""#)).ports,
+                Some(BTreeSet::new()),
+                "{protocol}"
+            );
+        }
+        for protocol in ["tcp", "udp", "netbird-ssh"] {
+            assert_eq!(
+                read(&format!(r#""protocol": "{protocol}""#)).ports,
+                None,
+                "{protocol}"
+            );
+            assert_eq!(
+                read(&format!(r#""protocol": "{protocol}", "ports": []"#)).ports,
+                Some(BTreeSet::new())
+            );
+        }
+    }
+}

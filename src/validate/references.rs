@@ -1,0 +1,231 @@
+//! References to groups: those that the file declares, and those that must exist in NetBird.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Entry;
+use super::names::{self, ALL};
+use crate::config::{Cursor, Log, Place, did_you_mean, quote};
+use crate::state::{Address, Kind};
+
+/// Most comparisons that are spent on suggestions; a file that asks for more gets none.
+const MAX_GUESSES: usize = 100_000;
+
+/// The fields that name groups.
+const FIELDS: [(Kind, &str); 7] = [
+    (Kind::SetupKey, "auto_groups"),
+    (Kind::Policy, "sources"),
+    (Kind::Policy, "destinations"),
+    (Kind::Route, "peer_groups"),
+    (Kind::Route, "groups"),
+    (Kind::Route, "access_control_groups"),
+    (Kind::NameserverGroup, "groups"),
+];
+
+/// A reference to a group that the file does not declare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The entry that refers.
+    pub owner: Address,
+    /// The group's name.
+    pub group: String,
+    /// Path of the reference in the JSON, such as `policies.web.sources[0]`.
+    pub path: String,
+    /// 1-based.
+    pub line: usize,
+    /// 1-based, in characters.
+    pub column: usize,
+    /// `did you mean "…"?`, where a declared group has such a name.
+    pub hint: Option<String>,
+}
+
+impl Reference {
+    /// Returns where it stands.
+    pub fn place(&self) -> Place {
+        Place {
+            path: self.path.clone(),
+            line: self.line,
+            column: self.column,
+        }
+    }
+}
+
+/// Returns the references to undeclared groups in file order, and notes one notice for each such group.
+pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference> {
+    let groups = || {
+        entries
+            .iter()
+            .filter(|entry| entry.address.kind == Kind::Group)
+            .map(|entry| entry.cursor.name())
+    };
+    let declared: HashSet<&str> = groups().collect();
+    let composed: HashMap<String, &str> = groups().map(|name| (names::nfc(name), name)).collect();
+    let mut hints: HashMap<String, Option<String>> = HashMap::new();
+    let mut references = Vec::new();
+    for (entry, reference) in named(entries) {
+        let name = reference.text().unwrap_or_default();
+        if name == ALL || declared.contains(name) || names::flaw(name).is_some() {
+            continue;
+        }
+        if let Some(twin) = composed.get(&names::nfc(name)) {
+            log.error(
+                reference.place(),
+                format!(
+                    "the group {} is declared in other characters that look the same",
+                    quote(name)
+                ),
+            )
+            .suggest(format!("copy the name {} from \"groups\"", quote(twin)));
+            continue;
+        }
+        let place = reference.place();
+        if !hints.contains_key(name) {
+            let few = (hints.len() + 1).saturating_mul(declared.len()) <= MAX_GUESSES;
+            let hint = if few {
+                did_you_mean(name, groups().chain([ALL]))
+            } else {
+                None
+            };
+            log.notice(
+                place.clone(),
+                format!(
+                    "group {} is not declared here, so it must exist in NetBird",
+                    quote(name)
+                ),
+            )
+            .suggest(hint.clone());
+            hints.insert(name.to_owned(), hint);
+        }
+        references.push(Reference {
+            owner: entry.address.clone(),
+            group: name.to_owned(),
+            path: place.path,
+            line: place.line,
+            column: place.column,
+            hint: hints.get(name).cloned().flatten(),
+        });
+    }
+    references
+}
+
+/// Every string that names a group, with its entry.
+fn named<'e, 'a>(entries: &'e [Entry<'a>]) -> impl Iterator<Item = (&'e Entry<'a>, Cursor<'a>)> {
+    entries.iter().flat_map(|entry| {
+        let lists = entry
+            .cursor
+            .members()
+            .filter(|field| FIELDS.contains(&(entry.address.kind, field.name())));
+        let elements = lists.flat_map(|list| list.elements().collect::<Vec<_>>());
+        elements
+            .filter(|element| element.text().is_some())
+            .map(move |element| (entry, element))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use super::*;
+    use crate::validate::testing::{assert_table, check};
+
+    #[test]
+    fn every_field_that_names_groups_is_looked_at() {
+        let file = r#"{"groups": {"pilots": {}},
+            "setup_keys": {"k": {"type": "one-off", "expires_in": 3600, "auto_groups": ["g1"]}},
+            "policies": {"p": {"sources": ["g2", "pilots"], "destinations": ["g3", "All"]}},
+            "routes": {"r": {"network": "10.0.0.0/8", "peer_groups": ["g4"], "groups": ["g5"], "access_control_groups": ["g6"]}},
+            "dns": {"nameserver_groups": {"n": {"nameservers": [{"ip": "1.1.1.1"}], "groups": ["g7", "g2"], "primary": true}}}}"#;
+        let valid = check(file).expect("a valid file");
+        let found: Vec<_> = valid
+            .references
+            .iter()
+            .map(|reference| {
+                (
+                    reference.path.as_str(),
+                    reference.group.as_str(),
+                    reference.line,
+                )
+            })
+            .collect();
+        let wanted = [
+            ("setup_keys.k.auto_groups[0]", "g1", 2),
+            ("policies.p.sources[0]", "g2", 3),
+            ("policies.p.destinations[0]", "g3", 3),
+            ("routes.r.peer_groups[0]", "g4", 4),
+            ("routes.r.groups[0]", "g5", 4),
+            ("routes.r.access_control_groups[0]", "g6", 4),
+            ("dns.nameserver_groups.n.groups[0]", "g7", 5),
+            ("dns.nameserver_groups.n.groups[1]", "g2", 5),
+        ];
+        assert_eq!(found, wanted);
+        assert_eq!(
+            valid.references[6].owner,
+            Address::new(Kind::NameserverGroup, "n")
+        );
+        assert_eq!(
+            valid.notices.len(),
+            7,
+            "one notice a group: {:?}",
+            valid.notices
+        );
+    }
+
+    #[test]
+    fn undeclared_groups() {
+        let file = r#"{"groups": {"pilots": {}, "B\u00fcro": {}}, "policies": {"p": {"sources": [ROW], "destinations": ["All"]}}}"#;
+        let rows = [
+            r#""pilot""#,
+            r#""Pilots""#,
+            r#""contractors""#,
+            r#""all""#,
+            r#""Bu\u0308ro""#,
+            r#""pilot", "pilot""#,
+        ];
+        assert_table(
+            file,
+            &rows,
+            str![[r#"
+"pilot"
+    note: policies.p.sources[0]: group "pilot" is not declared here, so it must exist in NetBird | did you mean "pilots"?
+"Pilots"
+    note: policies.p.sources[0]: group "Pilots" is not declared here, so it must exist in NetBird | did you mean "pilots"?
+"contractors"
+    note: policies.p.sources[0]: group "contractors" is not declared here, so it must exist in NetBird
+"all"
+    note: policies.p.sources[0]: group "all" is not declared here, so it must exist in NetBird | did you mean "All"?
+"Bu\u0308ro"
+    policies.p.sources[0]: the group "Büro" is declared in other characters that look the same | copy the name "Büro" from "groups"
+"pilot", "pilot"
+    note: policies.p.sources[0]: group "pilot" is not declared here, so it must exist in NetBird | did you mean "pilots"?
+    note: policies.p.sources[1]: "pilot" is in the list twice
+
+"#]],
+        );
+        let valid = check(&file.replace("ROW", r#""pilot""#)).expect("a valid file");
+        assert_eq!(
+            valid.references[0].hint.as_deref(),
+            Some("did you mean \"pilots\"?")
+        );
+    }
+
+    #[test]
+    fn a_file_of_many_names_gets_few_suggestions() {
+        let list = |word: &str, end: &str| {
+            let names: Vec<_> = (0..2000)
+                .map(|index| format!("\"{word}-{index}\"{end}"))
+                .collect();
+            names.join(",")
+        };
+        let file = format!(
+            r#"{{"groups": {{{}}}, "policies": {{"p": {{"sources": [{}], "destinations": ["All"]}}}}}}"#,
+            list("group", ": {}"),
+            list("gruop", "")
+        );
+        let references = check(&file).expect("a valid file").references;
+        let hinted = references
+            .iter()
+            .filter(|reference| reference.hint.is_some())
+            .count();
+        assert_eq!((references.len(), hinted), (2000, MAX_GUESSES / 2000));
+    }
+}

@@ -1,0 +1,121 @@
+//! `renamed_from`: an entry that stood under another name before.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{Entry, names};
+use crate::config::{Cursor, Log, quote};
+use crate::state::{Address, Kind};
+
+/// Checks that an old name is a string; what it names is checked when all entries are read.
+pub(super) fn check(value: &Cursor<'_>, log: &mut Log) {
+    value.string(log, "the old name");
+}
+
+/// Returns the old names by kind and new name, and notes those that cannot be.
+pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<(Kind, String), String> {
+    let declared: HashSet<&Address> = entries.iter().map(|entry| &entry.address).collect();
+    let mut renames = BTreeMap::new();
+    let mut taken: HashMap<Address, &Address> = HashMap::new();
+    // a setup key's `renamed_from` is a refused field
+    for entry in entries
+        .iter()
+        .filter(|entry| entry.address.kind != Kind::SetupKey)
+    {
+        let Address { kind, name } = &entry.address;
+        let Some(value) = entry.cursor.get("renamed_from") else {
+            continue;
+        };
+        let Some(old) = value.text() else {
+            continue;
+        };
+        let address = Address::new(*kind, old);
+        let message = if let Some(flaw) = names::flaw(old) {
+            flaw.message
+        } else if old == name {
+            format!("{} is the name it has", quote(old))
+        } else if *kind == Kind::Group && old == names::ALL {
+            "All is NetBird's own group of every peer: it cannot be renamed".to_owned()
+        } else if declared.contains(&address) {
+            format!("{} is declared as well: it was not renamed", quote(old))
+        } else if let Some(other) = taken.get(&address) {
+            format!(
+                "{} was renamed to {} already",
+                quote(old),
+                quote(&other.name)
+            )
+        } else {
+            taken.insert(address, &entry.address);
+            renames.insert((*kind, name.clone()), old.to_owned());
+            continue;
+        };
+        log.error(value.place(), message);
+    }
+    renames
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use super::*;
+    use crate::validate::testing::{assert_table, check};
+
+    #[test]
+    fn old_names() {
+        let rows = [
+            r#""b": {"renamed_from": "a"}"#,
+            r#""b": {"renamed_from": ""}"#,
+            r#""b": {"renamed_from": "b"}"#,
+            r#""b": {"renamed_from": "All"}"#,
+            r#""b": {"renamed_from": 1}"#,
+            r#""b": {"renamed_from": null}"#,
+            r#""b": {"renamed_from": "a"}, "a": {}"#,
+            r#""b": {"renamed_from": "a"}, "c": {"renamed_from": "a"}"#,
+            r#""b": {"renamed_from": "old "}"#,
+            r#""B\u00fcro": {"renamed_from": "Bu\u0308ro"}"#,
+        ];
+        assert_table(
+            r#"{"groups": {ROW}}"#,
+            &rows,
+            str![[r#"
+"b": {"renamed_from": "a"}
+"b": {"renamed_from": ""}
+    groups.b.renamed_from: a name cannot be empty
+"b": {"renamed_from": "b"}
+    groups.b.renamed_from: "b" is the name it has
+"b": {"renamed_from": "All"}
+    groups.b.renamed_from: All is NetBird's own group of every peer: it cannot be renamed
+"b": {"renamed_from": 1}
+    groups.b.renamed_from: expected the old name, found the number 1
+"b": {"renamed_from": null}
+    groups.b.renamed_from: null is no value | leave "renamed_from" out instead
+"b": {"renamed_from": "a"}, "a": {}
+    groups.b.renamed_from: "a" is declared as well: it was not renamed
+"b": {"renamed_from": "a"}, "c": {"renamed_from": "a"}
+    groups.c.renamed_from: "a" was renamed to "b" already
+"b": {"renamed_from": "old "}
+"B\u00fcro": {"renamed_from": "Bu\u0308ro"}
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn every_kind_but_setup_keys_is_renamed() {
+        let file = r#"{"groups": {"g": {"renamed_from": "x"}},
+            "policies": {"p": {"sources": ["g"], "destinations": ["g"], "renamed_from": "x"}},
+            "routes": {"r": {"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "renamed_from": "x"}},
+            "dns": {"nameserver_groups": {"n": {"nameservers": [{"ip": "1.1.1.1"}], "groups": ["g"], "primary": true, "renamed_from": "x"}}}}"#;
+        let rename = |kind, name: &str| ((kind, name.to_owned()), "x".to_owned());
+        let wanted = BTreeMap::from([
+            rename(Kind::Group, "g"),
+            rename(Kind::Policy, "p"),
+            rename(Kind::Route, "r"),
+            rename(Kind::NameserverGroup, "n"),
+        ]);
+        assert_eq!(
+            check(file).expect("a valid file").desired.renamed_from,
+            wanted
+        );
+    }
+}

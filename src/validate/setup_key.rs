@@ -1,0 +1,369 @@
+//! Section `setup_keys` (netbird-api.md §3).
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::{names, times};
+use crate::config::{Cursor, Field, Log, Refused, Table, did_you_mean, quote};
+use crate::desired::{KeyType, SetupKey};
+
+/// A key as written; what is missing or wrong is `None`.
+#[derive(Default)]
+pub(super) struct Draft {
+    key_type: Option<KeyType>,
+    expires_in_secs: Option<i64>,
+    usage_limit: Option<i64>,
+    auto_groups: Option<BTreeSet<String>>,
+    ephemeral: Option<bool>,
+    allow_extra_dns_labels: Option<bool>,
+    enrolled: Option<bool>,
+    reissue_after: Option<Timestamp>,
+}
+
+pub(super) const TABLE: Table<Draft> = Table {
+    what: "a setup key",
+    fields: &[
+        Field::required("type", |key, value, log| {
+            key.key_type = key_type(value, log)
+        }),
+        Field::required("expires_in", |key, value, log| {
+            key.expires_in_secs = times::expires_in(value, log)
+        }),
+        Field::optional("usage_limit", |key, value, log| {
+            key.usage_limit = value.integer(log, "a whole number of uses");
+        }),
+        Field::optional("auto_groups", |key, value, log| {
+            key.auto_groups = auto_groups(value, log)
+        }),
+        Field::optional("ephemeral", |key, value, log| {
+            key.ephemeral = value.boolean(log)
+        }),
+        Field::optional("allow_extra_dns_labels", |key, value, log| {
+            key.allow_extra_dns_labels = value.boolean(log);
+        }),
+        Field::optional("enrolled", |key, value, log| {
+            key.enrolled = value.boolean(log)
+        }),
+        Field::optional("reissue_after", |key, value, log| {
+            key.reissue_after = times::reissue_after(value, log)
+        }),
+    ],
+    refused: &[
+        Refused {
+            name: "renamed_from",
+            message: "a setup key's name can never change",
+            hint: Some(
+                "a new name is a new key: the old one is deleted, a new one made and sealed",
+            ),
+        },
+        Refused {
+            name: "name",
+            message: "a setup key's name is the name of its entry",
+            hint: None,
+        },
+        Refused {
+            name: "key",
+            message: "a key's secret never stands in this file",
+            hint: Some("if it is a real one, revoke it in NetBird: git keeps it for ever"),
+        },
+        Refused {
+            name: "revoked",
+            message: "keys are not revoked here",
+            hint: Some("remove the entry to delete the key"),
+        },
+        Refused {
+            name: "expires",
+            message: "the life time is \"expires_in\", in seconds from creation",
+            hint: None,
+        },
+    ],
+};
+
+pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<SetupKey> {
+    let mut draft = Draft::default();
+    entry.object(log, &TABLE, &mut draft);
+    for check in [usage_limit, enrolled, reissue] {
+        check(&draft, entry, log);
+    }
+    Some(SetupKey {
+        key_type: draft.key_type?,
+        expires_in_secs: draft.expires_in_secs.unwrap_or_default(),
+        usage_limit: draft.usage_limit,
+        auto_groups: draft.auto_groups,
+        ephemeral: draft.ephemeral,
+        allow_extra_dns_labels: draft.allow_extra_dns_labels,
+        enrolled: draft.enrolled.unwrap_or_default(),
+        reissue_after: draft.reissue_after,
+    })
+}
+
+fn key_type(value: &Cursor<'_>, log: &mut Log) -> Option<KeyType> {
+    match value.string(log, "\"one-off\" or \"reusable\"")? {
+        "one-off" => Some(KeyType::OneOff),
+        "reusable" => Some(KeyType::Reusable),
+        other => {
+            log.error(
+                value.place(),
+                format!(
+                    "{} is no key type: it is \"one-off\" or \"reusable\"",
+                    quote(other)
+                ),
+            )
+            .suggest(did_you_mean(other, ["one-off", "reusable"]));
+            None
+        }
+    }
+}
+
+fn auto_groups(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    let groups = names::groups(value, log);
+    for element in value
+        .elements()
+        .filter(|element| element.text() == Some(names::ALL))
+    {
+        log.error(
+            element.place(),
+            "every peer is in All: a setup key cannot grant it",
+        )
+        .suggest("leave it out".to_owned());
+    }
+    groups
+}
+
+/// A one-off key is used once; the server stores 1 whatever a file says (netbird-api.md §3).
+fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    let place = entry.place_of("usage_limit");
+    let written = entry.mentions(&TABLE, "usage_limit");
+    match (draft.key_type, draft.usage_limit) {
+        (Some(KeyType::OneOff), Some(limit)) if limit != 1 => {
+            log.error(
+                place,
+                "a one-off key is used once: usage_limit can only be 1",
+            )
+            .suggest(
+                (limit > 1).then(|| "for more than one peer use \"type\": \"reusable\"".to_owned()),
+            );
+        }
+        (Some(KeyType::Reusable), Some(..0)) => {
+            log.error(place, "a usage limit cannot be negative")
+                .suggest("0 means without limit".to_owned());
+        }
+        (Some(KeyType::Reusable), Some(0)) => {
+            log.notice(place, "this key enrolls any number of peers");
+        }
+        (Some(KeyType::Reusable), None) if !written => {
+            log.notice(
+                place,
+                "this key will enroll any number of peers: it has no usage_limit",
+            );
+        }
+        _ => (),
+    }
+}
+
+/// One key, one peer, one name: only there does it mean something that the key did its work.
+fn enrolled(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    let why = match (draft.key_type, draft.ephemeral) {
+        (Some(KeyType::Reusable), _) => "a reusable key enrolls many peers and is never done",
+        (_, Some(true)) => "an ephemeral key's peer is forgotten, so the key is never done",
+        _ => return,
+    };
+    match draft.enrolled {
+        Some(true) => {
+            log.error(
+                entry.place_of("enrolled"),
+                format!("{why}: it cannot be marked as enrolled"),
+            )
+            .suggest("remove \"enrolled\"".to_owned());
+        }
+        Some(false) => {
+            log.notice(
+                entry.place_of("enrolled"),
+                format!("{why}: \"enrolled\" has no effect here"),
+            );
+        }
+        None => (),
+    }
+}
+
+fn reissue(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    if draft.enrolled == Some(true) && entry.get("reissue_after").is_some() {
+        log.error(
+            entry.place_of("reissue_after"),
+            "an enrolled key is never made again, so this would never happen",
+        )
+        .suggest("for a new key set \"enrolled\" to false".to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use super::*;
+    use crate::validate::testing::{assert_table, check};
+
+    #[test]
+    fn fields() {
+        let rows = [
+            r#""type": "one-off", "expires_in": 604800"#,
+            r#""type": "one-off", "expires_in": 604800, "usage_limit": 1, "auto_groups": ["g"], "enrolled": false"#,
+            r#""type": "One-Off", "expires_in": 604800"#,
+            r#""type": "oneoff", "expires_in": 604800"#,
+            r#""type": "multi", "expires_in": 604800"#,
+            r#""type": 1, "expires_in": "604800""#,
+            "",
+            r#""type": "one-off", "expires_in": -1"#,
+            r#""type": "one-off", "expires_in": 0"#,
+            r#""type": "one-off", "expires_in": 1"#,
+            r#""type": "one-off", "expires_in": 30"#,
+            r#""type": "one-off", "expires_in": 1800"#,
+            r#""type": "one-off", "expires_in": 3600"#,
+            r#""type": "one-off", "expires_in": 604800.0"#,
+            r#""type": "one-off", "expires_in": 9223372036"#,
+            r#""type": "one-off", "expires_in": 9223372037"#,
+            r#""type": "one-off", "expires_in": 18446744073709551616"#,
+            r#""type": "one-off", "expires_in": 604800, "usage_limit": 0"#,
+            r#""type": "one-off", "expires_in": 604800, "usage_limit": -1"#,
+            r#""type": "reusable", "expires_in": 604800"#,
+            r#""type": "reusable", "expires_in": 604800, "usage_limit": 5"#,
+            r#""type": "reusable", "expires_in": 604800, "usage_limit": -1"#,
+            r#""type": "reusable", "expires_in": 604800, "usage_limit": "5""#,
+            r#""type": "one-off", "expires_in": 604800, "auto_groups": ["All"]"#,
+            r#""type": "one-off", "expires_in": 604800, "auto_groups": []"#,
+            r#""type": "one-off", "expires_in": 604800, "ephemeral": true, "allow_extra_dns_labels": true"#,
+            r#""type": "one-off", "expires_in": 604800, "ephemeral": 1, "allow_extra_dns_labels": "true""#,
+            r#""type": "one-off", "expires_in": 604800, "enrolled": true"#,
+            r#""type": "one-off", "expires_in": 604800, "enrolled": "true""#,
+            r#""type": "reusable", "expires_in": 604800, "usage_limit": 5, "enrolled": true"#,
+            r#""type": "reusable", "expires_in": 604800, "usage_limit": 5, "enrolled": false"#,
+            r#""type": "one-off", "expires_in": 604800, "ephemeral": true, "enrolled": true"#,
+            r#""type": "one-off", "expires_in": 604800, "ephemeral": true, "enrolled": false"#,
+            r#""type": "one-off", "expires_in": 604800, "enrolled": true, "reissue_after": "2026-12-01T12:00:00Z""#,
+            r#""type": "one-off", "expires_in": 604800, "renamed_from": "old", "key": "x", "revoked": true"#,
+            r#""type": "one-off", "expires": 604800, "name": "k""#,
+        ];
+        assert_table(
+            r#"{"groups": {"g": {}}, "setup_keys": {"k": {ROW}}}"#,
+            &rows,
+            str![[r#"
+"type": "one-off", "expires_in": 604800
+"type": "one-off", "expires_in": 604800, "usage_limit": 1, "auto_groups": ["g"], "enrolled": false
+"type": "One-Off", "expires_in": 604800
+    setup_keys.k.type: "One-Off" is no key type: it is "one-off" or "reusable" | did you mean "one-off"?
+"type": "oneoff", "expires_in": 604800
+    setup_keys.k.type: "oneoff" is no key type: it is "one-off" or "reusable" | did you mean "one-off"?
+"type": "multi", "expires_in": 604800
+    setup_keys.k.type: "multi" is no key type: it is "one-off" or "reusable"
+"type": 1, "expires_in": "604800"
+    setup_keys.k.type: expected "one-off" or "reusable", found the number 1
+    setup_keys.k.expires_in: expected a whole number of seconds, found the string "604800" | write 604800 without quotes
+
+    setup_keys.k: a setup key needs "type"
+    setup_keys.k: a setup key needs "expires_in"
+"type": "one-off", "expires_in": -1
+    setup_keys.k.expires_in: a life time cannot be negative | 0 means never
+"type": "one-off", "expires_in": 0
+    note: setup_keys.k.expires_in: this key never expires
+"type": "one-off", "expires_in": 1
+    note: setup_keys.k.expires_in: this key lives for 1 second only: expires_in counts seconds | did you mean 1 day: 86400?
+"type": "one-off", "expires_in": 30
+    note: setup_keys.k.expires_in: this key lives for 30 seconds only: expires_in counts seconds | did you mean 30 days: 2592000?
+"type": "one-off", "expires_in": 1800
+    note: setup_keys.k.expires_in: this key lives for 1800 seconds only: expires_in counts seconds
+"type": "one-off", "expires_in": 3600
+"type": "one-off", "expires_in": 604800.0
+    setup_keys.k.expires_in: expected a whole number of seconds, found the number 604800.0
+"type": "one-off", "expires_in": 9223372036
+"type": "one-off", "expires_in": 9223372037
+    setup_keys.k.expires_in: a life time is at most 9223372036 seconds, which is 292 years | 0 means never
+"type": "one-off", "expires_in": 18446744073709551616
+    setup_keys.k.expires_in: a life time is at most 9223372036 seconds, which is 292 years | 0 means never
+"type": "one-off", "expires_in": 604800, "usage_limit": 0
+    setup_keys.k.usage_limit: a one-off key is used once: usage_limit can only be 1
+"type": "one-off", "expires_in": 604800, "usage_limit": -1
+    setup_keys.k.usage_limit: a one-off key is used once: usage_limit can only be 1
+"type": "reusable", "expires_in": 604800
+    note: setup_keys.k: this key will enroll any number of peers: it has no usage_limit
+"type": "reusable", "expires_in": 604800, "usage_limit": 5
+"type": "reusable", "expires_in": 604800, "usage_limit": -1
+    setup_keys.k.usage_limit: a usage limit cannot be negative | 0 means without limit
+"type": "reusable", "expires_in": 604800, "usage_limit": "5"
+    setup_keys.k.usage_limit: expected a whole number of uses, found the string "5" | write 5 without quotes
+"type": "one-off", "expires_in": 604800, "auto_groups": ["All"]
+    setup_keys.k.auto_groups[0]: every peer is in All: a setup key cannot grant it | leave it out
+"type": "one-off", "expires_in": 604800, "auto_groups": []
+"type": "one-off", "expires_in": 604800, "ephemeral": true, "allow_extra_dns_labels": true
+"type": "one-off", "expires_in": 604800, "ephemeral": 1, "allow_extra_dns_labels": "true"
+    setup_keys.k.ephemeral: expected true or false, found the number 1
+    setup_keys.k.allow_extra_dns_labels: expected true or false, found the string "true" | write true without quotes
+"type": "one-off", "expires_in": 604800, "enrolled": true
+"type": "one-off", "expires_in": 604800, "enrolled": "true"
+    setup_keys.k.enrolled: expected true or false, found the string "true" | write true without quotes
+"type": "reusable", "expires_in": 604800, "usage_limit": 5, "enrolled": true
+    setup_keys.k.enrolled: a reusable key enrolls many peers and is never done: it cannot be marked as enrolled | remove "enrolled"
+"type": "reusable", "expires_in": 604800, "usage_limit": 5, "enrolled": false
+    note: setup_keys.k.enrolled: a reusable key enrolls many peers and is never done: "enrolled" has no effect here
+"type": "one-off", "expires_in": 604800, "ephemeral": true, "enrolled": true
+    setup_keys.k.enrolled: an ephemeral key's peer is forgotten, so the key is never done: it cannot be marked as enrolled | remove "enrolled"
+"type": "one-off", "expires_in": 604800, "ephemeral": true, "enrolled": false
+    note: setup_keys.k.enrolled: an ephemeral key's peer is forgotten, so the key is never done: "enrolled" has no effect here
+"type": "one-off", "expires_in": 604800, "enrolled": true, "reissue_after": "2026-12-01T12:00:00Z"
+    setup_keys.k.reissue_after: an enrolled key is never made again, so this would never happen | for a new key set "enrolled" to false
+"type": "one-off", "expires_in": 604800, "renamed_from": "old", "key": "x", "revoked": true
+    setup_keys.k.renamed_from: a setup key's name can never change | a new name is a new key: the old one is deleted, a new one made and sealed
+    setup_keys.k.key: a key's secret never stands in this file | if it is a real one, revoke it in NetBird: git keeps it for ever
+    setup_keys.k.revoked: keys are not revoked here | remove the entry to delete the key
+"type": "one-off", "expires": 604800, "name": "k"
+    setup_keys.k.expires: the life time is "expires_in", in seconds from creation
+    setup_keys.k.name: a setup key's name is the name of its entry
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn a_key_is_read_as_written() {
+        let file = r#"{"groups": {"g": {}}, "setup_keys": {
+            "bare": {"type": "one-off", "expires_in": 3600},
+            "full": {"type": "reusable", "expires_in": 0, "usage_limit": 7, "auto_groups": ["g"], "ephemeral": false,
+                     "allow_extra_dns_labels": true, "reissue_after": "2026-12-01T13:00:00+01:00"},
+            "done": {"type": "one-off", "expires_in": 7200, "enrolled": true}}}"#;
+        let keys = check(file)
+            .expect("a valid file")
+            .desired
+            .setup_keys
+            .expect("a section");
+        let bare = SetupKey {
+            key_type: KeyType::OneOff,
+            expires_in_secs: 3600,
+            usage_limit: None,
+            auto_groups: None,
+            ephemeral: None,
+            allow_extra_dns_labels: None,
+            enrolled: false,
+            reissue_after: None,
+        };
+        let full = SetupKey {
+            key_type: KeyType::Reusable,
+            expires_in_secs: 0,
+            usage_limit: Some(7),
+            auto_groups: Some(BTreeSet::from(["g".into()])),
+            ephemeral: Some(false),
+            allow_extra_dns_labels: Some(true),
+            enrolled: false,
+            reissue_after: Some("2026-12-01T12:00:00Z".parse().expect("a time")),
+        };
+        assert_eq!(
+            keys["done"],
+            SetupKey {
+                expires_in_secs: 7200,
+                enrolled: true,
+                ..bare.clone()
+            }
+        );
+        assert_eq!(keys["bare"], bare);
+        assert_eq!(keys["full"], full);
+    }
+}
