@@ -74,7 +74,8 @@ fn members_leave_when_everything_else_is_in_place() {
         "setup_keys": [over(key("joins", &["g"]), used_at(crate::testing::MADE))],
         "policies": [policy("old", &["g"], &["h"])],
     });
-    let case = Case::new(file, live).prune_all();
+    let mut case = Case::new(file, live).prune_all();
+    case.snapshot.events = Some(vec![crate::testing::enrolled("joins", "joins")]);
     assert_data_eq!(case.outcome(), str![[r#"
 create policy p
 delete policy old: not declared (--prune all)
