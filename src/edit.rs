@@ -5,6 +5,7 @@
 //! a text that differs in anything but those flags is never returned.
 
 mod file;
+mod insert;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -16,7 +17,8 @@ use std::ops::Range;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 
-pub use file::mark_enrolled_file;
+pub use file::{mark_enrolled_file, replace};
+pub use insert::insert_entry;
 
 /// What became of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +97,20 @@ pub fn mark_enrolled(text: &[u8], names: &BTreeSet<String>) -> Result<Edit, Edit
     tree::check(&root, &edit.text, &edit.flipped)?;
     edit.text.splice(..0, text[..source.offset].iter().copied());
     Ok(edit)
+}
+
+/// Returns the keys that a text marks as enrolled. Errors as [`mark_enrolled`] does.
+pub fn enrolled(text: &[u8]) -> Result<BTreeSet<String>, EditError> {
+    let (source, root) = tree::parse(text)?;
+    let is_marked = |key: &&ObjectProp<'_>| {
+        let fields = key.value.as_object();
+        let flag = fields.and_then(|fields| member(fields, "enrolled"));
+        flag.and_then(|flag| flag.value.as_boolean_lit())
+            .is_some_and(|flag| flag.value)
+    };
+    let keys = setup_keys(&source, &root)?.map(|keys| keys.properties.as_slice());
+    let marked = keys.unwrap_or_default().iter().filter(is_marked);
+    Ok(marked.map(|key| key.name.as_str().to_owned()).collect())
 }
 
 /// Returns the members of `setup_keys`, if the text has that section.

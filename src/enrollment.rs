@@ -5,6 +5,7 @@
 //! and both times stay, so they bind for years.
 
 mod detect;
+pub mod sync;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use crate::api::{Api, ApiError};
 use crate::desired::{Desired, KeyType};
+use crate::enrollment::{self, Binding};
 use crate::snapshot::Snapshot;
 use crate::state::Kind;
+use crate::wire;
 
 /// The lists that a run needs at first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +36,15 @@ impl Needs {
         Needs { kinds, account }
     }
 
+    /// Returns what finding enrollments needs.
+    pub fn enrollment() -> Self {
+        let kinds = BTreeSet::from([Kind::Group, Kind::SetupKey, Kind::Peer]);
+        Needs {
+            kinds,
+            account: false,
+        }
+    }
+
     /// Returns what an export needs: every kind that a file can declare.
     pub fn everything() -> Self {
         Needs {
@@ -52,14 +63,15 @@ impl Needs {
     }
 }
 
-/// Fetches what is needed. The events are added where a declared key was used and is not marked yet.
+/// Fetches what is needed. The events are added where a declared key was used and is not marked yet, or where times
+/// alone do not tell by whom.
 pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
     fetch_all(api, &needs.paths(), &mut snapshot)?;
     if !snapshot.users.iter().any(|user| user["is_current"] == true) {
         snapshot.users = api.list("/users").context("cannot list users")?;
     }
-    if key_moved(&snapshot, desired) {
+    if key_moved(&snapshot, desired) || times_tell_too_little(&snapshot, desired) {
         snapshot.events = Some(api.list("/events").context("cannot list events")?);
     }
     Ok(snapshot)
@@ -181,7 +193,25 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Value) {
     }
 }
 
-/// Whether a declared pending one-off key was used: only then the event log has something to tell.
+/// Whether several peers can have used a declared key: machines that enrolled within one second of each other.
+fn times_tell_too_little(snapshot: &Snapshot, desired: &Desired) -> bool {
+    // what cannot be read here is an error of `Actual::read`
+    let keys = snapshot
+        .setup_keys
+        .iter()
+        .cloned()
+        .map(serde_json::from_value);
+    let keys: Vec<wire::SetupKey> = keys.filter_map(Result::ok).collect();
+    let peers = snapshot.peers.iter().cloned().map(serde_json::from_value);
+    let peers = peers.filter_map(|peer| peer.ok().map(|peer: wire::Peer| (peer.id.clone(), peer)));
+    let bindings = enrollment::bind(&keys, &peers.collect(), None);
+    keys.iter().any(|key| {
+        let several = matches!(bindings.of_key(&key.id), Some(Binding::Several(_)));
+        several && desired.setup_key(&key.name).is_some()
+    })
+}
+
+/// Whether a declared pending one-off key was used: then the event log has something to tell.
 fn key_moved(snapshot: &Snapshot, desired: &Desired) -> bool {
     snapshot.setup_keys.iter().any(|key| {
         let used = key["used_times"].as_i64().unwrap_or(0) > 0 && key["type"] == "one-off";

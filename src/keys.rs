@@ -150,6 +150,18 @@ pub fn decide(
         }
     }
 
+    // A replacement that was killed before its end: what it made is as the file says, what it was to delete cannot be.
+    // Without groups nothing would tell whether the newer one was sealed.
+    if let [older @ .., (newest, live)] = &valid[..]
+        && wants_groups
+        && differences(&after, &live.resource).is_empty()
+        && !never_sealed(newest, wants_groups)
+        && older.iter().all(|(_, live)| must_be_replaced(&after, live))
+    {
+        let reason = "replaced by a newer one, in a run that did not end";
+        decision.deletions.extend(older.iter().map(goes(reason)));
+        valid.drain(..valid.len() - 1);
+    }
     if valid.len() > 1 {
         let all_equal = valid
             .iter()
@@ -210,6 +222,14 @@ pub fn decide(
         },
     }
     decision
+}
+
+/// Returns whether a live key differs from the declared one in what no key can change.
+fn must_be_replaced(after: &Resource, live: &Live) -> bool {
+    let fields = differences(after, &live.resource);
+    fields
+        .iter()
+        .any(|change| !resource::SetupKey::can_change(&change.field))
 }
 
 /// Says of a live key that it goes, and why.

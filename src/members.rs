@@ -3,17 +3,48 @@
 //! Hostnames are chosen by clients and are not unique, so a name alone proves nothing (design §2). Whatever cannot be
 //! told is a notice and never an error: nobody may block an apply by choosing a hostname.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
 use crate::change::Notice;
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::Binding;
-use crate::ledger::{Ledger, Listing};
+use crate::ledger::Ledger;
 use crate::plan::Options;
 use crate::scope::Prune;
 use crate::state::{Address, Id, Kind};
 use crate::wire;
+
+/// Since when a group lists a member, as the file's git history says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// The second of the commit that listed it; it is listed ever since.
+    Since(i64),
+    /// In no commit yet.
+    New,
+    /// There is no history.
+    Unknown,
+}
+
+/// Since when groups list their members.
+#[derive(Debug, Clone, Default)]
+pub struct Listings {
+    /// Whether there is a history.
+    pub known: bool,
+    /// The commit's second, by group and member, for what the newest commit lists.
+    pub since: BTreeMap<(String, String), i64>,
+}
+
+impl Listings {
+    /// Returns since when `group` lists `member`.
+    pub fn of(&self, group: &str, member: &str) -> Listing {
+        match self.since.get(&(group.to_owned(), member.to_owned())) {
+            Some(second) => Listing::Since(*second),
+            None if self.known => Listing::New,
+            None => Listing::Unknown,
+        }
+    }
+}
 
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]
@@ -45,7 +76,7 @@ pub fn resolve(
         let found = if desired.setup_key(member).is_some() {
             by_key(member, live, desired, actual)
         } else {
-            by_name(member, live, actual, options.ledger.listing(name, member))
+            by_name(member, live, actual, options.listings.of(name, member))
         };
         match found {
             Found::Peers(ids, said) => {
@@ -208,9 +239,7 @@ fn was_listed(peer: &Id, group: &str, actual: &Actual, ledger: &Ledger) -> bool 
         .key_of(peer)
         .and_then(|key| actual.keys.get(key));
     let names = name.into_iter().chain(key.map(|key| key.name.as_str()));
-    names
-        .into_iter()
-        .any(|name| ledger.listed_once(group, name))
+    names.into_iter().any(|name| ledger.was_listed(group, name))
 }
 
 /// Foreign members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared

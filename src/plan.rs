@@ -11,6 +11,7 @@ mod renames;
 mod resolve;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -21,12 +22,14 @@ use crate::desired::Desired;
 use crate::diff::diff;
 use crate::enrollment;
 use crate::ledger::Ledger;
+use crate::members::Listings;
 use crate::resource::{self, Live, Resource};
 use crate::scope::{self, Prune, Scoped};
 use crate::state::{Address, Id, Kind};
 
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};
+pub use resolve::peer_renames;
 
 /// What was asked for beside the file.
 #[derive(Debug, Clone)]
@@ -38,7 +41,9 @@ pub struct Options {
     /// The present.
     pub now: Timestamp,
     /// What was ever ours.
-    pub ledger: Ledger,
+    pub ledger: Arc<Ledger>,
+    /// Since when groups list their members, by the same history.
+    pub listings: Listings,
     /// Whether what was taken over, or made by hand after its entry was removed, is deleted too: somebody agreed to
     /// exactly that number of deletions.
     pub delete_held: bool,
@@ -155,7 +160,7 @@ pub fn plan(
     plan.notices.extend(renames.notices.clone());
 
     let keys = resolve::keys(desired, actual, options, &mut plan, &mut problems);
-    let detection = enrollment::detect(desired, actual, &keys.used);
+    let detection = enrollment::detect(desired, actual, options.now, &options.replace);
     plan.notices.extend(detection.left_alone.iter().map(|left| {
         Notice::about(
             &Address::new(Kind::SetupKey, &left.key),
@@ -192,7 +197,7 @@ pub fn plan(
         &scope.managed,
         &options.replace,
     );
-    plan.changes.extend(keys.changes);
+    plan.changes.extend(keys);
     plan.changes
         .extend(resolve::peer_renames(&detection.enrollments, actual));
     plan.changes.extend(
@@ -210,6 +215,8 @@ pub fn plan(
     plan.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
 
+    plan.notices
+        .extend(possible::look_alikes(&plan.changes, actual));
     problems.extend(unknown_replacements(&options.replace, desired));
     problems.extend(possible::check(&plan.changes, &resources, desired, actual));
     match order::order(&plan.changes, actual) {
@@ -226,6 +233,18 @@ pub fn plan(
     plan.notices.sort();
     plan.notices.dedup();
     Ok(plan)
+}
+
+/// Returns a plan of these changes and nothing else, in order. They must be of groups and peers only.
+pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
+    let steps = order::order(&changes, actual).unwrap_or_default();
+    let mut plan = Plan {
+        changes,
+        steps,
+        ..Plan::default()
+    };
+    plan.peer_labels = labels::label_peers(&mut plan, actual);
+    plan
 }
 
 /// Objects of each kind that could be ours: API-made, and of the keys those that live.

@@ -1,6 +1,7 @@
 //! A plan, or what became of it, as text for people and as JSON for programs. Every renderer returns a `String`.
 
 mod describe;
+pub mod drift;
 #[cfg(test)]
 mod examples;
 mod impact;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use crate::change::{Change, Notice, Operation};
 use crate::gates::Refusal;
 use crate::plan::Plan;
+use crate::state::Kind;
 
 /// What became of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +55,8 @@ pub struct Document {
     pub error: Option<String>,
     /// What to do about the error.
     pub hint: Option<String>,
+    /// Problems of the file, which the error lists: line, column, message.
+    pub problems: Vec<(usize, usize, String)>,
     /// Notices that are not the plan's.
     pub notices: Vec<Notice>,
     /// Sealed keys by name.
@@ -88,13 +92,29 @@ impl Document {
         notices
     }
 
+    /// Returns who can open the keys that the plan makes; nobody where it makes none.
+    pub fn key_recipients(&self) -> &[String] {
+        let makes_key = |change: &Change| {
+            let makes = matches!(
+                change.operation,
+                Operation::Create { .. } | Operation::Replace { .. }
+            );
+            makes && change.address.kind == Kind::SetupKey
+        };
+        let plan = self.plan.as_ref();
+        match plan.is_some_and(|plan| plan.changes.iter().any(makes_key)) {
+            true => &self.recipients,
+            false => &[],
+        }
+    }
+
     /// Returns what is unmanaged, in words by kind: `groups "a", "b"`.
     pub fn unmanaged(&self) -> Vec<(String, Vec<&str>)> {
         let mut kinds: BTreeMap<_, Vec<&str>> = BTreeMap::new();
         for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
             kinds.entry(address.kind).or_default().push(&address.name);
         }
-        let label = |kind: crate::state::Kind, number| {
+        let label = |kind: Kind, number| {
             if number == 1 {
                 kind.label()
             } else {

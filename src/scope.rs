@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
 use crate::change::Notice;
-use crate::ledger::Proof;
+use crate::ledger::{Ledger, Proof};
 use crate::plan::{Options, Problem};
 use crate::resource::{Live, Resource, differences};
 use crate::state::{Address, Id, Kind};
@@ -115,7 +115,7 @@ fn declared(
         scope.problems.push(ambiguous(address, namesakes));
         return;
     }
-    if options.ledger.is_new(address.kind, &address.name) && proof(oldest) != Proof::Ours {
+    if is_new(&options.ledger, address) && proof(oldest) != Proof::Ours {
         let text = "lives in NetBird already: the file takes it over";
         scope.notices.push(Notice::about(address, text));
     }
@@ -128,6 +128,18 @@ fn declared(
         )
     });
     scope.pruned.extend(surplus);
+}
+
+/// Whether the newest version of the file, or the working file alone, is the first that declares the entry.
+fn is_new(ledger: &Ledger, address: &Address) -> bool {
+    let newest = ledger.commits().last().map(|commit| commit.begins);
+    let spans = ledger.spans(address.kind, &address.name);
+    ledger.is_known()
+        && match spans.as_slice() {
+            [] => !ledger.was_declared(address.kind, &address.name),
+            [only] => only.to.is_none() && Some(only.from) == newest,
+            _ => false,
+        }
 }
 
 fn undeclared(
@@ -166,7 +178,7 @@ fn undeclared(
             scope.held.insert(address.clone(), why.into());
             return;
         }
-        (Prune::Owned, Proof::Never | Proof::NoTime) | (Prune::None, _) => {}
+        (Prune::Owned, Proof::Never | Proof::NoIdTime) | (Prune::None, _) => {}
     }
     let is_all = live.name == crate::resource::ALL && protected;
     // of keys only those that can still be used are worth a word

@@ -2,6 +2,8 @@
 //!
 //! Every id stands for a name and tells a creation second, so a test speaks of names only.
 
+use std::sync::Arc;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -10,7 +12,7 @@ use serde_json::{Value, json};
 use crate::actual::Actual;
 use crate::config::Source;
 use crate::desired::Desired;
-use crate::ledger::Ledger;
+use crate::members::Listings;
 use crate::plan::{self, Options, Part, Plan, Problem};
 use crate::render::Document;
 use crate::scope::Prune;
@@ -182,7 +184,8 @@ impl Case {
             prune: Prune::None,
             replace: BTreeSet::new(),
             now: Timestamp::from_second(NOW).expect("a second of this century"),
-            ledger: Ledger::default(),
+            ledger: Arc::default(),
+            listings: Listings::default(),
             delete_held: false,
         };
         Case {
@@ -355,7 +358,7 @@ pub(crate) fn table<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> St
 pub(crate) fn recordings() -> BTreeMap<String, Value> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut recordings = BTreeMap::new();
-    for directory in ["tests/data/recordings", "tests/fakes/recordings"] {
+    for directory in ["tests/data/recordings", "tests/fakes/recordings/netbird"] {
         for entry in
             std::fs::read_dir(root.join(directory)).expect("the recordings are in the repository")
         {

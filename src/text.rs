@@ -2,19 +2,27 @@
 
 use std::borrow::Cow;
 
+use unicode_normalization::UnicodeNormalization;
+
+/// Returns whether two texts differ and look the same: one letter can be written as one character or as two.
+pub fn look_alike(one: &str, other: &str) -> bool {
+    one != other && one.nfc().eq(other.nfc())
+}
+
 /// Returns `did you mean "…"?` for the candidate that is most like `word`, if one is.
 pub fn did_you_mean<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
+    let folded = |text: &str| text.nfc().collect::<String>().to_lowercase();
     let likeness = |candidate: &str| {
-        let folded = strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase());
-        (folded, strsim::jaro_winkler(word, candidate))
+        let like = strsim::jaro_winkler(&folded(word), &folded(candidate));
+        (like, strsim::jaro_winkler(word, candidate))
     };
     candidates
         .into_iter()
         .map(|candidate| (likeness(candidate), candidate))
-        .filter(|((folded, _), candidate)| *folded >= 0.85 && *candidate != word)
+        .filter(|((like, _), candidate)| *like >= 0.85 && *candidate != word)
         .max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
         .map(|(_, candidate)| format!("did you mean {candidate:?}?"))
 }
@@ -109,5 +117,14 @@ mod tests {
             None,
             "the word itself is no guess"
         );
+    }
+
+    #[test]
+    fn c083_two_spellings_of_one_letter_look_alike() {
+        let (composed, decomposed) = ("B\u{fc}ro", "Bu\u{308}ro");
+        assert!(look_alike(composed, decomposed));
+        assert!(!look_alike(composed, composed) && !look_alike(composed, "Buro"));
+        let hint = did_you_mean(decomposed, ["Boro", composed]);
+        assert_eq!(hint.as_deref(), Some("did you mean \"B\u{fc}ro\"?"));
     }
 }

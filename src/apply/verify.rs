@@ -74,6 +74,23 @@ pub fn verify(
     Ok(verified)
 }
 
+/// Puts back members that this run's writes of groups threw out: what `verify` does of it for runs that have no file
+/// to plan by.
+pub fn settle_members(
+    api: &Api,
+    before: &Actual,
+    applied: &mut Applied,
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    if applied.written_groups.is_empty() {
+        return Ok(());
+    }
+    let snapshot =
+        fetch(api, &Needs::enrollment(), &Desired::default()).context("cannot verify")?;
+    let actual = Actual::read(&snapshot)?;
+    put_back(api, &snapshot, before, &actual, applied, observer).map(drop)
+}
+
 fn problem(problem: &Problem) -> String {
     let plan::Problem { address, text, .. } = problem;
     format!("{address} {text}")

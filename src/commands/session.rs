@@ -7,6 +7,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use super::history::History;
 use super::settings::{
     connect, environment, environment_name, file, recipients, replaced, setting,
 };
@@ -14,6 +15,7 @@ use super::stop::Stop;
 use crate::actual::Actual;
 use crate::api::Api;
 use crate::change::{Notice, Operation};
+use crate::ci::Context;
 use crate::cli::{Cli, Gates, Scope, Sealing, Server};
 use crate::config::{self, Source};
 use crate::fetch::{self, More, Needs};
@@ -28,7 +30,18 @@ use crate::validate::{Valid, validate};
 
 /// Validates; all problems are one error.
 pub(super) fn check(source: &Source) -> Result<Valid, Stop> {
-    validate(source).map_err(|problems| Stop::error(problems.to_string().trim_end()))
+    validate(source).map_err(|problems| {
+        let mut stop = Stop::error(problems.to_string().trim_end());
+        let place =
+            |problem: &config::Problem| (problem.line, problem.column, problem.message.clone());
+        stop.problems = problems.errors().map(place).collect();
+        stop
+    })
+}
+
+/// An answer of the server that is not of the form that we read.
+pub(super) fn unreadable(error: crate::actual::Unreadable) -> Stop {
+    Stop::error(error.to_string())
 }
 
 /// A notice of the file in one line.
@@ -55,6 +68,7 @@ pub(super) fn notice_text(file: &str, notice: &config::Problem) -> String {
 
 /// What was asked for, and what was found so far.
 pub(super) struct Session {
+    pub(super) source: Source,
     pub(super) valid: Valid,
     pub(super) options: Options,
     pub(super) needs: Needs,
@@ -63,6 +77,8 @@ pub(super) struct Session {
     pub(super) renames: Renames,
     pub(super) actual: Actual,
     pub(super) recipients: Recipients,
+    pub(super) history: History,
+    pub(super) context: Context,
     pub(super) document: Document,
     started: Instant,
 }
@@ -81,6 +97,8 @@ pub(super) struct Request<'a> {
     pub(super) origin: Origin<'a>,
     pub(super) scope: &'a Scope,
     pub(super) sealing: &'a Sealing,
+    /// The committed file is meant, not the one on disk.
+    pub(super) committed: bool,
 }
 
 impl Session {
@@ -92,9 +110,22 @@ impl Session {
         document.file = path.display().to_string();
         document.environment = environment_name(global);
         document.commit = environment("GITHUB_SHA").map(|sha| sha.chars().take(12).collect());
-        let source = config::load(&path)?;
+        let context = Context::of_process();
+        let mut history =
+            History::read(&path, &request.scope.history, request.scope.prune, &context)?;
+        document.commit = document.commit.take().or(history.commit.clone());
+        document.notices.append(&mut history.notices);
+        let committed = match request.committed {
+            true => history.committed(&path)?,
+            false => None,
+        };
+        let source = match committed.or(history.merged.take()) {
+            Some(source) => source,
+            None => config::load(&path)?,
+        };
         document.file_digest = short_digest(source.text().as_bytes());
         let valid = check(&source)?;
+        history.follow(&valid.desired.renamed_from);
         document
             .notices
             .extend(valid.notices.iter().map(|notice| Notice {
@@ -117,12 +148,13 @@ impl Session {
             prune: request.scope.prune,
             replace,
             now: Timestamp::now(),
-            ledger: crate::ledger::Ledger::default(),
+            ledger: history.ledger.clone(),
+            listings: history.listings.clone(),
             delete_held: false,
         };
         let (api, account) = match request.origin {
             Origin::Server(server) => (
-                Some(connect(server, false)?),
+                Some(connect(server, context.is_pull_request_event())?),
                 setting(server.account.as_ref()),
             ),
             Origin::File(_) => (None, None),
@@ -143,6 +175,7 @@ impl Session {
         };
         let document = std::mem::take(document);
         let mut session = Session {
+            source,
             valid,
             options,
             needs,
@@ -151,6 +184,8 @@ impl Session {
             renames: Renames::default(),
             actual: Actual::default(),
             recipients,
+            history,
+            context,
             document,
             started,
         };
@@ -162,7 +197,7 @@ impl Session {
     fn read(&mut self) -> Result<(), Stop> {
         let mut snapshot = self.snapshot.clone();
         self.renames = plan::renames(&self.valid.desired, &mut snapshot, &self.options.ledger);
-        self.actual = Actual::read(&snapshot).map_err(|error| Stop::error(error.to_string()))?;
+        self.actual = Actual::read(&snapshot).map_err(unreadable)?;
         Ok(())
     }
 
@@ -178,7 +213,7 @@ impl Session {
             plan = self.plan_once()?;
         }
         let with_held = plan.deletions() + plan.held.len();
-        if !plan.held.is_empty() && self.allowed(gates, &plan).contains_key(&with_held) {
+        if !plan.held.is_empty() && self.allowed(gates, &plan)?.contains_key(&with_held) {
             self.options.delete_held = true;
             plan = self.plan_once()?;
         }
@@ -217,12 +252,17 @@ impl Session {
     }
 
     /// Returns the numbers of deletions that somebody agreed to, and where.
-    fn allowed(&self, gates: &Gates, _plan: &Plan) -> BTreeMap<usize, String> {
-        gates
-            .allow_deletes
-            .map(|number| (number, "--allow-deletes".to_owned()))
-            .into_iter()
-            .collect()
+    fn allowed(&self, gates: &Gates, plan: &Plan) -> Result<BTreeMap<usize, String>, Stop> {
+        let mut allowed = match plan.deletions() + plan.held.len() {
+            0 => BTreeMap::new(),
+            _ => self.history.allowed(plan)?,
+        };
+        allowed.extend(
+            gates
+                .allow_deletes
+                .map(|number| (number, "--allow-deletes".to_owned())),
+        );
+        Ok(allowed)
     }
 
     /// What the gates look at.
@@ -232,12 +272,12 @@ impl Session {
         account: Option<String>,
         plan: &Plan,
         applying: bool,
-    ) -> gates::Context {
+    ) -> Result<gates::Context, Stop> {
         let ids = self.snapshot.accounts.iter().flatten();
         let ids = ids.filter_map(|account| Some(account["id"].as_str()?.to_owned()));
-        gates::Context {
+        Ok(gates::Context {
             max_deletes: gates.max_deletes,
-            allowed: self.allowed(gates, plan),
+            allowed: self.allowed(gates, plan)?,
             halt: environment("NETBIRD_GITOPS_HALT"),
             me: self.actual.me.clone(),
             account,
@@ -245,7 +285,7 @@ impl Session {
             online: self.api.is_some(),
             applying,
             recipients: self.recipients.describe().len(),
-        }
+        })
     }
 
     /// Puts the numbers of the run into the document.

@@ -10,6 +10,8 @@ pub(super) struct Stop {
     pub(super) exit: Exit,
     pub(super) error: String,
     pub(super) hint: Option<String>,
+    /// Problems of the file: line, column, message.
+    pub(super) problems: Vec<(usize, usize, String)>,
 }
 
 impl Stop {
@@ -19,6 +21,7 @@ impl Stop {
             exit: Exit::Error,
             error: error.into(),
             hint: None,
+            problems: Vec::new(),
         }
     }
 
@@ -57,31 +60,45 @@ impl From<ApiError> for Stop {
         };
         Stop {
             exit,
-            error: error.to_string(),
             hint: error.hint(),
+            ..Stop::error(error.to_string())
+        }
+    }
+}
+
+impl From<crate::gitea::Error> for Stop {
+    fn from(error: crate::gitea::Error) -> Self {
+        let exit = if error.is_url_refused() {
+            Exit::Refused
+        } else {
+            Exit::Error
+        };
+        Stop {
+            exit,
+            hint: error.hint(),
+            ..Stop::error(error.to_string())
         }
     }
 }
 
 impl From<anyhow::Error> for Stop {
     fn from(error: anyhow::Error) -> Self {
-        let api = error.downcast_ref::<ApiError>();
-        let refused = api.is_some_and(ApiError::is_url_refused);
-        let exit = if refused { Exit::Refused } else { Exit::Error };
-        let hint = api.and_then(ApiError::hint);
         let text = format!("{error:#}");
+        let api = error.downcast_ref::<ApiError>();
+        let gitea = error.downcast_ref::<crate::gitea::Error>();
+        let refused = api.is_some_and(ApiError::is_url_refused)
+            || gitea.is_some_and(crate::gitea::Error::is_url_refused);
+        let exit = if refused { Exit::Refused } else { Exit::Error };
+        let hint = api.and_then(ApiError::hint).or_else(|| gitea?.hint());
         // the modules for files say their hint on a line of its own
-        match text.split_once("\nhint: ") {
-            Some((text, hint)) => Stop {
-                exit,
-                error: text.into(),
-                hint: Some(hint.into()),
-            },
-            None => Stop {
-                exit,
-                error: text,
-                hint,
-            },
+        let (text, hint) = match text.split_once("\nhint: ") {
+            Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
+            None => (text, hint),
+        };
+        Stop {
+            exit,
+            hint,
+            ..Stop::error(text)
         }
     }
 }

@@ -24,7 +24,8 @@ pub fn mark_enrolled_file(path: &Path, names: &BTreeSet<String>) -> Result<Edit>
     Ok(edit)
 }
 
-fn replace(target: &Path, text: &[u8]) -> Result<()> {
+/// Puts a text in the place of a file at once or not at all, with the file's mode. `target` is no symbolic link.
+pub fn replace(target: &Path, text: &[u8]) -> Result<()> {
     // A path that canonicalize returned is absolute, and a file has a directory.
     let directory = target.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::Builder::new()

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Edit, mark_enrolled};
+use super::{Edit, enrolled, mark_enrolled};
 
 mod any_text;
 mod on_disk;
@@ -90,6 +90,14 @@ fn what_became_of_each_name() {
             (text.as_bytes(), names(["a"]))
         );
     }
+}
+
+#[test]
+fn which_keys_are_marked() {
+    let text = r#"{"setup_keys": {"a": {"enrolled": false}, "\u0062": {"enrolled": true}, "c": {}, "d": 1, "e": {"enrolled": "x"}}}"#;
+    assert_eq!(enrolled(text.as_bytes()).unwrap(), names(["b"]));
+    assert_eq!(enrolled(b"{}").unwrap(), names([]));
+    assert!(enrolled(b"{\"a\": 1, \"a\": 1}").is_err());
 }
 
 #[test]

@@ -3,10 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 use super::Binding;
 use crate::actual::Actual;
-use crate::desired::{Desired, KeyType};
-use crate::state::Id;
+use crate::desired::{Desired, KeyType, SetupKey};
+use crate::keys::{self, Circumstances};
+use crate::state::{Address, Id, Kind};
 use crate::wire::Peer;
 
 /// A pending key that was used, and the peer that it is bound to.
@@ -44,11 +47,17 @@ pub struct Detection {
     pub left_alone: Vec<LeftAlone>,
 }
 
-/// Finds the declared one-off keys that are pending and used. `used` are the live keys that stand for declared names,
-/// as `keys::decide` tells them apart from ghosts of older lives.
-pub fn detect(desired: &Desired, actual: &Actual, used: &[(String, Id)]) -> Detection {
+/// Finds the declared one-off keys that are pending and used.
+///
+/// `replace` are the entries that are to be made anew: what stands for them now is not waited for.
+pub fn detect(
+    desired: &Desired,
+    actual: &Actual,
+    now: Timestamp,
+    replace: &BTreeSet<Address>,
+) -> Detection {
     let mut detection = Detection::default();
-    for (name, key_id) in used {
+    for (name, key_id) in &used(desired, actual, now, replace) {
         let mut leave = |why: String| {
             detection.left_alone.push(LeftAlone {
                 key: name.clone(),
@@ -103,6 +112,38 @@ pub fn detect(desired: &Desired, actual: &Actual, used: &[(String, Id)]) -> Dete
         });
     }
     detection
+}
+
+/// Returns the live keys that stand for pending names and were used; `keys` tells them apart from ghosts of older lives.
+fn used(
+    desired: &Desired,
+    actual: &Actual,
+    now: Timestamp,
+    replace: &BTreeSet<Address>,
+) -> Vec<(String, Id)> {
+    let circumstances = Circumstances {
+        now,
+        replace: false,
+        namesakes_are_ours: false,
+    };
+    let enrollable = desired
+        .setup_keys()
+        .filter(|(name, _)| is_enrollable(desired, name))
+        .filter(|(name, _)| !replace.contains(&Address::new(Kind::SetupKey, *name)));
+    let moved = |(name, declared): (&String, &SetupKey)| {
+        let live = actual.named(Kind::SetupKey, name);
+        let namesakes = live
+            .iter()
+            .filter_map(|live| Some((actual.keys.get(&live.id)?, live)));
+        let decision = keys::decide(
+            name,
+            declared,
+            &namesakes.collect::<Vec<_>>(),
+            circumstances,
+        );
+        Some((name.clone(), decision.moved?.id))
+    };
+    enrollable.filter_map(moved).collect()
 }
 
 /// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Problem;
 use crate::actual::Actual;
-use crate::change::{Change, Operation};
+use crate::change::{Change, Notice, Operation};
 use crate::desired::Desired;
 use crate::keys;
 use crate::resource::{ALL, Live, Resource, Unresolved, differences};
@@ -161,6 +161,26 @@ fn referrers(changes: &[Change], actual: &Actual) -> BTreeMap<String, BTreeSet<A
         }
     }
     referrers
+}
+
+/// Creations that look like what is there already, under another spelling of the same letters.
+pub(super) fn look_alikes(changes: &[Change], actual: &Actual) -> Vec<Notice> {
+    let created = changes
+        .iter()
+        .filter(|change| matches!(change.operation, Operation::Create { .. }));
+    let twin = |address: &Address| {
+        let mut live = actual.objects.keys().filter(|at| at.kind == address.kind);
+        live.find(|at| crate::text::look_alike(&at.name, &address.name))
+    };
+    let notice = |change: &Change| {
+        let address = &change.address;
+        let text = format!(
+            "is made although {:?} lives in NetBird: they look the same, but their letters are spelled otherwise",
+            twin(address)?.name
+        );
+        Some(Notice::about(address, text))
+    };
+    created.filter_map(notice).collect()
 }
 
 /// Takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.

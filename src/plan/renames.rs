@@ -46,7 +46,7 @@ pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> R
                 let text = format!("is renamed already: renamed_from {old:?} can be taken out");
                 renames.notices.push(Notice::about(&address, text));
             }
-            (1, 0) if !ledger.declared_once(*kind, old) => problem(
+            (1, 0) if !ledger.was_declared(*kind, old) => problem(
                 format!("is to be renamed from {old:?}, which this file never declared"),
                 "only what was declared here is renamed; rename the other in NetBird, or declare it first",
             ),

@@ -100,14 +100,6 @@ pub(super) fn resources(
     resources
 }
 
-/// What is to be done about setup keys.
-#[derive(Default)]
-pub(super) struct Keys {
-    pub(super) changes: Vec<Change>,
-    /// Declared names whose pending key was used, and that key.
-    pub(super) used: Vec<(String, Id)>,
-}
-
 /// Decides about every setup key, declared or not.
 pub(super) fn keys(
     desired: &Desired,
@@ -115,8 +107,8 @@ pub(super) fn keys(
     options: &Options,
     plan: &mut Plan,
     problems: &mut Vec<Problem>,
-) -> Keys {
-    let mut keys = Keys::default();
+) -> Vec<Change> {
+    let mut changes = Vec::new();
     let proof = |name: &str, id: &Id| options.ledger.proof(Kind::SetupKey, name, id.created_at());
     for (name, declared) in desired.setup_keys() {
         let address = Address::new(Kind::SetupKey, name);
@@ -137,30 +129,24 @@ pub(super) fn keys(
         if !decision.ambiguous.is_empty() {
             problems.push(scope::ambiguous(&address, &decision.ambiguous));
         }
-        if enrollment::is_enrollable(desired, name) {
-            keys.used
-                .extend(decision.moved.map(|live| (name.clone(), live.id)));
-        }
         let change = |operation, reason| Change {
             address: address.clone(),
             operation,
             reason,
         };
-        keys.changes.extend(
+        changes.extend(
             decision
                 .operation
                 .map(|(operation, reason)| change(operation, reason)),
         );
         let deletions = decision.deletions.into_iter();
-        keys.changes
-            .extend(deletions.map(|(live, reason)| change(Operation::Delete { live }, reason)));
+        changes.extend(deletions.map(|(live, reason)| change(Operation::Delete { live }, reason)));
         for live in decision.unused {
             let ours = options.prune == Prune::All
                 || (options.prune == Prune::Owned && proof(name, &live.id) == Proof::Ours);
             if ours {
                 let reason = "marked enrolled, so this live and unused credential is nobody's";
-                keys.changes
-                    .push(change(Operation::Delete { live }, reason.into()));
+                changes.push(change(Operation::Delete { live }, reason.into()));
             } else {
                 let text = format!(
                     "is marked enrolled, but a valid key of that name that nobody used lives in NetBird ({}): it is \
@@ -171,11 +157,11 @@ pub(super) fn keys(
             }
         }
     }
-    keys
+    changes
 }
 
 /// Peers that enrolled under another name get their key's.
-pub(super) fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
+pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
     let renamed = enrolled
         .iter()
         .filter(|enrollment| enrollment.renamed_from.is_some());

@@ -10,8 +10,9 @@ use crate::plan::Plan;
 use crate::text::count;
 
 pub use inert::marker;
+pub(super) use inert::{cell, code, line, text};
 
-use inert::{fenced, text};
+use inert::fenced;
 
 /// Size that a comment must not exceed, in characters: larger ones slow the page and are mailed to watchers.
 pub const BUDGET: usize = 60_000;

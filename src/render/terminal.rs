@@ -50,7 +50,7 @@ pub fn plan(document: &Document, color: Color) -> String {
         out.push_str(&changes(plan, color));
         out.push_str(&format!("\n{to_do}.\n"));
     }
-    out.push_str(&recipients(document, plan));
+    out.push_str(&recipients(document));
     out.push_str(&left_alone(document, plan));
     out.push_str(&notes(document, color));
     for refusal in &document.refusals {
@@ -245,21 +245,14 @@ fn fields(change: &Change) -> String {
     fields.iter().map(line).collect()
 }
 
-fn recipients(document: &Document, plan: &Plan) -> String {
-    let makes_key = |change: &Change| {
-        change.address.kind == Kind::SetupKey
-            && matches!(
-                change.operation,
-                Operation::Create { .. } | Operation::Replace { .. }
-            )
-    };
-    if document.recipients.is_empty() || !plan.changes.iter().any(makes_key) {
-        return String::new();
+fn recipients(document: &Document) -> String {
+    match document.key_recipients() {
+        [] => String::new(),
+        recipients => format!(
+            "New keys are sealed for {}.\n",
+            visible(&recipients.join(", "))
+        ),
     }
-    format!(
-        "New keys are sealed for {}.\n",
-        visible(&document.recipients.join(", "))
-    )
 }
 
 fn left_alone(document: &Document, plan: &Plan) -> String {

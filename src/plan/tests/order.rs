@@ -76,7 +76,9 @@ fn members_leave_when_everything_else_is_in_place() {
     });
     let mut case = Case::new(file, live).prune_all();
     case.snapshot.events = Some(vec![crate::testing::enrolled("joins", "joins")]);
-    assert_data_eq!(case.outcome(), str![[r#"
+    assert_data_eq!(
+        case.outcome(),
+        str![[r#"
 update group g (additions)
     peers ["leaves","stays"] → ["joins","stays"]
 create policy p
@@ -86,7 +88,9 @@ update group h
     peers ["leaves"] → []
 delete group i: not declared (--prune all)
 
-"#]].raw());
+"#]]
+        .raw()
+    );
 }
 
 /// A policy that is made anew is there twice for a moment; a key's old one goes in the same breath as its new one.

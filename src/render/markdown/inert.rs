@@ -8,7 +8,7 @@ use crate::text::visible;
 const JOINER: char = '\u{2060}';
 
 /// Returns a code span that holds the text and nothing else.
-pub(super) fn code(text: &str) -> String {
+pub(in crate::render) fn code(text: &str) -> String {
     let mut text = visible(text).into_owned();
     // not every reader of tables knows that a backslash in a code span escapes nothing
     if text.ends_with('\\') {
@@ -25,14 +25,14 @@ pub(super) fn code(text: &str) -> String {
 
 /// Returns a code span for a cell of a table, where a pipe splits even inside a span unless it is escaped, and a
 /// backslash before it would undo the escape.
-pub(super) fn cell(text: &str) -> String {
+pub(in crate::render) fn cell(text: &str) -> String {
     code(text)
         .replace("\\|", &format!("\\{JOINER}|"))
         .replace('|', "\\|")
 }
 
 /// Returns running text that renders as itself, in a cell too.
-pub(super) fn text(text: &str) -> String {
+pub(in crate::render) fn text(text: &str) -> String {
     let shown = visible(text);
     let mut out = String::with_capacity(shown.len());
     let mut word = String::new();
@@ -60,7 +60,7 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// Returns the text as the beginning of a line, where it must not begin a list or the like.
-pub(super) fn line(it: &str) -> String {
+pub(in crate::render) fn line(it: &str) -> String {
     let begins = |char: char| matches!(char, '-' | '+' | '=' | ' ') || char.is_ascii_digit();
     match it.starts_with(begins) {
         true => format!("{JOINER}{}", text(it)),

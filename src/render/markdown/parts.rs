@@ -5,7 +5,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::inert::{code, fenced, line, text};
 use super::table;
-use crate::change::{Change, Operation, list_changes};
+use crate::change::{Change, list_changes};
 use crate::plan::Plan;
 use crate::render::impact::{impact, removed_members};
 use crate::render::{Counts, Document, Status, describe};
@@ -272,15 +272,9 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Option<String> {
 
 pub(super) fn footer(document: &Document, plan: &Plan) -> String {
     let mut parts = Vec::new();
-    let makes_keys = plan.changes.iter().any(|change| {
-        let makes = matches!(
-            change.operation,
-            Operation::Create { .. } | Operation::Replace { .. }
-        );
-        makes && change.address.kind == Kind::SetupKey
-    });
-    if makes_keys && !document.recipients.is_empty() {
-        let who: Vec<String> = document.recipients.iter().map(|who| code(who)).collect();
+    let recipients = document.key_recipients();
+    if !recipients.is_empty() {
+        let who: Vec<String> = recipients.iter().map(|who| code(who)).collect();
         parts.push(format!("new keys are sealed for {}", who.join(", ")));
     }
     if !plan.is_empty() {

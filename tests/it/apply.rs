@@ -1,0 +1,325 @@
+//! Does an apply do what the plan says, in an order that works, and leave alone what is not ours?
+
+use fakes::{Effect, Fault};
+use serde_json::{Value, json};
+use snapbox::{assert_data_eq, file};
+
+use crate::run::{Bench, id, redact};
+
+fn full() -> Value {
+    serde_json::from_str(include_str!("../../examples/full.json")).unwrap()
+}
+
+#[test]
+fn c005_t2_every_field_arrives_at_once() {
+    let bench = Bench::scenario();
+    bench.file(full());
+    let run = bench.apply(&["--format", "json"]).expect(0);
+    assert!(run.operations().iter().all(|op| op.ends_with(" success")));
+    bench.server().clear_requests();
+    bench
+        .plan(&["--detailed-exitcode"])
+        .expect(0)
+        .shows("No changes");
+    let second = bench.apply(&[]).expect(0);
+    second.shows("No changes");
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn the_example_applied() {
+    let bench = Bench::fake();
+    bench.text(include_str!("../../netbird.json"));
+    let run = bench.apply(&[]).expect(0);
+    let both = format!("{}\n--- stderr ---\n{}", run.stdout, run.stderr);
+    assert_data_eq!(redact(&both), file!["snapshots/apply.txt"].raw());
+    let wanted = [
+        "POST /groups",
+        "POST /groups",
+        "POST /groups",
+        "POST /setup-keys",
+        "PUT /setup-keys",
+        "POST /policies",
+        "POST /routes",
+    ];
+    bench.assert_writes(&wanted);
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn c006_what_refers_to_a_group_goes_before_it() {
+    let bench = Bench::scenario();
+    let everything = json!({
+        "groups": { "g": {}, "stays": {} },
+        "setup_keys": { "k1": { "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] } },
+        "policies": { "p1": { "sources": ["g"], "destinations": ["stays"] } },
+        "routes": { "r1": { "network": "10.3.0.0/16", "peer_groups": ["g"], "groups": ["g"] } },
+        "dns": { "nameserver_groups": { "n1": { "nameservers": [{ "ip": "10.3.0.53" }], "groups": ["g"],
+                                                "domains": ["it.example"] } } }
+    });
+    bench.agreed(everything);
+    if bench.server().netbird().is_none() {
+        return; // --prune all is nothing for a shared server
+    }
+    bench.delete("/policies", "Default");
+    bench.file(
+        json!({ "groups": { "stays": {} }, "setup_keys": {}, "policies": {}, "routes": {},
+                       "dns": { "nameserver_groups": {} } }),
+    );
+    bench.apply(&["--prune", "all"]).expect(0);
+    bench.assert_writes(&[
+        "DELETE /dns/nameservers",
+        "DELETE /routes",
+        "DELETE /policies",
+        "DELETE /setup-keys",
+        "DELETE /groups",
+    ]);
+    assert_eq!(bench.names("/groups"), ["All", "stays"]);
+}
+
+#[test]
+fn c044_fields_that_the_file_does_not_say_go_back_as_they_were() {
+    let bench = Bench::scenario();
+    let route = |metric: u32| json!({ "network": "10.4.0.0/16", "peer_groups": ["gw"], "groups": ["gw"], "metric": metric });
+    let file =
+        |metric: u32| json!({ "groups": { "gw": {} }, "routes": { "lan-a": route(metric) } });
+    bench.agreed(file(100));
+    let guards = bench.group("guards");
+    let by_hand = json!({ "access_control_groups": [guards], "keep_route": true, "skip_auto_apply": true,
+                          "masquerade": false, "enabled": false, "description": "by hand" });
+    bench.edit("/routes", "lan-a", by_hand.clone());
+    bench.plan(&[]).expect(0).shows("No changes");
+    bench.file(file(200));
+    bench.apply(&[]).expect(0);
+    let after = bench.one("/routes", "lan-a");
+    assert_eq!(after["metric"], 200);
+    for (field, value) in by_hand.as_object().unwrap() {
+        assert_eq!(after[field], *value, "{field}");
+    }
+}
+
+#[test]
+fn a_policy_keeps_its_posture_checks_and_its_rule() {
+    let bench = Bench::fake();
+    let file = |description: &str| {
+        json!({ "groups": { "g": {} },
+                "policies": { "p": { "description": description, "sources": ["g"], "destinations": ["g"] } } })
+    };
+    bench.agreed(file("one"));
+    let check = json!({ "name": "new enough", "description": "", "checks": { "nb_version_check": { "min_version": "0.60.0" } } });
+    let check = id(&bench.create("/posture-checks", check));
+    bench.edit("/policies", "p", json!({ "source_posture_checks": [check], "rule": { "name": "by hand", "description": "why" } }));
+    bench.file(file("two")).apply(&[]).expect(0);
+    let after = bench.one("/policies", "p");
+    assert_eq!(after["description"], "two");
+    assert_eq!(after["source_posture_checks"], json!([check]));
+    assert_eq!(after["rules"][0]["name"], "by hand");
+    assert_eq!(after["rules"][0]["description"], "why");
+}
+
+#[test]
+fn t3_a_group_with_network_resources_is_changed_and_keeps_them() {
+    let bench = Bench::scenario();
+    let keys = bench.enrolled(&["p1"]);
+    bench.agreed(json!({ "groups": { "lan": { "peers": [] } }, "setup_keys": keys }));
+    let network = id(&bench.create("/networks", json!({ "name": "office" })));
+    let resource = json!({ "name": "subnet", "address": "10.5.0.0/16", "enabled": true, "groups": [bench.id("/groups", "lan")] });
+    bench.create(&format!("/networks/{network}/resources"), resource);
+    bench.file(json!({ "groups": { "lan": { "peers": ["p1"] } }, "setup_keys": keys }));
+    bench.apply(&[]).expect(0);
+    let group = bench.one("/groups", "lan");
+    assert_eq!(group["peers_count"], 1);
+    assert_eq!(group["resources_count"], 1);
+}
+
+#[test]
+fn foreign_members_stay_and_are_said() {
+    let bench = Bench::scenario();
+    let (keys, theirs) = (bench.enrolled(&["ours"]), bench.peer("theirs"));
+    bench.agreed(json!({ "groups": { "g": { "peers": [] } }, "setup_keys": keys }));
+    bench.edit("/groups", "g", json!({ "peers": [theirs] }));
+    bench.file(json!({ "groups": { "g": { "peers": ["ours"] } }, "setup_keys": keys }));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("Left alone in group \"g\": theirs.");
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.one("/groups", "g")["peers_count"], 2);
+}
+
+#[test]
+fn c028_single_ports_and_ranges_go_as_ranges() {
+    let bench = Bench::scenario();
+    let policy = json!({ "sources": ["All"], "destinations": ["All"], "protocol": "tcp", "ports": ["443", "8000-8100"] });
+    bench.agreed(json!({ "policies": { "p": policy } }));
+    let rule = &bench.one("/policies", "p")["rules"][0];
+    assert_eq!(
+        rule["port_ranges"],
+        json!([{ "start": 443, "end": 443 }, { "start": 8000, "end": 8100 }])
+    );
+    assert_eq!(rule["ports"], Value::Null);
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn c069_what_somebody_deleted_meanwhile_is_no_trouble_to_delete() {
+    let bench = Bench::fake();
+    bench.agreed(
+        json!({ "policies": { "a": { "sources": ["All"], "destinations": ["All"] },
+                                       "b": { "sources": ["All"], "destinations": ["All"] } } }),
+    );
+    bench.file(json!({ "policies": { "b": { "sources": ["All"], "destinations": ["All"] } } }));
+    bench.delete("/policies", "Default");
+    let path = format!("/policies/{}", bench.id("/policies", "a"));
+    bench
+        .netbird()
+        .before("DELETE", &path.clone(), move |netbird| {
+            netbird.call("DELETE", &path, Value::Null);
+        });
+    bench
+        .apply(&["--prune", "all"])
+        .expect(0)
+        .says("policy a: was gone already");
+}
+
+#[test]
+fn c069_what_somebody_deleted_meanwhile_cannot_be_changed() {
+    let bench = Bench::fake();
+    let policy = |protocol: &str| json!({ "sources": ["All"], "destinations": ["All"], "protocol": protocol });
+    bench.agreed(json!({ "policies": { "a": policy("tcp"), "b": policy("tcp") } }));
+    bench.file(json!({ "policies": { "a": policy("udp"), "b": policy("udp") } }));
+    let path = format!("/policies/{}", bench.id("/policies", "a"));
+    bench
+        .netbird()
+        .before("PUT", &path.clone(), move |netbird| {
+            netbird.call("DELETE", &path, Value::Null);
+        });
+    let run = bench.apply(&["--keep-going", "--format", "json"]).expect(4);
+    assert_eq!(
+        run.operations(),
+        ["update_policy a failed", "update_policy b success"]
+    );
+    run.says("it was to be changed, but somebody deleted it meanwhile; run again");
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.names("/policies"), ["Default", "a", "b"]);
+}
+
+fn three_policies() -> Value {
+    let policy = |group: &str| json!({ "sources": [group], "destinations": [group] });
+    json!({ "groups": { "a": {}, "b": {}, "c": {} }, "policies": { "pa": policy("a"), "pb": policy("b"), "pc": policy("c") } })
+}
+
+#[test]
+fn it_stops_at_the_first_failure_and_says_what_is_left() {
+    let bench = Bench::fake();
+    bench.file(three_policies());
+    let refusal = json!({ "message": "policy rule has no destinations", "code": 422 });
+    let fault = Fault::on("POST", "/policies")
+        .nth(2)
+        .then(Effect::Status(422, refusal));
+    bench.netbird().fault(fault);
+    let run = bench.apply(&[]).expect(4);
+    let both = format!("{}\n--- stderr ---\n{}", run.stdout, run.stderr);
+    assert_data_eq!(redact(&both), file!["snapshots/stopped.txt"].raw());
+    assert_eq!(bench.names("/policies"), ["Default", "pa"]);
+    // running again continues from here
+    bench.apply(&[]).expect(0).shows("2 created");
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn c077_with_keep_going_independent_items_go_on() {
+    let bench = Bench::fake();
+    bench.file(three_policies());
+    let refusal = json!({ "message": "no", "code": 422 });
+    bench.netbird().fault(
+        Fault::on("POST", "/groups")
+            .nth(2)
+            .then(Effect::Status(422, refusal)),
+    );
+    let run = bench.apply(&["--keep-going", "--format", "json"]).expect(4);
+    let wanted = [
+        "create_group a success",
+        "create_group b failed",
+        "create_group c success",
+        "create_policy pa success",
+        "create_policy pb skipped",
+        "create_policy pc success",
+    ];
+    assert_eq!(run.operations(), wanted);
+    assert_eq!(
+        run.json()["summary"],
+        json!({ "created": 4, "updated": 0, "deleted": 0, "failed": 1 })
+    );
+}
+
+#[test]
+fn with_keep_going_nothing_is_taken_away_after_a_failure() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "policies": { "old": { "sources": ["All"], "destinations": ["All"] } } }));
+    bench.file(json!({ "policies": { "new": { "sources": ["All"], "destinations": ["All"] } } }));
+    let refusal = json!({ "message": "no", "code": 422 });
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/policies").then(Effect::Status(422, refusal)));
+    bench
+        .apply(&["--keep-going", "--prune", "all", "--max-deletes", "2"])
+        .expect(4);
+    assert_eq!(bench.names("/policies"), ["Default", "old"]);
+}
+
+#[test]
+fn c009_a_group_that_vanishes_before_its_policy_is_written_is_noticed() {
+    let bench = Bench::fake();
+    let gone = bench.group("gone");
+    bench.file(
+        json!({ "policies": { "p": { "sources": ["gone", "All"], "destinations": ["All"] } } }),
+    );
+    bench.netbird().before("POST", "/policies", move |netbird| {
+        netbird.call("DELETE", &format!("/groups/{gone}"), Value::Null);
+    });
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("stored something else: sources is");
+}
+
+#[test]
+fn c093_groups_are_made_before_what_names_them_and_go_by_id() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "Lab Boxes": {} },
+                       "setup_keys": { "k": { "type": "reusable", "expires_in": 86400, "auto_groups": ["Lab Boxes"] } } }));
+    bench.apply(&[]).expect(0);
+    assert_eq!(
+        bench.one("/setup-keys", "k")["auto_groups"],
+        json!([bench.id("/groups", "Lab Boxes")])
+    );
+    bench.file(json!({ "setup_keys": { "k": { "type": "reusable", "expires_in": 86400, "auto_groups": ["Lab Boxs"] } } }));
+    let run = bench
+        .plan(&[])
+        .expect(1)
+        .says("did you mean \"Lab Boxes\"?");
+    run.says("setup_keys.k.auto_groups[0]")
+        .says("netbird.json:");
+}
+
+#[test]
+fn c075_the_commit_and_the_files_digest_are_told() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} } }));
+    let run = bench
+        .run_with(&["apply"], &[("GITHUB_SHA", "0123456789abcdef0123")])
+        .expect(0);
+    run.shows("(commit 0123456789ab, sha256 ");
+}
+
+#[test]
+fn only_the_plan_is_carried_out_when_the_file_declares_what_is_there() {
+    // a group taken over keeps its id, its members and its resources
+    let bench = Bench::scenario();
+    let (peer, group) = (bench.peer("m"), bench.group("taken"));
+    bench.edit("/groups", "taken", json!({ "peers": [peer] }));
+    bench.agreed(json!({ "groups": { "taken": {} } }));
+    assert_eq!(bench.id("/groups", "taken"), group);
+    assert_eq!(bench.one("/groups", "taken")["peers_count"], 1);
+}

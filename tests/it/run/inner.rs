@@ -1,0 +1,136 @@
+//! The program without its process: the stages as `commands` call them, for tests that run them by the hundred.
+
+use std::sync::atomic::AtomicBool;
+
+use netbird_gitops::actual::Actual;
+use netbird_gitops::api::{self, Api, Token};
+use netbird_gitops::apply::{Applied, Conduct, Custody, Observer, Verified, apply, verify};
+use netbird_gitops::change::Change;
+use netbird_gitops::config::Source;
+use netbird_gitops::fetch::{More, Needs, complete, fetch};
+use netbird_gitops::members::Listings;
+use netbird_gitops::plan::{Options, Plan, Problem, Renames, plan, renames};
+use netbird_gitops::scope::Prune;
+use netbird_gitops::secret::{KeysDir, Sources};
+use netbird_gitops::validate::{Valid, validate};
+use serde_json::Value;
+
+use super::{Bench, RECIPIENT};
+
+/// A file and a server, up to its plan.
+pub(crate) struct Inner {
+    api: Api,
+    valid: Valid,
+    options: Options,
+    needs: Needs,
+    renames: Renames,
+    actual: Actual,
+}
+
+impl Inner {
+    /// Validates and fetches. Errors with the file's problems.
+    pub(crate) fn read(bench: &Bench, file: &Value, prune: Prune) -> Result<Inner, String> {
+        let text = bench.server().prefixed(file.clone()).to_string();
+        let source = Source::from_text("netbird.json", text).expect("a text");
+        let valid = validate(&source).map_err(|problems| problems.to_string())?;
+        let options = Options {
+            prune,
+            replace: Default::default(),
+            now: jiff::Timestamp::now(),
+            ledger: Default::default(),
+            listings: Listings {
+                known: true,
+                ..Listings::default()
+            },
+            delete_held: false,
+        };
+        let token = Token::parse(&bench.server().token()).expect("a token");
+        let config = api::config(&bench.server().url()).expect("a loopback URL");
+        let api = Api::new(config, &token).expect("a client");
+        let needs = Needs::of(&valid.desired, false);
+        let mut snapshot = fetch(&api, &needs, &valid.desired).expect("the lists");
+        // what a plan with deletions looks up
+        let more = More {
+            referrers: prune == Prune::All,
+            events: prune == Prune::All,
+        };
+        complete(&api, more, &mut snapshot).expect("the lists");
+        let renames = renames(&valid.desired, &mut snapshot, &options.ledger);
+        let actual = Actual::read(&snapshot).expect("lists that can be read");
+        Ok(Inner {
+            api,
+            valid,
+            options,
+            needs,
+            renames,
+            actual,
+        })
+    }
+
+    pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
+        plan(
+            &self.valid.desired,
+            &self.actual,
+            &self.renames,
+            &self.options,
+        )
+    }
+
+    /// Carries the plan out and verifies it.
+    pub(crate) fn apply(
+        &self,
+        bench: &Bench,
+        plan: &Plan,
+        observer: &mut dyn Observer,
+    ) -> (Applied, Option<Verified>) {
+        let recipients = Sources {
+            keys: vec![RECIPIENT.into()],
+            ..Sources::default()
+        };
+        let custody = Custody {
+            recipients: recipients.read().expect("a recipient"),
+            dir: KeysDir::probe(&bench.path("sealed-keys")).expect("a directory"),
+        };
+        let stop = AtomicBool::new(false);
+        let conduct = Conduct {
+            custody: Some(&custody),
+            keep_going: false,
+            stop: &stop,
+            fresh: &|| Ok(()),
+        };
+        let mut applied = apply(&self.api, plan, &self.actual, conduct, observer);
+        if !applied.is_complete() {
+            return (applied, None);
+        }
+        let verified = verify(
+            &self.api,
+            &self.valid.desired,
+            &self.needs,
+            &self.options,
+            &self.actual,
+            &mut applied,
+            observer,
+        );
+        (applied, Some(verified.expect("lists to verify by")))
+    }
+}
+
+/// Hears what happens and keeps it.
+#[derive(Default)]
+pub(crate) struct Heard(pub(crate) Vec<String>);
+
+impl Observer for Heard {
+    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str) {
+        let address = &change.address;
+        self.0
+            .push(format!("[{number}/{total}] {address}: {outcome}"));
+    }
+
+    fn sealed(&mut self, name: &str, _: &str) {
+        self.0.push(format!("sealed {name}"));
+    }
+
+    fn say(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+}

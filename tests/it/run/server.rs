@@ -1,0 +1,294 @@
+//! The server of a bench: the fake, or a real one, where all names get a prefix and leave with the bench.
+
+use std::process::Command;
+
+use fakes::{NetBird, client};
+use serde_json::{Map, Value, json};
+
+use super::id;
+
+/// A fake or a real server.
+pub(crate) enum Server {
+    Fake(NetBird),
+    Real(Real),
+}
+
+/// A real server, of which a bench touches only what bears its prefix.
+pub(crate) struct Real {
+    url: String,
+    token: String,
+    enroll: String,
+    prefix: String,
+}
+
+/// Lists in the order in which their objects can be deleted.
+const LISTS: [&str; 7] = [
+    "/policies",
+    "/routes",
+    "/dns/nameservers",
+    "/setup-keys",
+    "/networks",
+    "/peers",
+    "/groups",
+];
+
+impl Server {
+    pub(crate) fn fake() -> Server {
+        Server::Fake(NetBird::start())
+    }
+
+    /// The real server that the environment names, where it says that it may be used.
+    pub(crate) fn real() -> Option<Server> {
+        let variable = |name: &str| {
+            std::env::var(name).unwrap_or_else(|_| {
+                panic!("NETBIRD_GITOPS_TEST_REAL is set, so {name} must be too")
+            })
+        };
+        if std::env::var("NETBIRD_GITOPS_TEST_REAL").as_deref() != Ok("1") {
+            return None;
+        }
+        let identity = age::x25519::Identity::generate().to_public().to_string();
+        Some(Server::Real(Real {
+            url: variable("NETBIRD_API_URL"),
+            token: variable("NETBIRD_API_TOKEN"),
+            enroll: variable("NETBIRD_GITOPS_TEST_ENROLL"),
+            // the only source of chance at hand
+            prefix: format!("it-{}-", &identity[10..16]),
+        }))
+    }
+
+    pub(crate) fn netbird(&self) -> Option<&NetBird> {
+        match self {
+            Server::Fake(netbird) => Some(netbird),
+            Server::Real(_) => None,
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Server::Fake(netbird) => netbird.url(),
+            Server::Real(real) => real.url.clone(),
+        }
+    }
+
+    pub(crate) fn token(&self) -> String {
+        match self {
+            Server::Fake(netbird) => netbird.token(),
+            Server::Real(real) => real.token.clone(),
+        }
+    }
+
+    fn prefix(&self) -> &str {
+        match self {
+            Server::Fake(_) => "",
+            Server::Real(real) => &real.prefix,
+        }
+    }
+
+    pub(crate) fn clear_requests(&self) {
+        if let Server::Fake(netbird) = self {
+            netbird.clear_requests();
+        }
+    }
+
+    /// What an object of the bench is called on the server.
+    pub(crate) fn name(&self, name: &str) -> String {
+        match name {
+            "All" => name.to_owned(),
+            _ => format!("{}{name}", self.prefix()),
+        }
+    }
+
+    /// What the bench calls an object of the server, if it is the bench's own.
+    pub(crate) fn own_name(&self, entry: &Value) -> Option<String> {
+        let name = entry.get("name").or(entry.get("network_id"))?.as_str()?;
+        name.strip_prefix(self.prefix()).map(str::to_owned)
+    }
+
+    /// Puts the prefix before every name of a file.
+    pub(crate) fn prefixed(&self, mut file: Value) -> Value {
+        let entries = |section: &mut Value| {
+            let Value::Object(entries) = section else {
+                return;
+            };
+            for (name, mut entry) in std::mem::take(entries) {
+                for field in [
+                    "peers",
+                    "auto_groups",
+                    "sources",
+                    "destinations",
+                    "peer_groups",
+                    "groups",
+                    "access_control_groups",
+                ] {
+                    let names = entry.get_mut(field).and_then(Value::as_array_mut);
+                    for name in names.into_iter().flatten() {
+                        *name = json!(self.name(name.as_str().expect("a name")));
+                    }
+                }
+                entries.insert(self.name(&name), entry);
+            }
+        };
+        if !self.prefix().is_empty() {
+            for section in ["groups", "setup_keys", "policies", "routes"] {
+                file.get_mut(section).map(entries);
+            }
+            file.pointer_mut("/dns/nameserver_groups").map(entries);
+        }
+        file
+    }
+
+    pub(crate) fn unprefixed(&self, text: &str) -> String {
+        match self.prefix() {
+            "" => text.to_owned(),
+            prefix => text.replace(prefix, ""),
+        }
+    }
+
+    pub(crate) fn list(&self, path: &str) -> Vec<Value> {
+        match self.call("GET", path, Value::Null) {
+            (200, Value::Array(entries)) => entries,
+            (200, Value::Null) => Vec::new(),
+            (status, answer) => panic!("GET {path}: {status} {answer}"),
+        }
+    }
+
+    /// Makes a call by hand: as the owner on the fake, by the program's own token on a real server.
+    pub(crate) fn call(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        match self {
+            Server::Fake(netbird) => netbird.call(method, path, body),
+            Server::Real(real) => {
+                let url = format!("{}/api{path}", real.url);
+                let body = (!body.is_null()).then_some(&body);
+                let answer = client::send(method, &url, Some(&real.token), body).unwrap();
+                (answer.status, answer.json)
+            }
+        }
+    }
+
+    /// Writes by hand, which must succeed. Names in the body get the prefix.
+    #[track_caller]
+    pub(crate) fn write(&self, method: &str, path: &str, mut body: Value) -> Value {
+        for field in ["name", "network_id"] {
+            if let Some(name) = body.get_mut(field)
+                && !name.as_str().is_some_and(|name| {
+                    name.starts_with(self.prefix()) && !self.prefix().is_empty()
+                })
+            {
+                *name = json!(self.name(name.as_str().expect("a name")));
+            }
+        }
+        let (status, answer) = self.call(method, path, body.clone());
+        assert_eq!(status, 200, "{method} {path} {body}: {answer}");
+        answer
+    }
+
+    /// Changes fields of a live object: its answer becomes a request, as a careful person's script would do it.
+    #[track_caller]
+    pub(crate) fn edit(&self, path: &str, live: &Value, changes: Value) {
+        let mut body = live.as_object().expect("an object").clone();
+        let ids = |list: &Value| -> Value {
+            let entries = list.as_array().map(Vec::as_slice).unwrap_or_default();
+            entries.iter().map(|entry| entry["id"].clone()).collect()
+        };
+        match path {
+            "/groups" => {
+                body["peers"] = ids(&live["peers"]);
+                if body["resources"].is_null() {
+                    body["resources"] = json!([]);
+                }
+            }
+            "/policies" => {
+                for rule in body["rules"].as_array_mut().expect("rules") {
+                    for side in ["sources", "destinations"] {
+                        if rule[side].is_array() {
+                            rule[side] = ids(&rule[side]);
+                        }
+                    }
+                    for field in changes["rule"].as_object().into_iter().flatten() {
+                        rule[field.0] = field.1.clone();
+                    }
+                }
+            }
+            "/routes" => {
+                let by_domain = body["network_type"] == "Domain";
+                body.remove(if by_domain { "network" } else { "domains" });
+                let by_peer = body["peer"] != "";
+                body.remove(if by_peer { "peer_groups" } else { "peer" });
+            }
+            _ => {}
+        }
+        let changes: Map<String, Value> = changes.as_object().expect("changes").clone();
+        body.extend(changes.into_iter().filter(|(field, _)| field != "rule"));
+        self.write("PUT", &format!("{path}/{}", id(live)), Value::Object(body));
+    }
+
+    /// Registers a machine with a key, as a client does; returns the peer's id, or what the client is told.
+    pub(crate) fn enroll(&self, key: &str, hostname: &str) -> Result<String, String> {
+        match self {
+            Server::Fake(netbird) => netbird.enroll(key, hostname),
+            Server::Real(real) => real.enroll(key, &self.name(hostname)),
+        }
+    }
+}
+
+impl Real {
+    fn enroll(&self, key: &str, hostname: &str) -> Result<String, String> {
+        let words = self.enroll.split_whitespace().map(|word| {
+            let word = word.replace("{url}", &self.url).replace("{key}", key);
+            word.replace("{hostname}", hostname)
+        });
+        let words: Vec<String> = words.collect();
+        let output = Command::new(&words[0]).args(&words[1..]).output().unwrap();
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        let answer = client::send(
+            "GET",
+            &format!("{}/api/peers", self.url),
+            Some(&self.token),
+            None,
+        )
+        .unwrap();
+        let peers = answer.json.as_array().cloned().unwrap_or_default();
+        let newest = peers
+            .iter()
+            .filter(|peer| peer["hostname"] == hostname)
+            .map(id)
+            .max();
+        Ok(newest.expect("the peer that enrolled"))
+    }
+
+    /// Deletes what bears the prefix; whatever happened in the test.
+    fn clean(&self) {
+        let send = |method: &str, path: &str| {
+            client::send(
+                method,
+                &format!("{}/api{path}", self.url),
+                Some(&self.token),
+                None,
+            )
+        };
+        for list in LISTS {
+            let Ok(answer) = send("GET", list) else {
+                continue;
+            };
+            for entry in answer.json.as_array().into_iter().flatten() {
+                let named = |field: &str| {
+                    entry[field]
+                        .as_str()
+                        .is_some_and(|name| name.starts_with(&self.prefix))
+                };
+                if named("name") || named("network_id") || named("hostname") {
+                    let _ = send("DELETE", &format!("{list}/{}", id(entry)));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Real {
+    fn drop(&mut self) {
+        self.clean();
+    }
+}

@@ -1,0 +1,480 @@
+//! Is a new key's secret sealed before anything else, and is it nowhere else?
+
+use std::fs;
+use std::time::Duration;
+
+use fakes::{Effect, Fault};
+use serde_json::{Value, json};
+
+use crate::run::{Bench, Pid, RECIPIENT, files, id, open};
+
+/// One pending key that joins a group.
+fn one_key() -> Value {
+    json!({
+        "groups": { "g": {} },
+        "setup_keys": { "k": { "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] } }
+    })
+}
+
+/// That there is exactly one key `k`, valid, with its group, and that its sealed file opens to it.
+#[track_caller]
+fn assert_one_sealed_key(bench: &Bench) {
+    let key = bench.one("/setup-keys", "k");
+    assert_eq!(key["valid"], true);
+    assert_eq!(key["auto_groups"], json!([bench.id("/groups", "g")]));
+    assert_eq!(
+        bench.sealed_files(),
+        [format!("{}.age", bench.server().name("k"))]
+    );
+    bench
+        .server()
+        .enroll(&bench.unseal("k"), "machine")
+        .expect("the sealed key works");
+    assert_eq!(bench.one("/setup-keys", "k")["used_times"], 1);
+}
+
+#[test]
+fn a_new_key_opens_for_its_recipient_and_enrolls() {
+    let bench = Bench::scenario();
+    bench.file(one_key());
+    let run = bench.apply(&["--format", "json"]).expect(0);
+    let created = &run.json()["created_keys"]["k"];
+    let sealed = created["sealed"].as_str().unwrap();
+    assert_eq!(open(sealed.as_bytes()), bench.unseal("k"));
+    assert_eq!(created["file"], "sealed-keys/k.age");
+    assert_eq!(created["recipients"].as_array().unwrap().len(), 1);
+    assert_one_sealed_key(&bench);
+}
+
+#[test]
+fn it_is_on_disk_before_the_next_request_and_gets_its_groups_only_then() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let dir = bench.path("sealed-keys");
+    let at_post = dir.clone();
+    bench.netbird().before("POST", "/setup-keys", move |_| {
+        // the place is taken already, and nothing of this name is there
+        let names = files(&at_post);
+        assert!(names.len() == 1 && names[0].ends_with(".tmp"), "{names:?}");
+    });
+    bench
+        .netbird()
+        .before("PUT", "/setup-keys/", move |netbird| {
+            let secret = netbird.secrets().pop().unwrap();
+            assert_eq!(open(&fs::read(dir.join("k.age")).unwrap()), secret);
+            assert_eq!(files(&dir), ["k.age"]);
+            let made = netbird.list("/setup-keys")[0].clone();
+            assert_eq!(made["auto_groups"], json!([]));
+        });
+    bench.apply(&[]).expect(0);
+    bench.assert_writes(&["POST /groups", "POST /setup-keys", "PUT /setup-keys"]);
+    let bodies = bench.netbird().requests();
+    let post = bodies
+        .iter()
+        .find(|request| request.path == "/setup-keys" && request.method == "POST");
+    assert_eq!(
+        post.unwrap().body.as_ref().unwrap()["auto_groups"],
+        json!([])
+    );
+    assert_one_sealed_key(&bench);
+}
+
+#[test]
+#[cfg(unix)]
+fn c113_the_file_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::fake();
+    bench.file(one_key()).apply(&[]).expect(0);
+    let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(
+        (mode("sealed-keys"), mode("sealed-keys/k.age")),
+        (0o700, 0o600)
+    );
+}
+
+/// What a run that was killed leaves behind.
+fn remove_temporary_files(bench: &Bench) {
+    for name in bench.sealed_files() {
+        if name.ends_with(".tmp") {
+            fs::remove_file(bench.path("sealed-keys").join(name)).unwrap();
+        }
+    }
+}
+
+/// Kills a run at one of its requests, then runs again.
+fn killed(method: &str, path: &str, prepare: impl Fn(&Bench)) {
+    for is_done in [false, true] {
+        let bench = Bench::fake();
+        prepare(&bench);
+        let hook = |netbird: &fakes::NetBird, pid: Pid| {
+            if is_done {
+                netbird.after(method, path, move |_| pid.signal("KILL"));
+            } else {
+                netbird.before(method, path, move |_| pid.signal("KILL"));
+                netbird.fault(Fault::on(method, path).then(Effect::CutBefore));
+            }
+        };
+        let run = bench.start(&["apply"], hook).wait();
+        assert_eq!(
+            run.code,
+            128 + 9,
+            "{method} {path} {is_done}: {}",
+            run.stderr
+        );
+        bench.netbird().clear_faults();
+        bench.apply(&[]).expect(0);
+        bench.plan(&[]).expect(0).shows("No changes");
+        remove_temporary_files(&bench);
+        assert_one_sealed_key(&bench);
+    }
+}
+
+#[test]
+fn t6_c032_killed_when_the_key_is_made() {
+    killed("POST", "/setup-keys", pending);
+}
+
+#[test]
+fn t6_killed_when_the_sealed_key_gets_its_groups() {
+    killed("PUT", "/setup-keys/", pending);
+}
+
+/// A key that is still to be made.
+fn pending(bench: &Bench) {
+    bench.file(one_key());
+}
+
+/// A key in the place of another that cannot be changed so.
+fn replacement(bench: &Bench) {
+    let mut file = one_key();
+    file["setup_keys"]["k"]["expires_in"] = json!(0);
+    bench.agreed(file).file(one_key());
+}
+
+#[test]
+fn t6_killed_when_a_replacement_is_made() {
+    killed("POST", "/setup-keys", replacement);
+}
+
+#[test]
+fn t6_killed_when_a_replacement_gets_its_groups() {
+    killed("PUT", "/setup-keys/", replacement);
+}
+
+#[test]
+fn t6_killed_when_the_replaced_key_goes() {
+    killed("DELETE", "/setup-keys/", replacement);
+}
+
+#[test]
+fn t6_killed_when_a_key_is_remade_by_hand() {
+    for (method, path) in [
+        ("POST", "/setup-keys"),
+        ("PUT", "/setup-keys/"),
+        ("DELETE", "/setup-keys/"),
+    ] {
+        let bench = Bench::fake();
+        bench.agreed(one_key());
+        let args = ["apply", "--replace", "setup_keys/k"];
+        let hook = |netbird: &fakes::NetBird, pid: Pid| {
+            netbird.after(method, path, move |_| pid.signal("KILL"));
+        };
+        assert_eq!(bench.start(&args, hook).wait().code, 128 + 9);
+        bench.run(&args).expect(0);
+        bench.plan(&[]).expect(0).shows("No changes");
+        remove_temporary_files(&bench);
+        assert_one_sealed_key(&bench);
+    }
+}
+
+#[test]
+fn c086_t6_an_answer_that_is_lost_leaves_no_key_behind() {
+    for effect in [
+        Effect::CutAfter,
+        Effect::CutBody,
+        Effect::ErrorAfter,
+        Effect::SlowAfter(Duration::from_secs(60)),
+    ] {
+        let bench = Bench::fake();
+        bench.file(one_key());
+        bench
+            .netbird()
+            .fault(Fault::on("POST", "/setup-keys").then(effect.clone()));
+        let run = bench.apply(&["--timeout", "2"]).expect(0);
+        run.says("the key was made and its secret is lost, so it was deleted and is made again");
+        let wanted = [
+            "POST /groups",
+            "POST /setup-keys",
+            "DELETE /setup-keys",
+            "POST /setup-keys",
+            "PUT /setup-keys",
+        ];
+        bench.assert_writes(&wanted);
+        assert_one_sealed_key(&bench);
+    }
+}
+
+#[test]
+fn c086_a_create_that_did_not_arrive_is_not_made_blindly_again() {
+    for effect in [Effect::CutBefore, Effect::ErrorBefore, Effect::Html(502)] {
+        let bench = Bench::fake();
+        bench.file(one_key());
+        bench
+            .netbird()
+            .fault(Fault::on("POST", "/setup-keys").then(effect.clone()));
+        bench.apply(&[]).expect(4);
+        bench.assert_writes(&["POST /groups", "POST /setup-keys"]);
+        assert_eq!(bench.sealed_files(), Vec::<String>::new());
+        bench.apply(&[]).expect(0);
+        assert_one_sealed_key(&bench);
+    }
+}
+
+#[test]
+fn an_answer_that_is_lost_when_it_gets_its_groups_is_looked_up() {
+    for effect in [
+        Effect::CutAfter,
+        Effect::ErrorAfter,
+        Effect::SlowAfter(Duration::from_secs(60)),
+    ] {
+        let bench = Bench::fake();
+        bench.file(one_key());
+        bench
+            .netbird()
+            .fault(Fault::on("PUT", "/setup-keys/").then(effect.clone()));
+        bench.apply(&["--timeout", "2"]).expect(0);
+        assert_one_sealed_key(&bench);
+    }
+}
+
+#[test]
+fn a_key_that_cannot_get_its_groups_is_taken_back_with_its_file() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let refusal = json!({ "message": "no", "code": 422 });
+    bench
+        .netbird()
+        .fault(Fault::on("PUT", "/setup-keys/").then(Effect::Status(422, refusal)));
+    let run = bench.apply(&["--format", "json"]).expect(4);
+    assert_eq!(run.json()["created_keys"], json!({}));
+    run.says("the new key was deleted again");
+    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+    assert_eq!(bench.sealed_files(), Vec::<String>::new());
+}
+
+#[test]
+fn a_replacement_that_cannot_be_finished_leaves_the_old_key_and_its_file() {
+    let bench = Bench::fake();
+    replacement(&bench);
+    let old = (id(&bench.one("/setup-keys", "k")), bench.unseal("k"));
+    let refusal = json!({ "message": "no", "code": 422 });
+    bench
+        .netbird()
+        .fault(Fault::on("PUT", "/setup-keys/").then(Effect::Status(422, refusal)));
+    bench.apply(&[]).expect(4);
+    assert_eq!((id(&bench.one("/setup-keys", "k")), bench.unseal("k")), old);
+}
+
+#[test]
+fn where_no_file_can_be_the_plan_is_refused_before_the_first_write() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    fs::write(bench.path("sealed-keys"), "in the way").unwrap();
+    bench
+        .apply(&[])
+        .expect(1)
+        .says("it is not a directory")
+        .says("--keys-dir");
+    bench.assert_writes(&[]);
+    bench.apply(&["--keys-dir", "elsewhere/keys"]).expect(0);
+    assert_eq!(files(&bench.path("elsewhere/keys")), ["k.age"]);
+}
+
+#[test]
+fn a_disk_that_fails_after_the_key_was_made_takes_the_key_back() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let dir = bench.path("sealed-keys");
+    bench.netbird().after("POST", "/setup-keys", move |_| {
+        fs::remove_dir_all(&dir).unwrap();
+    });
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("the new key was deleted again");
+    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+    bench.apply(&[]).expect(0);
+    assert_one_sealed_key(&bench);
+}
+
+#[test]
+fn c098_t5_no_output_at_any_level_holds_a_secret() {
+    let bench = Bench::fake();
+    replacement(&bench);
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/setup-keys").then(Effect::CutAfter));
+    bench
+        .netbird()
+        .fault(Fault::on("PUT", "/groups/").then(Effect::ErrorBefore));
+    let mut said = String::new();
+    for format in ["text", "json", "markdown"] {
+        let args = [
+            "apply",
+            "-vv",
+            "--format",
+            format,
+            "--report",
+            "report.json",
+            "--replace",
+            "setup_keys/k",
+        ];
+        let environment = [("RUST_LOG", "trace"), ("CI", "1")];
+        let run = bench.run_with(&args, &environment).expect(0);
+        said +=
+            &(run.stdout + &run.stderr + &fs::read_to_string(bench.path("report.json")).unwrap());
+    }
+    assert!(
+        said.contains("POST") && said.contains("BEGIN AGE ENCRYPTED FILE"),
+        "{said}"
+    );
+    let secrets = bench.netbird().secrets();
+    assert!(secrets.len() >= 5, "some keys and a token");
+    for secret in secrets {
+        assert!(!said.contains(&secret) && !said.contains(&secret.to_lowercase()));
+    }
+}
+
+#[test]
+fn c051_a_masked_key_is_never_sealed() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let made = json!({ "id": "d2m9k4bl0ubs73a9k5d0", "key": "7C0E2****", "name": "k", "type": "one-off", "valid": true });
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/setup-keys").then(Effect::Status(200, made)));
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("its secret is masked with stars");
+    assert_eq!(bench.sealed_files(), Vec::<String>::new());
+}
+
+#[test]
+fn in_a_job_the_sealed_text_is_in_the_log_before_the_next_request() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let log = bench.path("stderr");
+    let hook = |netbird: &fakes::NetBird, _: Pid| {
+        netbird.before("PUT", "/setup-keys/", move |_| {
+            assert!(
+                fs::read_to_string(&log)
+                    .unwrap()
+                    .contains("BEGIN AGE ENCRYPTED FILE")
+            );
+        });
+    };
+    let mut command = bench.command(&["apply"]);
+    command.env("CI", "true");
+    let run = bench.start_command(command, hook).wait();
+    assert_eq!(run.code, 0);
+    bench.netbird().requests();
+    let line = run
+        .stderr
+        .lines()
+        .find(|line| line.contains("BEGIN AGE"))
+        .unwrap();
+    let line: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(line["name"], "k");
+    assert_eq!(
+        open(line["sealed"].as_str().unwrap().as_bytes()),
+        bench.unseal("k")
+    );
+}
+
+#[test]
+fn c001_as_text_it_is_a_block_that_can_be_copied() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let run = bench
+        .run_with(&["apply", "--log-format", "text"], &[("CI", "1")])
+        .expect(0);
+    let start = run
+        .stderr
+        .find("-----BEGIN AGE ENCRYPTED FILE-----\n")
+        .unwrap();
+    let end = run
+        .stderr
+        .find("-----END AGE ENCRYPTED FILE-----\n")
+        .unwrap();
+    assert!(start == 0 || run.stderr[..start].ends_with('\n'));
+    let block = &run.stderr[start..end + "-----END AGE ENCRYPTED FILE-----\n".len()];
+    assert_eq!(open(block.as_bytes()), bench.unseal("k"));
+    assert!(!block.contains("\n\n"));
+    // and on a laptop the file is enough
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let run = bench.apply(&[]).expect(0);
+    assert!(!run.stderr.contains("BEGIN AGE") && !run.stdout.contains("BEGIN AGE"));
+}
+
+#[test]
+fn c062_c105_wrong_recipients_are_refused_before_the_first_write() {
+    let typo = RECIPIENT.replace("age12p", "age12q");
+    let plugin = "age1yubikey1qwt50d05nh5vutpdzmlg5wn80xq5negm4uj9ghv0snvdd3yysf5yw3rhl3t";
+    for wrong in [&typo, plugin, "ssh-dss AAAAB3NzaC1kc3MAAACBAP", "hello"] {
+        let bench = Bench::fake();
+        bench.file(one_key());
+        let lines = format!("{RECIPIENT}\n{wrong}\n");
+        bench
+            .run_with(&["apply"], &[("AGE_PUBLIC_KEY", &lines)])
+            .expect(1)
+            .says("2");
+        fs::write(bench.path("recipients"), &lines).unwrap();
+        bench
+            .apply(&["-R", "recipients"])
+            .expect(1)
+            .says("recipients:2");
+        bench.assert_writes(&[]);
+        assert_eq!(bench.sealed_files(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn nobody_to_seal_for_is_a_refusal_and_a_plan_says_so() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let nobody = [("AGE_PUBLIC_KEY", "")];
+    bench
+        .run_with(&["plan"], &nobody)
+        .expect(0)
+        .shows("an apply needs AGE_PUBLIC_KEY, -r or -R");
+    bench
+        .run_with(&["apply"], &nobody)
+        .expect(3)
+        .says("nobody is named to seal them for");
+    bench.assert_writes(&[]);
+    bench
+        .run_with(&["apply", "-r", RECIPIENT], &nobody)
+        .expect(0);
+    assert_one_sealed_key(&bench);
+}
+
+#[test]
+fn every_recipient_opens_it_and_the_plan_names_them() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let other = age::x25519::Identity::generate();
+    let other_key = other.to_public().to_string();
+    bench
+        .plan(&["-r", &other_key])
+        .expect(0)
+        .shows("New keys are sealed for ")
+        .shows(&other_key[..10]);
+    bench.apply(&["-r", &other_key]).expect(0);
+    let sealed = fs::read(bench.path("sealed-keys/k.age")).unwrap();
+    assert_eq!(
+        age::decrypt(&other, &sealed).unwrap(),
+        open(&sealed).into_bytes()
+    );
+}
