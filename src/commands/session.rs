@@ -204,33 +204,37 @@ impl Session {
         Ok(())
     }
 
-    /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again; where
-    /// somebody agreed to the number that includes what is held, that goes too.
+    /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again, so that
+    /// all referrers are named at once; where somebody agreed to the number that includes what is held, that goes too.
     pub(super) fn plan(&mut self, gates: &Gates) -> Result<Plan, Stop> {
-        let mut plan = self.plan_once()?;
-        let more = self.more(&plan);
-        if let Some(api) = self.api.clone()
-            && fetch::complete(&api, more, &mut self.snapshot)?
-        {
-            self.read()?;
-            plan = self.plan_once()?;
+        loop {
+            let planned = plan::plan(
+                &self.valid.desired,
+                &self.actual,
+                &self.renames,
+                &self.options,
+            );
+            let more = match &planned {
+                Ok(plan) => self.more(plan),
+                Err(problems) => More {
+                    referrers: problems.iter().any(|problem| problem.of_deletion),
+                    events: false,
+                },
+            };
+            if let Some(api) = self.api.clone()
+                && fetch::complete(&api, more, &mut self.snapshot)?
+            {
+                self.read()?;
+                continue;
+            }
+            let plan = planned.map_err(|problems| self.stop(&problems))?;
+            let with_held = plan.deletions() + plan.held.len();
+            if !plan.held.is_empty() && self.allowed(gates, &plan)?.contains_key(&with_held) {
+                self.options.delete_held = true;
+                continue;
+            }
+            return Ok(plan);
         }
-        let with_held = plan.deletions() + plan.held.len();
-        if !plan.held.is_empty() && self.allowed(gates, &plan)?.contains_key(&with_held) {
-            self.options.delete_held = true;
-            plan = self.plan_once()?;
-        }
-        Ok(plan)
-    }
-
-    fn plan_once(&self) -> Result<Plan, Stop> {
-        plan::plan(
-            &self.valid.desired,
-            &self.actual,
-            &self.renames,
-            &self.options,
-        )
-        .map_err(|problems| self.stop(&problems))
     }
 
     fn more(&self, plan: &Plan) -> More {
