@@ -65,6 +65,12 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         true,
     )?;
     session.document.refusals = gates::check(&plan, &context);
+    let deletions = plan.deletions();
+    let allowed = context
+        .allowed
+        .get_key_value(&deletions)
+        .filter(|_| deletions > 0);
+    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
     session.document.plan = Some(plan.clone());
     *document = session.document.clone();
     if let Some(stop) = refused(&session.document) {
@@ -123,6 +129,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let mut document = session.document;
     (document.error, document.hint) = failure.unzip();
     document.statuses = applied.statuses;
+    document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;
     Ok(Ending {
         document,
@@ -364,6 +371,7 @@ impl Observer for Aloud {
     fn state(&mut self, applied: &Applied) {
         if let Some((path, document)) = &mut self.report {
             document.statuses.clone_from(&applied.statuses);
+            document.durations_ms.clone_from(&applied.durations_ms);
             document.created_keys.clone_from(&applied.created_keys);
             if let Err(error) = write_report(path, &json::document(document, true)) {
                 log::warn!("cannot write the report {}: {error}", path.display());

@@ -111,6 +111,8 @@ impl Session {
         document.environment = environment_name(global);
         document.commit = environment("GITHUB_SHA").map(|sha| sha.chars().take(12).collect());
         let context = Context::of_process();
+        document.actor.clone_from(&context.actor);
+        document.run.clone_from(&context.run_url);
         let mut history =
             History::read(&path, &request.scope.history, request.scope.prune, &context)?;
         document.commit = document.commit.take().or(history.commit.clone());
