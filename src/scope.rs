@@ -220,3 +220,6 @@ fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

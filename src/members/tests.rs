@@ -1,5 +1,7 @@
 //! Who is meant by a name in a group: each sentence of design §2, and what nobody can do by choosing a hostname.
 
+mod history;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};

@@ -222,7 +222,10 @@ fn changes(plan: &Plan, color: Color) -> String {
 fn warning(impact: &Impact, color: Color) -> String {
     let plain = |text: &str| visible(text).into_owned();
     let what = impact.what.render(plain, plain);
-    format!("        {} {what}\n", color.paint("31", "!"))
+    match impact.harmless {
+        true => format!("        {what}\n"),
+        false => format!("        {} {what}\n", color.paint("31", "!")),
+    }
 }
 
 fn fields(change: &Change) -> String {
