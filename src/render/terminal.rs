@@ -54,7 +54,7 @@ pub fn plan(document: &Document, color: Color) -> String {
     out.push_str(&left_alone(document, plan));
     out.push_str(&notes(document, color));
     for refusal in &document.refusals {
-        let label = color.paint("31", "apply would refuse this:");
+        let label = color.paint("31", "apply would refuse:");
         out.push_str(&format!("\n{label} {}\n", visible(&refusal.text)));
         if !refusal.names.is_empty() {
             let names: Vec<_> = refusal

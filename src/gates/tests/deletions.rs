@@ -70,7 +70,7 @@ one more
 one more, agreed to
     passes
 one more, another number agreed to
-    deletions: this plan deletes 3 objects, more than --max-deletes 2; 4 (--allow-deletes) is not the exact number ["group a", "group b", "group c"]
+    deletions: this plan deletes 3 objects, more than --max-deletes 2; --allow-deletes says 4, which is not the exact number ["group a", "group b", "group c"]
         if this is meant, put "Allow-Deletes: 3" on a line of the merge commit's message, or run with --allow-deletes 3
 members count
     deletions: this plan removes 3 group members, more than --max-deletes 2 ["group g"]
