@@ -187,12 +187,17 @@ pub fn plan(
         referenced: &referenced,
     };
     let scope = scope::scope(entries, actual, options);
+    // what stands for several live objects is not made anew
+    let ambiguous = scope.problems.iter().map(|problem| &problem.address);
+    let ambiguous: BTreeSet<Address> = ambiguous.cloned().collect();
     problems.extend(scope.problems);
     plan.notices.extend(scope.notices);
     plan.unmanaged = scope.unmanaged;
     plan.held = scope.held;
 
     plan.changes = diff(&resources, &scope.managed);
+    plan.changes
+        .retain(|change| !ambiguous.contains(&change.address));
     renames.apply(&mut plan.changes, &resources, &scope.managed);
     replace(
         &mut plan.changes,

@@ -104,7 +104,7 @@ fn declared(
         Prune::Owned => namesakes.iter().all(|live| proof(live) == Proof::Ours),
         Prune::All => true,
     };
-    if !later.is_empty() && !(all_ours() && all_equal()) {
+    if !(later.is_empty() || all_ours() && all_equal()) {
         scope.problems.push(ambiguous(address, namesakes));
         return;
     }
@@ -213,3 +213,6 @@ fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;
