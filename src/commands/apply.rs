@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::forge::Forge;
+use super::forge::{Forge, Stale};
 use super::session::{Origin, Request, Session};
 use super::settings::{environment, file, setting};
 use super::stop::Stop;
@@ -22,6 +22,10 @@ use crate::render::{Document, Status, json, terminal};
 use crate::secret::KeysDir;
 use crate::state::Kind;
 use crate::text::{count, visible};
+
+/// What to do about a stale apply.
+const STALE: &str =
+    "the run of the newer commit applies it; --any-commit applies this one all the same";
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = Document::default();
@@ -73,9 +77,9 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     };
     let ours = session.source.text().as_bytes();
     let fresh = || forge.as_ref().map_or(Ok(()), |forge| forge.fresh(ours));
-    fresh().map_err(|error| Stop {
-        exit: Exit::Refused,
-        ..Stop::from(error)
+    fresh().map_err(|error| match error.downcast_ref::<Stale>() {
+        Some(stale) => Stop::refused(format!("{stale}; nothing was changed")).hint(STALE),
+        None => Stop::from(error),
     })?;
     if !plan.is_empty() {
         say.text(&terminal::plan(&session.document, terminal::Color(false)));
@@ -296,7 +300,13 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
             ));
         }
     }
-    let hint = "run plan to see what is left; running apply again continues from here";
+    let hint = match &applied.stale {
+        Some(stale) => {
+            text.push(format!("  {stale}"));
+            STALE
+        }
+        None => "run plan to see what is left; running apply again continues from here",
+    };
     (text.join("\n"), hint.into())
 }
 

@@ -203,6 +203,13 @@ impl History {
         objects.chain(members).collect()
     }
 
+    /// A file beside the file, such as one of recipients, as the base branch (without a pull request: the newest commit)
+    /// has it.
+    pub(super) fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
+        let ((git, _), tip) = (self.checkout.as_ref()?, self.ledger.tip()?);
+        git.show(tip, &git.locate(file).ok()?).ok()?
+    }
+
     /// The file as the newest commit has it; `None` where there is no commit.
     pub(super) fn committed(&self, file: &Path) -> Result<Option<Source>, Stop> {
         let (Some((git, path)), Some(tip)) = (&self.checkout, self.ledger.tip()) else {

@@ -133,6 +133,9 @@ impl Session {
                 text: notice_text(&valid.file, notice),
             }));
         let recipients = recipients(request.sealing)?;
+        document
+            .notices
+            .extend(new_recipients(request.sealing, &history));
         document.recipients = recipients
             .describe()
             .iter()
@@ -333,6 +336,30 @@ impl Session {
         }
         Stop::error(text)
     }
+}
+
+/// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.
+fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    if !history.ledger.is_known() {
+        return notices;
+    }
+    for file in &sealing.recipients_file {
+        let now = std::fs::read(file).ok();
+        let now =
+            now.and_then(|text| Recipients::parse_file(&file.display().to_string(), &text).ok());
+        let base = history.base_version(file).unwrap_or_default();
+        let base = Recipients::parse_file("the base branch", &base).unwrap_or_default();
+        let new = now.map(|now| now.not_in(&base)).unwrap_or_default();
+        notices.extend(new.iter().map(|recipient| Notice {
+            about: None,
+            text: format!(
+                "recipient {recipient} in {} is new: the base branch does not have it",
+                file.display()
+            ),
+        }));
+    }
+    notices
 }
 
 /// Returns the first 12 hexadecimal digits of the SHA-256 of a file.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::describe;
-use super::markdown::{code, text as inert};
+use super::markdown::{cell, code, line, text as inert};
 use crate::drift::{Cause, Doer, Drift, Item};
 use crate::text::{count, visible};
 
@@ -109,7 +109,7 @@ pub fn markdown(drift: &Drift, marker: &str, file: &str) -> String {
             out.push_str(&format!(
                 "| {} | {} | {} | {} |\n",
                 item.address.kind.label(),
-                code(&item.address.name),
+                cell(&item.address.name),
                 fields.join("; "),
                 inert(&why(item).unwrap_or_default())
             ));
@@ -137,7 +137,7 @@ pub fn markdown(drift: &Drift, marker: &str, file: &str) -> String {
         out.push_str(&format!("\n**{title}**\n\n"));
         lines
             .iter()
-            .for_each(|line| out.push_str(&format!("- {}\n", inert(line))));
+            .for_each(|note| out.push_str(&format!("- {}\n", line(note))));
     }
     out.push_str("\nNothing was corrected. `netbird-gitops plan` shows what an apply would do; `netbird-gitops adopt` takes a live object over.\n");
     out

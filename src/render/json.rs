@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Document, Status};
 use crate::change::{Change, Operation};
+use crate::state::Address;
 
 /// Returns the JSON document, indented, with a final newline.
 pub fn document(document: &Document, applied: bool) -> String {
@@ -31,8 +32,19 @@ pub fn document(document: &Document, applied: bool) -> String {
         (name.clone(), key)
     });
     let unmanaged = plan.map(|plan| {
-        let entry = |address: &crate::state::Address| json!({ "kind": address.kind.word(), "name": address.name });
-        plan.unmanaged.iter().map(entry).collect::<Vec<_>>()
+        let entry =
+            |address: &Address| json!({ "kind": address.kind.word(), "name": address.name });
+        let held = plan.held.iter().map(|(address, why)| {
+            let mut entry = entry(address);
+            entry["declared_once"] = json!(why);
+            entry
+        });
+        let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();
+        for (group, members) in &plan.foreign_members {
+            let names = members.iter().filter_map(|id| plan.peer_labels.get(id));
+            all.extend(names.map(|name| json!({ "kind": "member", "name": name, "group": group })));
+        }
+        all
     });
     let refusals = document.refusals.iter().map(|refusal| {
         json!({ "gate": refusal.gate, "message": refusal.text, "names": refusal.names, "hint": refusal.hint })
@@ -92,13 +104,13 @@ fn summary(changes: &[Change], document: &Document, applied: bool) -> Value {
     let [created, updated, deleted, failed] = &mut numbers;
     for (index, change) in changes.iter().enumerate() {
         match document.statuses.get(index) {
-            Some(Status::Failed(_)) => *failed += 1,
             Some(Status::Success) => {}
             None if !applied => {}
+            Some(Status::Failed(_)) => {
+                *failed += 1;
+                continue;
+            }
             Some(Status::Pending | Status::Skipped) | None => continue,
-        }
-        if matches!(document.statuses.get(index), Some(Status::Failed(_))) {
-            continue;
         }
         match change.operation {
             Operation::Create { .. } => *created += 1,
@@ -113,3 +125,6 @@ fn summary(changes: &[Change], document: &Document, applied: bool) -> Value {
     let [created, updated, deleted, failed] = numbers;
     json!({ "created": created, "updated": updated, "deleted": deleted, "failed": failed })
 }
+
+#[cfg(test)]
+mod tests;

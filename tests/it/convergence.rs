@@ -5,10 +5,12 @@ mod theirs;
 
 use netbird_gitops::scope::Prune;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError};
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::{Value, json};
 
-use crate::run::{Bench, Heard, Inner};
+use crate::run::{Bench, Heard, Inner, Server};
+use files::File;
 
 /// Applies a file and returns what happened; it must be carried out whole and leave nothing to do.
 fn settle(bench: &Bench, file: &Value, prune: Prune) -> Result<Vec<String>, TestCaseError> {
@@ -89,10 +91,32 @@ proptest! {
 }
 
 #[test]
+fn c005_any_file_arrives_after_any_other_on_a_real_server() {
+    if Server::real().is_none() {
+        return;
+    }
+    let mut runner = TestRunner::new(Config {
+        cases: 8,
+        failure_persistence: None,
+        max_shrink_iters: 20,
+        ..Config::default()
+    });
+    let files = (files::file(false), files::file(false), files::file(false));
+    let arrives = |(first, second, third): (File, File, File)| {
+        let bench = Bench::scenario();
+        bench.group("base");
+        bench.enrolled(&["m1", "m2"]);
+        for file in [&first.0, &second.0, &third.0] {
+            settle(&bench, file, Prune::None)?;
+        }
+        Ok(())
+    };
+    runner.run(&files, arrives).unwrap();
+}
+
+#[test]
 fn files_of_the_property_are_rich() {
     // the property is worth what its files hold: over some of them, every field occurs, and so does its absence
-    use proptest::strategy::{Strategy, ValueTree};
-    use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
     let files: Vec<Value> = (0..200)
         .map(|_| {

@@ -301,7 +301,7 @@ fn a_bench_on_a_real_server_leaves_nothing_behind() {
             .filter_map(|entry| bench.server().own_name(entry))
             .count()
     };
-    assert_eq!(bear("/groups"), 2);
+    assert_eq!(bear("/groups"), 3, "with All");
     let names = [
         "/groups",
         "/setup-keys",
