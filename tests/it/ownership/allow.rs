@@ -170,8 +170,9 @@ fn what_is_held_is_agreed_to_by_a_commit() {
 #[test]
 fn it_agrees_to_the_last_of_a_kind() {
     let bench = Bench::in_git();
-    bench.applied(1.0, groups(1));
-    let mut none = base();
+    let key = json!({ "type": "reusable", "expires_in": 0 });
+    bench.applied(1.0, with(groups(1), "setup_keys", "k", key.clone()));
+    let mut none = with(base(), "setup_keys", "k", key);
     none["groups"] = json!({});
     bench.declared(5.0, none.clone());
     bench.refuses(&[]).says("this plan deletes all groups");

@@ -22,6 +22,7 @@ fn every_kind_keeps_its_id() {
         let new = renamed(entry.clone(), "old");
         bench.declared(9.0, with(base(), section, "new", new.clone()));
         assert_eq!(bench.planned(&[]), [operation("update", section, "new")]);
+        bench.server().clear_requests();
         bench.apply(&[]).expect(0);
         bench.assert_writes(&[&format!("PUT {path}")]);
         assert_eq!(bench.id(path, "new"), id);
@@ -166,6 +167,23 @@ fn a_rename_that_is_not_committed_yet_is_planned_all_the_same() {
     bench.applied(1.0, with(base(), "groups", "old", json!({})));
     bench.file(with(base(), "groups", "new", renamed(json!({}), "old")));
     assert_eq!(bench.planned(&[]), ["update_group new"]);
+}
+
+#[test]
+fn a_rename_that_somebody_took_back_meanwhile_is_no_success() {
+    let bench = Bench::in_git();
+    bench.applied(1.0, with(base(), "groups", "old", json!({})));
+    let id = bench.id("/groups", "old");
+    bench.declared(9.0, with(base(), "groups", "new", renamed(json!({}), "old")));
+    let path = format!("/groups/{id}");
+    let back = path.clone();
+    bench.netbird().after("PUT", &path, move |netbird| {
+        netbird.call("PUT", &back, json!({ "name": "old", "peers": [], "resources": [] }));
+    });
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("applied, but not converged");
 }
 
 #[test]

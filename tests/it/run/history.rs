@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Bench, Run};
 
@@ -22,6 +22,17 @@ impl Bench {
         let bench = Bench::fake();
         bench.git(&["init", "-q", "-b", "main"]);
         bench.hour(0.0);
+        // as old as everything else: the fake made it when it started
+        let default = bench.one("/policies", "Default");
+        bench.delete("/policies", "Default");
+        let all = bench.id("/groups", "All");
+        let mut rule = default["rules"][0].clone();
+        for field in ["sources", "destinations"] {
+            rule[field] = json!([all]);
+        }
+        rule.as_object_mut().unwrap().remove("id");
+        bench.create("/policies", json!({ "name": "Default", "enabled": true, "rules": [rule] }));
+        bench.server().clear_requests();
         bench
     }
 
