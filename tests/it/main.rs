@@ -13,6 +13,7 @@ mod gates;
 mod impossible;
 mod keys;
 mod limits;
+mod ownership;
 mod plan;
 mod races;
 mod routes;

@@ -3,6 +3,7 @@
 //! `file`, `apply` and `plan` write the file and run the program on it; the rest prepares the server and looks at what
 //! came of it.
 
+pub(crate) mod history;
 mod inner;
 mod redact;
 mod server;
