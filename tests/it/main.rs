@@ -8,3 +8,4 @@ mod apply;
 mod plan;
 mod run;
 mod secrets;
+mod whole_loop;
