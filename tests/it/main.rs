@@ -8,4 +8,5 @@ mod apply;
 mod plan;
 mod run;
 mod secrets;
+mod sync_events;
 mod whole_loop;
