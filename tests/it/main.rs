@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod apply;
+mod mark_enrolled;
 mod plan;
 mod run;
 mod secrets;
