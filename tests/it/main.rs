@@ -6,6 +6,7 @@
 
 mod apply;
 mod mark_enrolled;
+mod merge_plans;
 mod plan;
 mod run;
 mod secrets;
