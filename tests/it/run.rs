@@ -3,10 +3,13 @@
 //! `file`, `apply` and `plan` write the file and run the program on it; the rest prepares the server and looks at what
 //! came of it.
 
+mod forge;
 pub(crate) mod history;
 mod inner;
+mod job;
 mod redact;
 mod server;
+mod site;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,8 +21,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) use inner::{Heard, Inner};
+pub(crate) use job::{Job, Pull};
 pub(crate) use redact::redact;
 pub(crate) use server::Server;
+pub(crate) use site::{Site, git};
 
 /// A throw-away identity and who it is; nothing else was ever sealed for it.
 pub(crate) const IDENTITY: &str =
@@ -134,13 +139,13 @@ impl Bench {
             .env("AGE_PUBLIC_KEY", RECIPIENT)
             .env("NETBIRD_API_URL", self.server.url())
             .env("NETBIRD_API_TOKEN", self.server.token());
-        if matches!(args.first(), Some(&"plan" | &"apply")) {
+        if matches!(args.first(), Some(&"plan" | &"apply" | &"sync-events")) {
             command.args(["--retry-wait", "0", "--throttle-wait", "0"]);
         }
         command
     }
 
-    fn outcome(&self, output: Output) -> Run {
+    pub(crate) fn outcome(&self, output: Output) -> Run {
         use std::os::unix::process::ExitStatusExt;
         let text = |bytes: Vec<u8>| self.server.unprefixed(&String::from_utf8(bytes).unwrap());
         let signal = || 128 + output.status.signal().unwrap_or_default();
