@@ -18,6 +18,7 @@ mod limits;
 mod live;
 mod plan;
 mod races;
+mod recipients;
 mod render;
 mod routes;
 mod run;
