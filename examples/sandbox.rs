@@ -1,40 +1,35 @@
-//! A NetBird server to play with, on this machine and in memory: nothing it holds outlives it.
+//! A NetBird and a Gitea server to play with, on this machine: nothing they hold outlives them.
 //!
-//!     cargo run --example sandbox                     serve on any free port until Ctrl-C
-//!     cargo run --example sandbox -- --port 8080      serve on this port
+//!     cargo run --example sandbox                     serve on any free ports until Ctrl-C
+//!     cargo run --example sandbox -- --port 8080      serve NetBird on this port, Gitea on the next
+//!     cargo run --example sandbox -- --forgejo        answer as Forgejo does, not as Gitea
 //!     cargo run --example sandbox -- enroll URL KEY HOSTNAME
 //!                                                     register a peer with a setup key
 //!
-//! The two `export` lines are all there is on stdout, so a script can read them from there.
+//! The `export` lines are all there is on stdout, so a script can read them from there.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::thread;
 
-use fakes::{NetBird, client};
+use fakes::{Gitea, NetBird, client};
 use serde_json::json;
 
-const USAGE: &str = "usage: sandbox [--port PORT]
+const USAGE: &str = "usage: sandbox [--port PORT] [--forgejo]
        sandbox enroll URL KEY HOSTNAME";
+
+/// What the repository holds.
+const NETBIRD_JSON: &str = include_str!("../netbird.json");
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
-        [] => serve(0),
-        ["--port", port] => match port.parse() {
-            Ok(port) => serve(port),
-            Err(_) => Err(format!("{port} is no port\n\n{USAGE}")),
-        },
         ["enroll", url, key, hostname] => enroll(url, key, hostname),
         ["-h" | "--help"] => {
             eprintln!("{USAGE}");
             Ok(())
         }
-        _ => Err(format!(
-            "what is meant by `{}`?\n\n{USAGE}",
-            words.join(" ")
-        )),
+        _ => options(&words).and_then(|(port, forgejo)| serve(port, forgejo)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,19 +40,58 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(port: u16) -> Result<(), String> {
-    let netbird =
-        NetBird::start_on(port).map_err(|error| format!("cannot serve on port {port}: {error}"))?;
-    let url = netbird.url();
+/// Reads the port, 0 for any, and whether Forgejo is wanted.
+fn options(words: &[&str]) -> Result<(u16, bool), String> {
+    match words {
+        [] => Ok((0, false)),
+        ["--forgejo", rest @ ..] => Ok((options(rest)?.0, true)),
+        ["--port", port, rest @ ..] => {
+            let number = port.parse().ok().filter(|port| *port < u16::MAX);
+            let number = number.ok_or_else(|| format!("{port} is no port\n\n{USAGE}"))?;
+            Ok((number, options(rest)?.1))
+        }
+        _ => Err(format!(
+            "what is meant by `{}`?\n\n{USAGE}",
+            words.join(" ")
+        )),
+    }
+}
+
+/// Serves both until the end, and tells where.
+fn serve(port: u16, forgejo: bool) -> Result<(), String> {
+    let taken = |port, error| format!("cannot serve on port {port}: {error}");
+    let netbird = NetBird::start_on(port).map_err(|error| taken(port, error))?;
+    let next = if port == 0 { 0 } else { port + 1 };
+    let gitea = if forgejo {
+        Gitea::start_forgejo_on(next)
+    } else {
+        Gitea::start_on(next)
+    };
+    let gitea = gitea.map_err(|error| taken(next, error))?;
+    gitea.push(
+        "main",
+        "netbird.json",
+        NETBIRD_JSON,
+        "the network of the project itself\n",
+    );
+    let (url, git_url, repo) = (netbird.url(), gitea.url(), gitea.repo());
+    let git_dir = gitea.git_dir();
+    let git_dir = git_dir.display();
 
     eprintln!(
-        "A NetBird server of your own, at {url}. It holds the group All and the policy Default, nothing else,"
+        "A NetBird server of your own, at {url}. It holds the group All and the policy Default, nothing else."
     );
-    eprintln!("and forgets everything when it ends. Ctrl-C ends it.\n");
+    eprintln!(
+        "A {} server, at {git_url}. It holds the repository {repo} with a netbird.json.",
+        if forgejo { "Forgejo" } else { "Gitea" }
+    );
+    eprintln!("Both forget everything when they end. Ctrl-C ends them.\n");
     eprintln!("Paste this into another terminal:\n");
     let exports = format!(
-        "export NETBIRD_API_URL={url}\nexport NETBIRD_API_TOKEN={}\n",
-        netbird.token()
+        "export NETBIRD_API_URL={url}\nexport NETBIRD_API_TOKEN={}\n\
+         export GITEA_URL={git_url}\nexport GITEA_TOKEN={}\nexport GITEA_REPO={repo}\n",
+        netbird.token(),
+        gitea.token(),
     );
     let mut stdout = io::stdout();
     stdout
@@ -71,8 +105,38 @@ fn serve(port: u16) -> Result<(), String> {
     eprintln!("    cargo run --example sandbox -- enroll {url} KEY HOSTNAME\n");
     eprintln!("A look at what is there:\n");
     eprintln!("    curl -H \"Authorization: Token $NETBIRD_API_TOKEN\" {url}/api/peers");
+    eprintln!(
+        "    curl -H \"Authorization: token $GITEA_TOKEN\" {git_url}/api/v1/repos/{repo}/contents\n"
+    );
+    eprintln!("The repository is a bare one in this folder; clone it, change it, push:\n");
+    eprintln!("    git clone {git_dir} network\n");
+    eprintln!(
+        "Who must be the site's admin has this token: {}",
+        gitea.admin_token()
+    );
+    wait().map_err(|error| format!("cannot wait for Ctrl-C: {error}"))
+}
+
+/// Waits for Ctrl-C or SIGTERM, so that the servers are dropped and the folder of the repository
+/// goes with them.
+#[cfg(unix)]
+fn wait() -> io::Result<()> {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::low_level::pipe;
+
+    let (mut reader, writer) = UnixStream::pair()?;
+    pipe::register(SIGINT, writer.try_clone()?)?;
+    pipe::register(SIGTERM, writer)?;
+    reader.read_exact(&mut [0])
+}
+
+#[cfg(not(unix))]
+fn wait() -> io::Result<()> {
     loop {
-        thread::park();
+        std::thread::park();
     }
 }
 

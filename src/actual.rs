@@ -34,6 +34,8 @@ pub struct Actual {
     pub me: Option<wire::User>,
     /// Who else keeps a group from being deleted, by group id, in words.
     pub foreign_referrers: BTreeMap<Id, BTreeSet<String>>,
+    /// Network routers that keep a peer from being deleted, by peer, in words.
+    pub peer_routers: BTreeMap<Id, BTreeSet<String>>,
 }
 
 /// An answer that is not of the form that we read.
@@ -131,6 +133,13 @@ impl Actual {
             }
         }
         for router in typed::<wire::Router>("routers", &snapshot.routers)? {
+            if !router.peer.is_empty() {
+                let routers = self
+                    .peer_routers
+                    .entry(Id(router.peer.clone()))
+                    .or_default();
+                routers.insert(format!("network router {}", router.id));
+            }
             for group in &router.peer_groups {
                 self.refer(group, format!("network router {}", router.id));
             }

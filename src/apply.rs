@@ -9,6 +9,7 @@ mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jiff::Timestamp;
@@ -23,7 +24,7 @@ use crate::resource::{FieldChange, Group, Groups, Live, Resource, Unresolved, di
 use crate::secret::{KeysDir, Recipients, StoredFile};
 use crate::state::{Address, Id, Kind};
 
-pub use verify::{Verified, verify};
+pub use verify::{Verified, settle_members, verify};
 
 /// Where new secrets go.
 pub struct Custody {
@@ -41,13 +42,24 @@ pub trait Observer {
     fn sealed(&mut self, name: &str, armored: &str);
     /// Something worth knowing happened.
     fn say(&mut self, text: &str);
+    /// The state of things after each step, for a report that outlives a killed run.
+    fn state(&mut self, _applied: &Applied) {}
 }
 
+/// Says whether the file is still the one to apply: an error ends the run before the next new key or deletion.
+pub type Fresh<'a> = &'a dyn Fn() -> Result<()>;
+
 /// How to go about it.
-#[derive(Debug, Clone, Copy)]
-pub struct Mode {
+#[derive(Clone, Copy)]
+pub struct Conduct<'a> {
+    /// Where new secrets go; only a plan without new keys needs none.
+    pub custody: Option<&'a Custody>,
     /// Carry on after a failure with what does not depend on it.
     pub keep_going: bool,
+    /// Set by a signal: the operation in hand is finished, the rest is not tried.
+    pub stop: &'a AtomicBool,
+    /// Asked before each new key and before the first deletion.
+    pub fresh: Fresh<'a>,
 }
 
 /// What an apply leaves for its report and for `verify`.
@@ -55,10 +67,14 @@ pub struct Mode {
 pub struct Applied {
     /// What became of each change of the plan.
     pub statuses: Vec<Status>,
+    /// How long each change of the plan took, in milliseconds.
+    pub durations_ms: Vec<u64>,
     /// New keys whose secret is sealed.
     pub created_keys: BTreeMap<String, CreatedKey>,
-    /// A signal ended it early.
+    /// A signal ended it early, or the server no longer takes the token.
     pub interrupted: bool,
+    /// The file is no longer the one to apply, and why.
+    pub stale: Option<String>,
     /// Objects that this run made, by id.
     made: BTreeMap<Id, Made>,
     /// Ids of the objects that were there before.
@@ -91,14 +107,12 @@ impl Applied {
     }
 }
 
-/// Carries out the plan. `stop` is set by a signal: the operation in hand is finished, the rest is not tried.
+/// Carries out the plan.
 pub fn apply(
     api: &Api,
     plan: &Plan,
     actual: &Actual,
-    custody: Option<&Custody>,
-    mode: Mode,
-    stop: &AtomicBool,
+    conduct: Conduct,
     observer: &mut dyn Observer,
 ) -> Applied {
     let known = actual
@@ -107,11 +121,14 @@ pub fn apply(
         .flatten()
         .map(|live| live.id.clone())
         .collect();
+    let statuses = vec![Status::Pending; plan.changes.len()];
     let applied = Applied {
-        statuses: vec![Status::Pending; plan.changes.len()],
+        statuses,
         known,
+        durations_ms: vec![0; plan.changes.len()],
         ..Applied::default()
     };
+    let Conduct { custody, .. } = conduct;
     let mut run = Run {
         api,
         groups: actual.groups.clone(),
@@ -119,57 +136,7 @@ pub fn apply(
         observer,
         applied,
     };
-    let mut failed_make = false;
-    let total = plan.steps.len();
-    for (number, step) in plan.steps.iter().enumerate() {
-        let change = &plan.changes[step.change];
-        if matches!(
-            run.applied.statuses[step.change],
-            Status::Failed(_) | Status::Skipped
-        ) {
-            continue;
-        }
-        run.applied.interrupted |= stop.load(Ordering::Relaxed);
-        // what takes away waits for all that replaces it
-        let waits =
-            failed_make && (breaks(*step) || matches!(change.operation, Operation::Delete { .. }));
-        let gives_up = failed_make && !mode.keep_going;
-        if run.applied.interrupted || gives_up || waits {
-            run.applied.statuses[step.change] = Status::Skipped;
-            continue;
-        }
-        match run.step(*step, change) {
-            Ok(outcome) => {
-                log_write(change);
-                run.observer.step(number + 1, total, change, &outcome);
-                let later = plan.steps[number + 1..]
-                    .iter()
-                    .any(|later| later.change == step.change);
-                run.applied.statuses[step.change] = if later {
-                    Status::Pending
-                } else {
-                    Status::Success
-                };
-            }
-            Err(error) => {
-                failed_make = true;
-                let missing = error.downcast_ref::<Unresolved>().is_some() && mode.keep_going;
-                let text = format!("{error:#}");
-                run.observer.step(number + 1, total, change, &text);
-                run.applied.statuses[step.change] = if missing {
-                    Status::Skipped
-                } else {
-                    Status::Failed(text)
-                };
-                if error
-                    .downcast_ref::<ApiError>()
-                    .is_some_and(ApiError::is_access)
-                {
-                    run.applied.interrupted = true;
-                }
-            }
-        }
-    }
+    run.all(plan, conduct);
     for status in &mut run.applied.statuses {
         if *status == Status::Pending {
             *status = Status::Skipped;
@@ -178,9 +145,23 @@ pub fn apply(
     run.applied
 }
 
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Whether a step only takes away.
-fn breaks(step: Step) -> bool {
+fn breaks(step: Step, change: &Change) -> bool {
     matches!(step.part, Part::Removals | Part::Breaking)
+        || matches!(change.operation, Operation::Delete { .. })
+}
+
+/// Whether a step makes a key, whose secret would be sealed for the wrong people if the file is an old one.
+fn makes_key(change: &Change) -> bool {
+    let makes = matches!(
+        change.operation,
+        Operation::Create { .. } | Operation::Replace { .. }
+    );
+    change.address.kind == Kind::SetupKey && makes
 }
 
 fn log_write(change: &Change) {
@@ -215,6 +196,73 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    fn all(&mut self, plan: &Plan, conduct: Conduct) {
+        let total = plan.steps.len();
+        let mut failed = false;
+        let mut breaking = false;
+        for (number, step) in plan.steps.iter().enumerate() {
+            let change = &plan.changes[step.change];
+            if matches!(
+                self.applied.statuses[step.change],
+                Status::Failed(_) | Status::Skipped
+            ) {
+                continue;
+            }
+            self.applied.interrupted |= conduct.stop.load(Ordering::Relaxed);
+            // what takes away waits for all that replaces it
+            let waits = failed && (!conduct.keep_going || breaks(*step, change));
+            if self.applied.interrupted || self.applied.stale.is_some() || waits {
+                self.applied.statuses[step.change] = Status::Skipped;
+                continue;
+            }
+            let first_break = !breaking && breaks(*step, change);
+            breaking |= first_break;
+            if (first_break || makes_key(change))
+                && let Err(error) = (conduct.fresh)()
+            {
+                self.applied.stale = Some(format!("{error:#}"));
+                self.applied.statuses[step.change] = Status::Skipped;
+                continue;
+            }
+            let start = Instant::now();
+            let outcome = self.step(*step, change);
+            self.applied.durations_ms[step.change] += millis(start);
+            let later = plan.steps[number + 1..]
+                .iter()
+                .any(|later| later.change == step.change);
+            failed |= outcome.is_err();
+            let said = match outcome {
+                Ok(said) => {
+                    log_write(change);
+                    let status = if later {
+                        Status::Pending
+                    } else {
+                        Status::Success
+                    };
+                    self.applied.statuses[step.change] = status;
+                    said
+                }
+                Err(error) => {
+                    let needs = error.downcast_ref::<Unresolved>().is_some() && conduct.keep_going;
+                    let access = error
+                        .downcast_ref::<ApiError>()
+                        .is_some_and(ApiError::is_access);
+                    self.applied.interrupted |= access;
+                    let text = format!("{error:#}");
+                    let status = if needs {
+                        Status::Skipped
+                    } else {
+                        Status::Failed(text.clone())
+                    };
+                    self.applied.statuses[step.change] = status;
+                    text
+                }
+            };
+            self.observer.step(number + 1, total, change, &said);
+            self.observer.state(&self.applied);
+        }
+    }
+
     /// Carries out one step and returns what to say of it.
     fn step(&mut self, step: Step, change: &Change) -> Result<String> {
         let Change {
@@ -275,7 +323,7 @@ impl Run<'_> {
                     .flatten()
                     .filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
                 let missing: BTreeSet<Id> = missing.cloned().collect();
-                self.write_members(&live.id, &missing, &BTreeSet::new())?;
+                self.write_members(&live.id, &address.name, &missing, &BTreeSet::new())?;
             }
             _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
         }
@@ -341,7 +389,7 @@ impl Run<'_> {
             Part::Removals => (&none, &removed),
             _ => (&added, &removed),
         };
-        self.write_members(&live.id, added, removed)?;
+        self.write_members(&live.id, &change.address.name, added, removed)?;
         let mut said = Vec::new();
         if !added.is_empty() {
             said.push(format!("{} added", added.len()));
@@ -349,14 +397,18 @@ impl Run<'_> {
         if !removed.is_empty() {
             said.push(format!("{} removed", removed.len()));
         }
+        if said.is_empty() {
+            return Ok("changed".into());
+        }
         Ok(format!("members changed: {}", said.join(", ")))
     }
 
-    /// Adds and removes members by a full replacement, read right before: whoever joined since stays, and so does every
-    /// field that we do not know.
+    /// Adds and removes members, and gives the group its name, by a full replacement that is read right before: whoever
+    /// joined since stays, and so does every field that we do not know.
     fn write_members(
         &mut self,
         group: &Id,
+        name: &str,
         added: &BTreeSet<Id>,
         removed: &BTreeSet<Id>,
     ) -> Result<()> {
@@ -372,34 +424,25 @@ impl Run<'_> {
         else {
             bail!("{path} is no group");
         };
-        let wanted: BTreeSet<Id> = members
-            .iter()
-            .filter(|id| !removed.contains(*id))
-            .chain(added)
-            .cloned()
-            .collect();
-        if wanted == *members {
+        let kept = members.iter().filter(|id| !removed.contains(*id));
+        let wanted: BTreeSet<Id> = kept.chain(added).cloned().collect();
+        if wanted == *members && fresh.name == name {
             return Ok(());
         }
-        self.applied
-            .removals
-            .extend(removed.iter().map(|peer| (group.clone(), peer.clone())));
+        let removals = removed.iter().map(|peer| (group.clone(), peer.clone()));
+        self.applied.removals.extend(removals);
         self.applied.written_groups.insert(group.clone());
-        self.applied.first_group_write = self
-            .applied
-            .first_group_write
-            .or(at)
-            .or(Some(Timestamp::now()));
-        let after = Group {
+        let first = self.applied.first_group_write.or(at);
+        self.applied.first_group_write = first.or(Some(Timestamp::now()));
+        let after = Resource::Group(Group {
             peers: Some(wanted),
-        };
-        let body =
-            Resource::Group(after.clone()).request(&fresh.name, Some(&fresh.wire), &self.groups)?;
+        });
+        let body = after.request(name, Some(&fresh.wire), &self.groups)?;
         let answer = self
             .api
             .put(&path, &body)
             .map_err(|error| gone(error, "to be changed"))?;
-        same(&Resource::Group(after), &self.read(Kind::Group, answer)?)
+        same(&after, &self.read(Kind::Group, answer)?)
     }
 
     fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {

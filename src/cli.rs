@@ -34,6 +34,16 @@ pub enum Command {
     Plan(PlanArgs),
     /// Bring NetBird to the file
     Apply(ApplyArgs),
+    /// Find peers that enrolled: rename them, put them into their groups, commit `enrolled: true`
+    SyncEvents(SyncArgs),
+    /// Commit `enrolled: true` for keys, nothing else
+    MarkEnrolled(MarkArgs),
+    /// Print the live account as a netbird.json
+    Export(ExportArgs),
+    /// Take live objects over into the file
+    Adopt(AdoptArgs),
+    /// Report where NetBird differs from the committed file; correct nothing
+    Drift(DriftArgs),
 }
 
 /// What every command takes.
@@ -158,11 +168,59 @@ pub struct Server {
 #[command(next_help_heading = "Plan")]
 pub struct Scope {
     /// What happens to live objects that the file does not declare
-    #[arg(long, default_value = "none", value_name = "WHAT")]
+    #[arg(long, default_value = "owned", value_name = "WHAT")]
     pub prune: Prune,
     /// Make an entry anew, as in setup_keys/NAME or policies/NAME
     #[arg(long, value_name = "KIND/NAME")]
     pub replace: Vec<String>,
+    /// See History.
+    #[command(flatten)]
+    pub history: History,
+}
+
+/// The file's git history, which says what was ever ours.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Plan")]
+pub struct History {
+    /// Whose first parents are the history [default: HEAD, or the merge of a pull request]
+    #[arg(long, value_name = "REV")]
+    pub ledger_ref: Option<String>,
+    /// A path that the file had before it was moved
+    #[arg(long, value_name = "PATH")]
+    pub ledger_path: Vec<PathBuf>,
+}
+
+/// How to reach Gitea or Forgejo. Without it everything else works.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gitea")]
+pub struct GiteaArgs {
+    /// The server; in a job the job's own
+    #[arg(long, env = "GITEA_URL", hide_env_values = true, value_name = "URL")]
+    pub gitea_url: Option<String>,
+    /// The repository; in a job the job's own
+    #[arg(
+        long,
+        env = "GITEA_REPO",
+        hide_env_values = true,
+        value_name = "OWNER/NAME"
+    )]
+    pub gitea_repo: Option<String>,
+    /// The branch that is applied; in a job the event's
+    #[arg(
+        long,
+        env = "GITEA_BRANCH",
+        hide_env_values = true,
+        value_name = "NAME"
+    )]
+    pub branch: Option<String>,
+    /// File that holds the token; GITEA_TOKEN holds the token itself and goes first
+    #[arg(
+        long,
+        env = "GITEA_TOKEN_FILE",
+        hide_env_values = true,
+        value_name = "PATH"
+    )]
+    pub gitea_token_file: Option<String>,
 }
 
 /// Limits that an apply must not exceed.
@@ -198,6 +256,9 @@ pub struct PlanArgs {
     /// Exit with 2 when there is something to do
     #[arg(long)]
     pub detailed_exitcode: bool,
+    /// Post the plan as the pull request's one comment, edited in place
+    #[arg(long)]
+    pub comment: bool,
     /// See Scope.
     #[command(flatten)]
     pub scope: Scope,
@@ -210,6 +271,9 @@ pub struct PlanArgs {
     /// See Server.
     #[command(flatten)]
     pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
 }
 
 /// Flags of `apply`.
@@ -224,6 +288,12 @@ pub struct ApplyArgs {
     /// Do not fetch and plan again afterwards
     #[arg(long)]
     pub no_verify: bool,
+    /// Post the result on the merged pull request
+    #[arg(long)]
+    pub comment: bool,
+    /// Apply this file even if the branch has another one by now
+    #[arg(long)]
+    pub any_commit: bool,
     /// Directory of the sealed keys
     #[arg(
         long,
@@ -245,6 +315,94 @@ pub struct ApplyArgs {
     /// See Server.
     #[command(flatten)]
     pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `sync-events`.
+#[derive(Debug, Args)]
+pub struct SyncArgs {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Rename and group, but commit nothing
+    #[arg(long)]
+    pub no_commit: bool,
+    /// Commit to a branch of its own and open or update one pull request
+    #[arg(long)]
+    pub via_pr: bool,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `mark-enrolled`.
+#[derive(Debug, Args)]
+pub struct MarkArgs {
+    /// Names of setup keys
+    #[arg(value_name = "NAME", required_unless_present = "from")]
+    pub names: Vec<String>,
+    /// File with such names, one a line, or the JSON of sync-events; - is stdin
+    #[arg(long, value_name = "PATH")]
+    pub from: Option<PathBuf>,
+    /// Edit the file on disk instead of the branch
+    #[arg(long, conflicts_with = "via_pr")]
+    pub local: bool,
+    /// Commit to a branch of its own and open or update one pull request
+    #[arg(long)]
+    pub via_pr: bool,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Only what the file declares
+    #[arg(long, conflicts_with = "raw")]
+    pub managed_only: bool,
+    /// The server's own answers, for plan --live
+    #[arg(long)]
+    pub raw: bool,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// Flags of `adopt`.
+#[derive(Debug, Args)]
+pub struct AdoptArgs {
+    /// What to take over, as in policies/NAME
+    #[arg(value_name = "KIND/NAME", required_unless_present = "candidates")]
+    pub names: Vec<String>,
+    /// List what lives in NetBird and not in the file
+    #[arg(long)]
+    pub candidates: bool,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// Flags of `drift`.
+#[derive(Debug, Args)]
+pub struct DriftArgs {
+    /// Keep one issue about it: opened, edited, closed when there is no drift
+    #[arg(long)]
+    pub issue: bool,
+    /// See History.
+    #[command(flatten)]
+    pub history: History,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
 }
 
 /// What stdout carries.

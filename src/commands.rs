@@ -1,20 +1,31 @@
 //! The commands: each names the stages of its run in order. Files, environment, network, stdout and stderr are touched
 //! from here; the stages are pure.
 
+mod adopt;
 mod apply;
+mod drift;
+mod export;
+mod forge;
+mod history;
+mod mark_enrolled;
 mod plan;
+mod publish;
 mod session;
+mod settings;
+mod stop;
+mod sync_events;
 mod validate;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use crate::ci::{self, Context, Runner};
 use crate::cli::{Cli, Command, Format};
 use crate::exit::Exit;
 use crate::logging::{Say, use_color};
 use crate::render::{Document, Status, json, markdown, terminal};
 
-pub use session::environment;
+pub use settings::environment;
 
 /// Runs the command and returns how it ended.
 pub fn run(cli: &Cli, say: Say) -> Exit {
@@ -22,6 +33,11 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::Validate => validate::run(cli, say),
         Command::Plan(args) => plan::run(cli, args, say),
         Command::Apply(args) => apply::run(cli, args, say),
+        Command::SyncEvents(args) => sync_events::run(cli, args, say),
+        Command::MarkEnrolled(args) => mark_enrolled::run(cli, args, say),
+        Command::Export(args) => export::run(cli, args, say),
+        Command::Adopt(args) => adopt::run(cli, args, say),
+        Command::Drift(args) => drift::run(cli, args, say),
     }
 }
 
@@ -30,6 +46,26 @@ struct Ending {
     document: Document,
     exit: Exit,
     applied: bool,
+}
+
+impl Ending {
+    /// A run that stopped before it did anything.
+    fn stopped(mut document: Document, stop: stop::Stop, applied: bool) -> Self {
+        let stop::Stop {
+            exit,
+            error,
+            hint,
+            problems,
+        } = stop;
+        document.error = Some(error);
+        document.hint = hint;
+        document.problems = problems;
+        Ending {
+            document,
+            exit,
+            applied,
+        }
+    }
 }
 
 /// Writes the document to stdout and to `--report`, and says the error on stderr.
@@ -54,6 +90,7 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         Format::Text => terminal::plan(&document, terminal::Color(color)),
     };
     print(&text);
+    annotate(&document.file, &document.problems);
     if let Some(error) = &document.error {
         let label = if exit == Exit::Refused {
             "refused"
@@ -93,8 +130,25 @@ fn unreported(exit: Exit, document: &Document) -> Exit {
     }
 }
 
-/// Writes to stdout. A reader that has gone away, such as `head`, is no error.
+/// Tells a runner where the file is wrong: one line each, which it may show at the file.
+fn annotate(file: &str, problems: &[(usize, usize, String)]) {
+    if Context::of_process().runner == Runner::None {
+        return;
+    }
+    let mut stderr = std::io::stderr().lock();
+    for (line, column, message) in problems {
+        let _ = writeln!(stderr, "{}", ci::annotation(file, *line, *column, message));
+    }
+}
+
+/// Writes to stdout. A reader that has gone away, such as `head`, is no error. A runner takes lines that begin with `::`
+/// or `##[` as commands, so in a job no line of ours does.
 fn print(text: &str) {
+    let in_job = environment("CI").is_some();
+    let text = match in_job {
+        true => ci::safe_line(text),
+        false => text.into(),
+    };
     let mut stdout = std::io::stdout().lock();
     let _ = stdout
         .write_all(text.as_bytes())
@@ -108,4 +162,15 @@ fn write_report(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(parent.unwrap_or(Path::new(".")))?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Says why a command without a document stopped.
+fn report_stop(say: Say, stop: stop::Stop) -> Exit {
+    let label = if stop.exit == Exit::Refused {
+        "refused"
+    } else {
+        "error"
+    };
+    say.error(label, &stop.error, stop.hint.as_deref());
+    stop.exit
 }

@@ -5,6 +5,7 @@
 mod cursor;
 mod problem;
 mod syntax;
+mod table;
 mod words;
 
 use std::fmt;
@@ -12,10 +13,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-#[cfg(test)]
-pub(crate) use cursor::Presence;
-pub(crate) use cursor::{Cursor, Field, Log, Refused, Table};
+pub(crate) use cursor::{Cursor, Log};
 pub(crate) use syntax::parse;
+#[cfg(test)]
+pub(crate) use table::Presence;
+pub(crate) use table::{Field, Refused, Table};
 pub(crate) use words::{did_you_mean, is_bidi, quote};
 
 pub use problem::{Place, Problem, Problems, Severity};
@@ -25,7 +27,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 
 const BOM: &str = "\u{feff}";
 /// Characters are counted once per chunk of that many bytes, so that no position costs a walk over a one-line file.
-const CHUNK_BYTES: usize = 4096;
+const CHUNK_BYTES: usize = 256;
 
 /// The text of a file, with what is needed to turn byte offsets into lines and columns.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::resource::{NameserverGroup, Policy, Route};
-use crate::state::Kind;
+use crate::state::{Address, Kind};
 
 /// A valid file. A section that the file does not have is `None`: not managed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,6 +75,23 @@ impl Desired {
             Kind::Policy => self.policies.is_some(),
             Kind::Route => self.routes.is_some(),
             Kind::NameserverGroup => self.nameserver_groups.is_some(),
+        }
+    }
+
+    /// Returns whether the file has that entry.
+    pub fn declares(&self, address: &Address) -> bool {
+        let name = &address.name;
+        let has = |is_there: Option<bool>| is_there.unwrap_or(false);
+        match address.kind {
+            Kind::Group => has(self.groups.as_ref().map(|all| all.contains_key(name))),
+            Kind::SetupKey => has(self.setup_keys.as_ref().map(|all| all.contains_key(name))),
+            Kind::Peer => false,
+            Kind::Policy => has(self.policies.as_ref().map(|all| all.contains_key(name))),
+            Kind::Route => has(self.routes.as_ref().map(|all| all.contains_key(name))),
+            Kind::NameserverGroup => has(self
+                .nameserver_groups
+                .as_ref()
+                .map(|all| all.contains_key(name))),
         }
     }
 

@@ -4,11 +4,16 @@
 //! the key's last use and the peer's creation are one moment of one clock (netbird-api.md §12.1: 0.7 to 54 ms apart),
 //! and both times stay, so they bind for years.
 
+mod detect;
+pub mod sync;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::desired::KeyType;
 use crate::state::Id;
 use crate::wire::{Event, Peer, SetupKey};
+
+pub use detect::{Detection, Enrollment, LeftAlone, detect, dns_label, is_enrollable, strangers};
 
 /// The activity code of an enrollment by setup key.
 pub const ENROLLED: &str = "peer.setupkey.add";
@@ -56,6 +61,11 @@ impl Bindings {
         self.one_off.get(key)
     }
 
+    /// Returns the peers whose enrollment the event log still has, with their keys.
+    pub fn by_event(&self) -> impl Iterator<Item = (&Id, &Id)> {
+        self.by_event.iter()
+    }
+
     /// Returns the key by which a peer came, where that is known.
     pub fn key_of(&self, peer: &Id) -> Option<&Id> {
         let by_time = || {
@@ -81,22 +91,31 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
 
     let mut bindings = Bindings::default();
     let mut enrolled_by: BTreeMap<&str, BTreeSet<Id>> = BTreeMap::new();
+    let mut came_by: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
     for event in events
         .into_iter()
         .flatten()
         .filter(|event| event.activity_code == ENROLLED)
     {
-        let peer = Id(event.target_id.clone());
-        if peers.contains_key(&peer) {
-            bindings
-                .by_event
-                .insert(peer.clone(), Id(event.initiator_id.clone()));
-        }
+        let (key, peer) = (Id(event.initiator_id.clone()), Id(event.target_id.clone()));
         enrolled_by
             .entry(&event.initiator_id)
             .or_default()
-            .insert(peer);
+            .insert(peer.clone());
+        if peers.contains_key(&peer) {
+            came_by.entry(peer).or_default().insert(key);
+        }
     }
+    // a peer enrolls once: one that the log gives to two keys is nobody's
+    let only_key = |peer: &Id| {
+        let mut keys = came_by.get(peer)?.iter();
+        keys.next()
+            .filter(|key| keys.len() == 0 && !shared.contains(key))
+    };
+    let by_event = came_by
+        .keys()
+        .filter_map(|peer| Some((peer.clone(), only_key(peer)?.clone())));
+    bindings.by_event = by_event.collect();
 
     let one_off = |key: &&SetupKey| key.key_type == KeyType::OneOff && !key.ephemeral;
     let used = keys
@@ -113,7 +132,7 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
                     .collect();
                 let binding = match living[..] {
                     [] => Binding::PeerGone,
-                    [peer] => Binding::Event(peer.clone()),
+                    [peer] if only_key(peer).is_some() => Binding::Event(peer.clone()),
                     _ => Binding::Several(living.into_iter().cloned().collect()),
                 };
                 bindings.one_off.insert(key.id.clone(), binding);
@@ -124,7 +143,7 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
 
     // a peer whose event names another key is no candidate
     let free = |peer: &&Peer| {
-        peer.user_id.is_empty() && !peer.ephemeral && !bindings.by_event.contains_key(&peer.id)
+        peer.user_id.is_empty() && !peer.ephemeral && !came_by.contains_key(&peer.id)
     };
     let free: Vec<&Peer> = peers.values().filter(free).collect();
     let candidates: Vec<(&SetupKey, Vec<&Peer>)> = by_time
@@ -177,3 +196,6 @@ fn lag_ms(key: &SetupKey, peer: &Peer) -> Option<i64> {
 pub fn fits(key: &SetupKey, peer: &Peer) -> bool {
     peer.user_id.is_empty() && lag_ms(key, peer).is_some()
 }
+
+#[cfg(test)]
+mod tests;

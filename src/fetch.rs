@@ -8,24 +8,21 @@ use serde_json::Value;
 use crate::api::{Api, ApiError};
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::{self, Binding};
-use crate::scope::Prune;
 use crate::snapshot::Snapshot;
 use crate::state::Kind;
 use crate::wire;
 
-/// The lists that a run needs.
+/// The lists that a run needs at first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     kinds: BTreeSet<Kind>,
-    /// Whether a group can be deleted: then everything that could keep it is looked up.
-    group_deletions: bool,
     /// Whether to ask for the account.
     account: bool,
 }
 
 impl Needs {
-    /// Returns what planning that file needs.
-    pub fn of(desired: &Desired, prune: Prune, account: bool) -> Self {
+    /// Returns what planning that file needs. What only deletions need is fetched by `complete`.
+    pub fn of(desired: &Desired, account: bool) -> Self {
         let managed = |kind| desired.manages(kind);
         let mut kinds: BTreeSet<Kind> = Kind::ALL
             .into_iter()
@@ -36,27 +33,29 @@ impl Needs {
         if managed(Kind::Group) || managed(Kind::SetupKey) {
             kinds.extend([Kind::SetupKey, Kind::Peer]);
         }
-        let group_deletions = managed(Kind::Group) && prune == Prune::All;
-        if group_deletions {
-            kinds.extend(Kind::ALL);
-        }
+        Needs { kinds, account }
+    }
+
+    /// Returns what finding enrollments needs.
+    pub fn enrollment() -> Self {
+        let kinds = BTreeSet::from([Kind::Group, Kind::SetupKey, Kind::Peer]);
         Needs {
             kinds,
-            group_deletions,
-            account,
+            account: false,
+        }
+    }
+
+    /// Returns what an export needs: every kind that a file can declare.
+    pub fn everything() -> Self {
+        Needs {
+            kinds: Kind::ALL.into_iter().collect(),
+            account: false,
         }
     }
 
     fn paths(&self) -> Vec<&'static str> {
         let mut paths: Vec<&str> = self.kinds.iter().map(|kind| kind.path()).collect();
-        paths.push(match self.group_deletions {
-            // users' auto_groups keep a group from being deleted
-            true => "/users",
-            false => "/users?service_user=true",
-        });
-        if self.group_deletions {
-            paths.extend(["/networks/routers", "/dns/zones", "/dns/settings"]);
-        }
+        paths.push("/users?service_user=true");
         if self.account {
             paths.push("/accounts");
         }
@@ -67,23 +66,69 @@ impl Needs {
 /// Fetches what is needed. The events are added where a declared key was used and is not marked yet, or where times
 /// alone do not tell by whom.
 pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
-    let paths = needs.paths();
+    let mut snapshot = Snapshot::default();
+    fetch_all(api, &needs.paths(), &mut snapshot)?;
+    if !snapshot.users.iter().any(|user| user["is_current"] == true) {
+        snapshot.users = api.list("/users").context("cannot list users")?;
+    }
+    if key_moved(&snapshot, desired) || times_tell_too_little(&snapshot, desired) {
+        snapshot.events = Some(api.list("/events").context("cannot list events")?);
+    }
+    Ok(snapshot)
+}
+
+/// What a plan turned out to need beside the lists of every plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct More {
+    /// A group or a peer goes: everything that could refer to it.
+    pub referrers: bool,
+    /// Members are removed that nobody declared: who came by which key.
+    pub events: bool,
+}
+
+/// Fetches what a plan with deletions needs. Returns whether anything was missing.
+pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> {
+    let mut paths = Vec::new();
+    if more.referrers && snapshot.dns_settings.is_null() {
+        // users' auto_groups, routers, zones and the DNS settings can each keep a group; and every kind of the file can
+        paths.extend(["/users", "/networks/routers", "/dns/zones", "/dns/settings"]);
+        let lists = [
+            (Kind::SetupKey, &snapshot.setup_keys),
+            (Kind::Policy, &snapshot.policies),
+            (Kind::Route, &snapshot.routes),
+            (Kind::NameserverGroup, &snapshot.nameserver_groups),
+        ];
+        paths.extend(
+            lists
+                .into_iter()
+                .filter(|(_, list)| list.is_empty())
+                .map(|(kind, _)| kind.path()),
+        );
+    }
+    if more.events && snapshot.events.is_none() {
+        paths.push("/events");
+    }
+    fetch_all(api, &paths, snapshot)?;
+    Ok(!paths.is_empty())
+}
+
+fn fetch_all(api: &Api, paths: &[&str], snapshot: &mut Snapshot) -> Result<()> {
     let answers: Vec<Result<Value, ApiError>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = paths
+        let threads = paths
             .iter()
-            .map(|path| scope.spawn(move || fetch_one(api, path)))
-            .collect();
+            .map(|path| scope.spawn(move || fetch_one(api, path)));
+        let threads: Vec<_> = threads.collect();
+        let join = |thread: std::thread::ScopedJoinHandle<_>| thread.join();
         threads
             .into_iter()
-            .map(|thread| thread.join().expect("a fetching thread does not panic"))
+            .map(|thread| join(thread).expect("a fetching thread does not panic"))
             .collect()
     });
-    let mut snapshot = Snapshot::default();
     // the token's own trouble is the cause of all the others
     let mut failed = None;
     for (path, answer) in paths.iter().zip(answers) {
         match answer {
-            Ok(answer) => store(&mut snapshot, path, answer),
+            Ok(answer) => store(snapshot, path, answer),
             Err(error) => {
                 let access = error.is_access();
                 let error =
@@ -94,19 +139,7 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
             }
         }
     }
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    if !snapshot.users.iter().any(|user| user["is_current"] == true) {
-        snapshot.users = api.list("/users").context("cannot list users")?;
-    }
-    if key_moved(&snapshot, desired)
-        || times_tell_too_little(&snapshot, desired)
-        || (needs.group_deletions && !snapshot.peers.is_empty())
-    {
-        snapshot.events = Some(api.list("/events").context("cannot list events")?);
-    }
-    Ok(snapshot)
+    failed.map_or(Ok(()), Err)
 }
 
 fn fetch_one(api: &Api, path: &str) -> Result<Value, ApiError> {
@@ -115,10 +148,12 @@ fn fetch_one(api: &Api, path: &str) -> Result<Value, ApiError> {
         _ => api.list(path).map(Value::Array),
     };
     match answer {
-        // an older server has no networks and zones: then nothing in them refers to a group
-        Err(ApiError::PathUnknown(_)) if matches!(path, "/networks/routers" | "/dns/zones") => {
-            Ok(Value::Array(Vec::new()))
-        }
+        // an older server has no networks, zones and DNS settings: then nothing in them refers to a group
+        Err(ApiError::PathUnknown(_)) => match path {
+            "/networks/routers" | "/dns/zones" => Ok(Value::Array(Vec::new())),
+            "/dns/settings" => Ok(serde_json::json!({})),
+            _ => answer,
+        },
         answer => answer,
     }
 }
@@ -155,6 +190,7 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Value) {
         "/networks/routers" => snapshot.routers = entries,
         "/dns/zones" => snapshot.zones = entries,
         "/accounts" => snapshot.accounts = Some(entries),
+        "/events" => snapshot.events = Some(entries),
         _ => {}
     }
 }

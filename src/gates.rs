@@ -3,11 +3,15 @@
 //! They protect against accidents that look like intent: a section lost in a merge, a wrong account, a weak token.
 //! docs/gates.md has the same table for people.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use crate::change::{Change, Operation};
 use crate::plan::{Plan, deletions};
+use crate::resource::Live;
 use crate::state::Kind;
+use crate::text::count;
 use crate::wire::User;
 
 /// Why an apply must not start.
@@ -28,8 +32,9 @@ pub struct Refusal {
 pub struct Context {
     /// `--max-deletes`.
     pub max_deletes: usize,
-    /// `--allow-deletes`: the exact number that was agreed to.
-    pub allow_deletes: Option<usize>,
+    /// The exact numbers of deletions that somebody agreed to, and where: `--allow-deletes`, or a line
+    /// `Allow-Deletes: N` in a commit's message or a pull request.
+    pub allowed: BTreeMap<usize, String>,
     /// The text of `NETBIRD_GITOPS_HALT`, unless it is empty.
     pub halt: Option<String>,
     /// The token's own user, where the server tells.
@@ -166,7 +171,7 @@ fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
     if names.is_empty() || context.recipients > 0 || !context.applying {
         return None;
     }
-    let keys = crate::text::count(names.len(), "setup key", "setup keys");
+    let keys = count(names.len(), "setup key", "setup keys");
     Some(Refusal {
         gate: "recipients",
         text: format!("this plan makes {keys}, and nobody is named to seal them for"),
@@ -181,8 +186,23 @@ fn too_many_deletions(plan: &Plan, context: &Context) -> Option<Refusal> {
     if number <= context.max_deletes {
         return None;
     }
+    let members: usize = plan
+        .changes
+        .iter()
+        .map(|change| change.removed_members().len())
+        .sum();
+    let what = [
+        (number - members, "deletes", "object", "objects"),
+        (members, "removes", "group member", "group members"),
+    ];
+    let what: Vec<String> = what
+        .into_iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, verb, one, several)| format!("{verb} {}", count(number, one, several)))
+        .collect();
     let text = format!(
-        "this plan deletes {number} objects, more than --max-deletes {}",
+        "this plan {}, more than --max-deletes {}",
+        what.join(" and "),
         context.max_deletes
     );
     deletion(plan, context, "deletions", text, |change| {
@@ -200,8 +220,10 @@ fn last_of_a_kind(plan: &Plan, context: &Context) -> Option<Refusal> {
                     .iter()
                     .filter(|change| change.address.kind == *kind)
             };
+            // as in `counted`: a dead key is none that anybody misses
+            let counts = |live: &Live| live.wire.get("valid") != Some(&Value::Bool(false));
             let gone = of_kind()
-                .filter(|change| matches!(change.operation, Operation::Delete { .. }))
+                .filter(|change| matches!(&change.operation, Operation::Delete { live } if counts(live)))
                 .count();
             let made = of_kind().any(|change| {
                 matches!(
@@ -236,7 +258,7 @@ fn peers(plan: &Plan, context: &Context) -> Option<Refusal> {
         plan,
         context,
         "peers",
-        format!("this plan deletes {number} peers"),
+        format!("this plan deletes {}", count(number, "peer", "peers")),
         is_peer,
     )
 }
@@ -250,11 +272,13 @@ fn deletion(
     is_meant: impl Fn(&Change) -> bool,
 ) -> Option<Refusal> {
     let number = plan.deletions();
-    if context.allow_deletes == Some(number) {
+    if context.allowed.contains_key(&number) {
         return None;
     }
-    let text = match context.allow_deletes {
-        Some(allowed) => format!("{text}; --allow-deletes {allowed} is not the exact number"),
+    let text = match context.allowed.iter().next() {
+        Some((allowed, origin)) => {
+            format!("{text}; {origin} says {allowed}, which is not the exact number")
+        }
         None => text,
     };
     let meant = plan.changes.iter().filter(|change| is_meant(change));
@@ -262,6 +286,12 @@ fn deletion(
         gate,
         text,
         names: meant.map(|change| change.address.to_string()).collect(),
-        hint: format!("if this is meant, run again with --allow-deletes {number}"),
+        hint: format!(
+            "if this is meant, put \"Allow-Deletes: {number}\" on a line of the merge commit's message, or run with \
+             --allow-deletes {number}"
+        ),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,8 @@ pub struct Decision {
     pub notices: Vec<Notice>,
     /// Namesakes among which nobody can choose.
     pub ambiguous: Vec<Live>,
+    /// It is declared enrolled, and these valid keys of its name were never used.
+    pub unused: Vec<Live>,
     /// It is declared pending and a peer used it.
     pub moved: Option<Live>,
 }
@@ -73,10 +75,7 @@ pub fn decide(
             decision.notices.push(Notice::about(&address, text));
         }
         let unused = namesakes.iter().filter(|(key, _)| key.valid && !spent(key));
-        if unused.clone().count() > 0 {
-            let text = "is marked enrolled, and a valid key of that name that nobody used lives in NetBird";
-            decision.notices.push(Notice::about(&address, text));
-        }
+        decision.unused = unused.map(|(_, live)| (*live).clone()).collect();
         return decision;
     }
 
@@ -126,6 +125,19 @@ pub fn decide(
         decision.deletions = going;
         return decision;
     }
+    // Left by runs that were killed: nobody can use them, so they stand for nothing. Where there is nothing else, the
+    // newest is what is replaced.
+    let (mut dead, good): (Vec<_>, Vec<_>) = valid
+        .into_iter()
+        .partition(|(key, _)| never_sealed(key, wants_groups));
+    valid = match dead.pop_if(|_| good.is_empty() && used.is_none()) {
+        Some(newest) => vec![newest],
+        None => good,
+    };
+    decision
+        .deletions
+        .extend(dead.iter().map(goes(NEVER_SEALED)));
+
     if let Some((used_key, live)) = used {
         // a valid key that is newer than the used one was made anew since: then that one counts
         if valid.iter().all(|(key, _)| key.id < used_key.id) {
@@ -138,18 +150,6 @@ pub fn decide(
         }
     }
 
-    // Left by runs that were killed: nobody can use them. The newest of them is handled below if it is the only one.
-    if valid.len() > 1 {
-        let (dead, good): (Vec<_>, Vec<_>) = valid
-            .iter()
-            .copied()
-            .partition(|(key, _)| never_sealed(key, wants_groups));
-        if !good.is_empty() {
-            let reason = NEVER_SEALED;
-            decision.deletions.extend(dead.iter().map(goes(reason)));
-            valid = good;
-        }
-    }
     // A replacement that was killed before its end: what it made is as the file says, what it was to delete cannot be.
     // Without groups nothing would tell whether the newer one was sealed.
     if let [older @ .., (newest, live)] = &valid[..]
@@ -319,3 +319,6 @@ pub fn desired(declared: &SetupKey) -> Resource {
         allow_extra_dns_labels: declared.allow_extra_dns_labels,
     })
 }
+
+#[cfg(test)]
+mod tests;

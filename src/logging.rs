@@ -15,6 +15,7 @@ pub struct Say {
     json: bool,
     quiet: bool,
     color: bool,
+    in_job: bool,
 }
 
 /// Starts the log and returns how to speak on stderr. `lookup` reads the environment; an empty variable is unset.
@@ -68,6 +69,7 @@ pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
     let _ = builder.try_init();
     Say {
         json,
+        in_job: lookup("CI").is_some(),
         quiet: global.quiet,
         color,
     }
@@ -193,6 +195,12 @@ impl Say {
             }
             let _ = writeln!(stderr, "{line}");
         } else {
+            // in a job, a line that begins like a runner's command would be one
+            let text = if self.in_job {
+                crate::ci::safe_line(text)
+            } else {
+                text.into()
+            };
             let _ = writeln!(stderr, "{text}");
         }
     }

@@ -9,6 +9,8 @@ use crate::actual::Actual;
 use crate::change::Notice;
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::Binding;
+use crate::ledger::Ledger;
+use crate::plan::Options;
 use crate::scope::Prune;
 use crate::state::{Address, Id, Kind};
 use crate::wire;
@@ -24,7 +26,7 @@ pub enum Listing {
     Unknown,
 }
 
-/// The file's git history, as far as members need it.
+/// Since when groups list their members.
 #[derive(Debug, Clone, Default)]
 pub struct Listings {
     /// Whether there is a history.
@@ -62,16 +64,19 @@ pub fn resolve(
     name: &str,
     wanted: &BTreeSet<String>,
     live: &BTreeSet<Id>,
-    (desired, actual, listings, prune): (&Desired, &Actual, &Listings, Prune),
+    desired: &Desired,
+    actual: &Actual,
+    options: &Options,
 ) -> Members {
     let mut members = Members::default();
     let group = Address::new(Kind::Group, name);
     let mut named = BTreeSet::new();
+    let mut untold = BTreeSet::new();
     for member in wanted {
         let found = if desired.setup_key(member).is_some() {
-            by_key(member, desired, actual)
+            by_key(member, live, desired, actual)
         } else {
-            by_name(member, live, actual, listings.of(name, member))
+            by_name(member, live, actual, options.listings.of(name, member))
         };
         match found {
             Found::Peers(ids, said) => {
@@ -83,11 +88,26 @@ pub fn resolve(
             Found::Pending => {
                 members.pending.insert(member.clone());
             }
-            Found::Nobody(text) => members.notices.push(Notice::about(&group, text)),
+            Found::Nobody(text) => {
+                untold.insert(member.as_str());
+                members.notices.push(Notice::about(&group, text));
+            }
         }
     }
     let foreign = live.iter().filter(|id| !named.contains(*id));
-    let stays = |id: &&Id| prune != Prune::All || must_stay(id, name, desired, actual);
+    // where a name that is listed tells nobody, whoever bears it stays: else a stranger of that name could throw them out
+    let is_untold = |id: &Id| {
+        let peer = actual.peers.get(id);
+        peer.is_some_and(|peer| untold.contains(peer.name.as_str()))
+    };
+    let stays = |id: &&Id| match options.prune {
+        _ if is_untold(id) => true,
+        Prune::None => true,
+        Prune::Owned => !was_listed(id, name, actual, &options.ledger),
+        Prune::All => {
+            !was_listed(id, name, actual, &options.ledger) && must_stay(id, name, desired, actual)
+        }
+    };
     members.left_alone = foreign.filter(stays).cloned().collect();
     members.peers = named
         .into_iter()
@@ -106,8 +126,8 @@ enum Found {
 }
 
 /// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
-/// the one peer of that name that is no person's.
-fn by_key(member: &str, desired: &Desired, actual: &Actual) -> Found {
+/// the one peer of that name that is no person's, or the one that is a member already.
+fn by_key(member: &str, live: &BTreeSet<Id>, desired: &Desired, actual: &Actual) -> Found {
     let Some(declared) = desired.setup_key(member) else {
         return Found::Pending;
     };
@@ -141,6 +161,11 @@ fn by_key(member: &str, desired: &Desired, actual: &Actual) -> Found {
     }
     let bears_name = |peer: &&wire::Peer| peer.user_id.is_empty() && !peer.ephemeral;
     let peers: Vec<&wire::Peer> = actual.peers_named(member).filter(bears_name).collect();
+    let ids = peers.iter().map(|peer| peer.id.clone());
+    let members: Vec<Id> = ids.filter(|id| live.contains(id)).collect();
+    if !members.is_empty() {
+        return Found::Peers(members, None);
+    }
     match peers[..] {
         [peer] => Found::Peers(
             vec![peer.id.clone()],
@@ -206,6 +231,17 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
     }
 }
 
+/// A member that the file listed once, by its name or by its key's, and lists no more.
+fn was_listed(peer: &Id, group: &str, actual: &Actual, ledger: &Ledger) -> bool {
+    let name = actual.peers.get(peer).map(|peer| peer.name.as_str());
+    let key = actual
+        .bindings
+        .key_of(peer)
+        .and_then(|key| actual.keys.get(key));
+    let names = name.into_iter().chain(key.map(|key| key.name.as_str()));
+    names.into_iter().any(|name| ledger.was_listed(group, name))
+}
+
 /// Foreign members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared
 /// key that grants the group. Where such a key is reusable and the log no longer says who came by it, the peer stays.
 fn must_stay(peer: &Id, group: &str, desired: &Desired, actual: &Actual) -> bool {
@@ -229,3 +265,6 @@ fn must_stay(peer: &Id, group: &str, desired: &Desired, actual: &Actual) -> bool
             .any(|(name, key)| key.key_type == KeyType::Reusable && grants(name)),
     }
 }
+
+#[cfg(test)]
+mod tests;

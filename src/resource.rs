@@ -378,3 +378,6 @@ fn keep<T: Clone>(after: &mut Option<T>, live: &Option<T>) {
         after.clone_from(live);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,20 +1,25 @@
 //! What of the live account is ours to touch: what stands for a declared entry, what is pruned, what is left alone.
 //!
-//! It runs before the diff, so that the diff needs no flags.
+//! It runs before the diff, so that the diff needs no flags. The proof of what is ours is the file's git history beside
+//! the creation time in an object's id: the table of design §3.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
-use crate::plan::Problem;
+use crate::change::Notice;
+use crate::ledger::{Ledger, Proof};
+use crate::plan::{Options, Problem};
 use crate::resource::{Live, Resource, differences};
 use crate::state::{Address, Id, Kind};
 
-/// Which live objects that the file does not declare are deleted.
+/// Which live objects that the file does not declare are deleted, and which members it does not name are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Prune {
-    /// None: they are listed as unmanaged.
+    /// What the file declared once, and what was made while it did
+    Owned,
+    /// Nothing: it is listed as unmanaged
     None,
-    /// Every API-made object of a managed section, and every foreign member of a group that declares its peers.
+    /// Every API-made object of a managed section, and every foreign member
     All,
 }
 
@@ -25,8 +30,12 @@ pub struct Scope {
     pub managed: BTreeMap<Address, Live>,
     /// Goes, and why.
     pub pruned: Vec<(Address, Live, String)>,
+    /// Was declared once and stays all the same, and why.
+    pub held: BTreeMap<Address, String>,
     /// Left alone, of the kinds that the file manages.
     pub unmanaged: BTreeSet<Address>,
+    /// What a reader should know.
+    pub notices: Vec<Notice>,
     /// Names that stand for several objects.
     pub problems: Vec<Problem>,
 }
@@ -34,33 +43,35 @@ pub struct Scope {
 /// What the server makes by itself for a temporary access (netbird-api.md §4).
 const TEMPORARY: &str = "Temporary access policy for peer ";
 
-/// Sorts the live objects of every kind but setup keys, whose namesakes `keys` decides about.
-///
-/// `managed` are the kinds of the file's sections, `referenced` the groups that it refers to: those stay.
-pub fn scope(
-    desired: &BTreeMap<Address, Resource>,
-    managed: &BTreeSet<Kind>,
-    referenced: &BTreeSet<String>,
-    actual: &Actual,
-    prune: Prune,
-) -> Scope {
+/// The file, as far as it says what is whose.
+#[derive(Debug, Clone, Copy)]
+pub struct Scoped<'a> {
+    /// Its entries, but for setup keys.
+    pub desired: &'a BTreeMap<Address, Resource>,
+    /// The kinds of its sections.
+    pub managed: &'a BTreeSet<Kind>,
+    /// Its setup keys: `keys` decides about those.
+    pub keys: &'a BTreeSet<&'a str>,
+    /// The groups that it refers to.
+    pub referenced: &'a BTreeSet<String>,
+}
+
+/// Sorts the live objects of every kind.
+pub fn scope(file: Scoped, actual: &Actual, options: &Options) -> Scope {
     let mut scope = Scope::default();
     for (address, namesakes) in &actual.objects {
-        if address.kind == Kind::SetupKey || !managed.contains(&address.kind) {
+        if !file.managed.contains(&address.kind) {
             continue;
         }
-        match desired.get(address) {
-            Some(resource) => declared(&mut scope, address, resource, namesakes, prune),
+        match file.desired.get(address) {
+            Some(resource) => declared(&mut scope, address, resource, namesakes, options),
+            None if address.kind == Kind::SetupKey && file.keys.contains(address.name.as_str()) => {
+            }
             None => {
+                let is_referenced =
+                    address.kind == Kind::Group && file.referenced.contains(&address.name);
                 for live in namesakes {
-                    let kept = is_protected(address.kind, live, actual)
-                        || is_referenced(address, referenced);
-                    if prune == Prune::All && !kept {
-                        let reason = "not declared (--prune all)".to_owned();
-                        scope.pruned.push((address.clone(), live.clone(), reason));
-                    } else if !is_all(live, actual) {
-                        scope.unmanaged.insert(address.clone());
-                    }
+                    undeclared(&mut scope, address, live, is_referenced, actual, options);
                 }
             }
         }
@@ -73,28 +84,100 @@ fn declared(
     address: &Address,
     desired: &Resource,
     namesakes: &[Live],
-    prune: Prune,
+    options: &Options,
 ) {
     let [oldest, later @ ..] = namesakes else {
         return;
+    };
+    let proof = |live: &Live| {
+        options
+            .ledger
+            .proof(address.kind, &address.name, live.id.created_at())
     };
     let all_equal = || {
         namesakes
             .iter()
             .all(|live| differences(desired, &live.resource).is_empty())
     };
-    if later.is_empty() || (prune == Prune::All && all_equal()) {
-        scope.managed.insert(address.clone(), oldest.clone());
-        let surplus = later.iter().map(|live| {
-            (
-                address.clone(),
-                live.clone(),
-                "a second one of that name, and equal".to_owned(),
-            )
-        });
-        scope.pruned.extend(surplus);
-    } else {
+    let all_ours = || match options.prune {
+        Prune::None => false,
+        Prune::Owned => namesakes.iter().all(|live| proof(live) == Proof::Ours),
+        Prune::All => true,
+    };
+    if !later.is_empty() && !(all_ours() && all_equal()) {
         scope.problems.push(ambiguous(address, namesakes));
+        return;
+    }
+    if is_new(&options.ledger, address) && proof(oldest) != Proof::Ours {
+        let text = "lives in NetBird already: the file takes it over";
+        scope.notices.push(Notice::about(address, text));
+    }
+    scope.managed.insert(address.clone(), oldest.clone());
+    let surplus = later.iter().map(|live| {
+        (
+            address.clone(),
+            live.clone(),
+            "a second one of that name, and equal".to_owned(),
+        )
+    });
+    scope.pruned.extend(surplus);
+}
+
+/// Whether the newest version of the file, or the working file alone, is the first that declares the entry.
+fn is_new(ledger: &Ledger, address: &Address) -> bool {
+    let newest = ledger.commits().last().map(|commit| commit.begins);
+    let spans = ledger.spans(address.kind, &address.name);
+    ledger.is_known()
+        && match spans.as_slice() {
+            [] => !ledger.was_declared(address.kind, &address.name),
+            [only] => only.to.is_none() && Some(only.from) == newest,
+            _ => false,
+        }
+}
+
+fn undeclared(
+    scope: &mut Scope,
+    address: &Address,
+    live: &Live,
+    is_referenced: bool,
+    actual: &Actual,
+    options: &Options,
+) {
+    let proof = options
+        .ledger
+        .proof(address.kind, &address.name, live.id.created_at());
+    let protected = is_protected(address.kind, live, actual);
+    let goes = |reason: &str| (address.clone(), live.clone(), reason.to_owned());
+    match (options.prune, proof) {
+        _ if protected => {}
+        (Prune::Owned | Prune::All, Proof::Ours) => {
+            return scope.pruned.push(goes("no longer declared"));
+        }
+        // what the file refers to and never declared is somebody else's, whatever the flags
+        (Prune::All, _) if is_referenced => {}
+        (Prune::All, _) => return scope.pruned.push(goes("not declared (--prune all)")),
+        (Prune::Owned, Proof::Older | Proof::Newer) if options.delete_held => {
+            return scope
+                .pruned
+                .push(goes("no longer declared (agreed to by Allow-Deletes)"));
+        }
+        (Prune::Owned, Proof::Older) => {
+            let why = "it was there before the file declared it";
+            scope.held.insert(address.clone(), why.into());
+            return;
+        }
+        (Prune::Owned, Proof::Newer) => {
+            let why = "it was made by hand after its entry was removed";
+            scope.held.insert(address.clone(), why.into());
+            return;
+        }
+        (Prune::Owned, Proof::Never | Proof::NoIdTime) | (Prune::None, _) => {}
+    }
+    let is_all = live.name == crate::resource::ALL && protected;
+    // of keys only those that can still be used are worth a word
+    let is_dead_key = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
+    if !is_all && !is_dead_key {
+        scope.unmanaged.insert(address.clone());
     }
 }
 
@@ -102,30 +185,24 @@ fn declared(
 pub fn ambiguous(address: &Address, namesakes: &[Live]) -> Problem {
     let ids: Vec<&str> = namesakes.iter().map(|live| live.id.0.as_str()).collect();
     let way_out = match address.kind {
-        Kind::SetupKey => format!(
-            "delete the others in NetBird, or use --replace setup_keys/{}",
-            address.name
-        ),
+        Kind::SetupKey => {
+            format!(
+                "delete the others in NetBird, or use --replace setup_keys/{}",
+                address.name
+            )
+        }
         _ => "rename or delete the others in NetBird".into(),
     };
     Problem::new(
         address,
         format!(
-            "stands for {} {} in NetBird: {}",
+            "is the name of {} {} in NetBird: {}",
             ids.len(),
             address.kind.plural(),
             ids.join(", ")
         ),
         Some(format!("nobody can tell which one is meant; {way_out}")),
     )
-}
-
-fn is_referenced(address: &Address, referenced: &BTreeSet<String>) -> bool {
-    address.kind == Kind::Group && referenced.contains(&address.name)
-}
-
-fn is_all(live: &Live, actual: &Actual) -> bool {
-    live.name == crate::resource::ALL && actual.protected_groups.contains_key(&live.id)
 }
 
 /// Returns whether an object is never deleted, whatever the flags.

@@ -12,8 +12,10 @@ mod examples;
 mod group;
 mod members;
 mod names;
+mod nameserver;
 mod nameserver_group;
 mod network;
+mod overlaps;
 mod places;
 mod policy;
 mod ports;
@@ -23,6 +25,7 @@ mod route;
 mod setup_key;
 #[cfg(test)]
 mod testing;
+mod times;
 
 use std::collections::BTreeMap;
 
@@ -84,7 +87,7 @@ pub fn validate(source: &Source) -> Result<Valid, Problems> {
     let entries = entries(&root);
     names::collisions(&entries, &mut log);
     members::check(&entries, &desired, &mut log);
-    route::overlaps(&entries, &desired, &mut log);
+    overlaps::check(&entries, &desired, &mut log);
     desired.renamed_from = renames::read(&entries, &mut log);
     let references = references::undeclared(&entries, &mut log);
     manages_something(&root, &desired, &mut log);

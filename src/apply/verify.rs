@@ -50,6 +50,7 @@ pub fn verify(
     if put_back {
         snapshot.groups = api.list(Kind::Group.path()).context("cannot verify")?;
     }
+    let renames = plan::renames(desired, &mut snapshot, &options.ledger);
     let actual = Actual::read(&snapshot)?;
     // what was asked to be made anew is made
     let options = Options {
@@ -57,7 +58,7 @@ pub fn verify(
         ..options.clone()
     };
     let mut verified = Verified::default();
-    match plan(desired, &actual, &options) {
+    match plan(desired, &actual, &renames, &options) {
         Ok(plan) => {
             for change in &plan.changes {
                 let text = format!("{} {}", change.operation.word(), change.address);
@@ -71,6 +72,23 @@ pub fn verify(
         Err(problems) => verified.left.extend(problems.iter().map(problem)),
     }
     Ok(verified)
+}
+
+/// Puts back members that this run's writes of groups threw out: what `verify` does of it for runs that have no file
+/// to plan by.
+pub fn settle_members(
+    api: &Api,
+    before: &Actual,
+    applied: &mut Applied,
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    if applied.written_groups.is_empty() {
+        return Ok(());
+    }
+    let snapshot =
+        fetch(api, &Needs::enrollment(), &Desired::default()).context("cannot verify")?;
+    let actual = Actual::read(&snapshot)?;
+    put_back(api, &snapshot, before, &actual, applied, observer).map(drop)
 }
 
 fn problem(problem: &Problem) -> String {

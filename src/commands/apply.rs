@@ -5,39 +5,46 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::session::{Origin, Request, Session, Stop, environment, setting};
-use super::{Ending, end};
-use crate::apply::{Applied, Custody, Mode, Observer, apply, verify};
+use super::forge::{Forge, Stale};
+use super::session::{Origin, Request, Session};
+use super::settings::{environment, file, setting};
+use super::stop::Stop;
+use super::{Ending, end, publish, write_report};
+use crate::apply::{Applied, Conduct, Custody, Observer, Verified, apply, verify};
 use crate::change::{Change, Notice, Operation};
+use crate::ci::Context;
 use crate::cli::{ApplyArgs, Cli};
 use crate::exit::Exit;
 use crate::gates;
 use crate::logging::Say;
 use crate::plan::Plan;
-use crate::render::{Document, Status, terminal};
+use crate::render::{Document, Status, json, terminal};
 use crate::secret::KeysDir;
 use crate::state::Kind;
 use crate::text::{count, visible};
 
+/// What to do about a stale apply.
+const STALE: &str =
+    "the run of the newer commit applies it; --any-commit applies this one all the same";
+
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = Document::default();
-    let ending = match make(cli, args, &mut document, say) {
+    let mut ending = match make(cli, args, &mut document, say) {
         Ok(ending) => ending,
-        Err(Stop { exit, error, hint }) => {
-            document.error = Some(error);
-            document.hint = hint;
-            Ending {
-                document,
-                exit,
-                applied: true,
-            }
-        }
+        Err(stop) => Ending::stopped(document, stop, true),
     };
+    if args.comment {
+        let context = Context::of_process();
+        let file = file(&cli.global);
+        let posted = publish::comment(&ending.document, true, &file, &args.gitea, &context, say);
+        ending.exit = ending.exit.max(posted);
+    }
     end(cli, say, ending)
 }
 
 fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Stop> {
-    early_gates()?;
+    let context = Context::of_process();
+    early_gates(&context)?;
     let stop = signals();
     let origin = Origin::Server(&args.server);
     let request = Request {
@@ -45,19 +52,41 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         origin,
         scope: &args.scope,
         sealing: &args.sealing,
+        committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.plan();
+    let plan = session.plan(&args.gates);
     session.measure();
     let plan = plan.inspect_err(|_| *document = session.document.clone())?;
-    let context = session.gates(&args.gates, setting(args.server.account.as_ref()), true);
+    let context = session.gates(
+        &args.gates,
+        setting(args.server.account.as_ref()),
+        &plan,
+        true,
+    )?;
     session.document.refusals = gates::check(&plan, &context);
+    let deletions = plan.deletions();
+    let allowed = context
+        .allowed
+        .get_key_value(&deletions)
+        .filter(|_| deletions > 0);
+    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
     session.document.plan = Some(plan.clone());
     *document = session.document.clone();
     if let Some(stop) = refused(&session.document) {
         return Err(stop);
     }
     let custody = custody(&plan, args, &session)?;
+    let forge = match args.any_commit || plan.is_empty() {
+        true => None,
+        false => Forge::open(&args.gitea, &session.context, &file(&cli.global))?,
+    };
+    let ours = session.source.text().as_bytes();
+    let fresh = || forge.as_ref().map_or(Ok(()), |forge| forge.fresh(ours));
+    fresh().map_err(|error| match error.downcast_ref::<Stale>() {
+        Some(stale) => Stop::refused(format!("{stale}; nothing was changed")).hint(STALE),
+        None => Stop::from(error),
+    })?;
     if !plan.is_empty() {
         say.text(&terminal::plan(&session.document, terminal::Color(false)));
         confirm(args, &plan, say)?;
@@ -67,19 +96,14 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         .api
         .as_ref()
         .ok_or_else(|| Stop::error("an apply needs a server"))?;
-    let mut observer = Aloud { say };
-    let mode = Mode {
+    let mut observer = Aloud::reporting(say, cli.global.report.as_ref(), &session.document)?;
+    let conduct = Conduct {
+        custody: custody.as_ref(),
         keep_going: args.keep_going,
+        stop: &stop,
+        fresh: &fresh,
     };
-    let mut applied = apply(
-        api,
-        &plan,
-        &session.actual,
-        custody.as_ref(),
-        mode,
-        &stop,
-        &mut observer,
-    );
+    let mut applied = apply(api, &plan, &session.actual, conduct, &mut observer);
     let mut exit = if applied.is_complete() {
         Exit::Done
     } else {
@@ -87,51 +111,25 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     };
     let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
     if exit == Exit::Done && !args.no_verify && !plan.is_empty() {
-        let valid = &session.valid;
         let verified = verify(
             api,
-            &valid.desired,
+            &session.valid.desired,
             &session.needs,
             &session.options,
             &session.actual,
             &mut applied,
             &mut observer,
         );
-        match verified {
-            Ok(verified) if verified.left.is_empty() => {
-                let note = |text: &String| Notice {
-                    about: None,
-                    text: format!("left for the next run, a peer enrolled meanwhile: {text}"),
-                };
-                session
-                    .document
-                    .notices
-                    .extend(verified.enrolled.iter().map(note));
-            }
-            Ok(verified) => {
-                exit = Exit::Partial;
-                let text = format!(
-                    "applied, but not converged:\n  {}",
-                    verified.left.join("\n  ")
-                );
-                failure = Some((
-                    text,
-                    "run plan to see what is left; another run may be at work".into(),
-                ));
-            }
-            Err(error) => {
-                exit = Exit::Partial;
-                failure = Some((
-                    format!("applied, but not verified: {error:#}"),
-                    "run plan to see whether it converged".into(),
-                ));
-            }
+        failure = judge(verified, &mut session.document.notices);
+        if failure.is_some() {
+            exit = Exit::Partial;
         }
     }
     session.measure();
     let mut document = session.document;
     (document.error, document.hint) = failure.unzip();
     document.statuses = applied.statuses;
+    document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;
     Ok(Ending {
         document,
@@ -140,17 +138,40 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     })
 }
 
+/// Returns why a verification is a failure, in words and with a hint.
+fn judge(
+    verified: anyhow::Result<Verified>,
+    notices: &mut Vec<Notice>,
+) -> Option<(String, String)> {
+    match verified {
+        Ok(verified) if verified.left.is_empty() => {
+            notices.extend(verified.enrolled.iter().map(|text| Notice {
+                about: None,
+                text: format!("left for the next run, a peer enrolled meanwhile: {text}"),
+            }));
+            None
+        }
+        Ok(verified) => {
+            let text = format!(
+                "applied, but not converged:\n  {}",
+                verified.left.join("\n  ")
+            );
+            Some((
+                text,
+                "run plan to see what is left; another run may be at work".into(),
+            ))
+        }
+        Err(error) => {
+            let text = format!("applied, but not verified: {error:#}");
+            Some((text, "run plan to see whether it converged".into()))
+        }
+    }
+}
+
 /// What is refused before anything is read.
-fn early_gates() -> Result<(), Stop> {
-    let refuse = |error: &str, hint: &str| {
-        Err(Stop {
-            exit: Exit::Refused,
-            error: error.into(),
-            hint: Some(hint.into()),
-        })
-    };
-    let event = environment("GITHUB_EVENT_NAME").unwrap_or_default();
-    if event.starts_with("pull_request") {
+fn early_gates(context: &Context) -> Result<(), Stop> {
+    let refuse = |error: &str, hint: &str| Err(Stop::refused(error).hint(hint));
+    if context.is_pull_request_event() {
         return refuse(
             "apply does not run in a pull request's job: nothing was reviewed yet",
             "run plan there, and apply on a push to the default branch",
@@ -189,11 +210,7 @@ fn refused(document: &Document) -> Option<Stop> {
         .map(|refusal| refusal.hint.as_str())
         .collect();
     hints.dedup();
-    Some(Stop {
-        exit: Exit::Refused,
-        error: text.join("\n"),
-        hint: Some(hints.join("\n")),
-    })
+    Some(Stop::refused(text.join("\n")).hint(hints.join("\n")))
 }
 
 /// Recipients and keys directory are tried before the first write, if there is anything to seal.
@@ -234,7 +251,7 @@ fn confirm(args: &ApplyArgs, plan: &Plan, say: Say) -> Result<(), Stop> {
 }
 
 /// SIGTERM and SIGINT set the flag; a second one ends the program at once.
-fn signals() -> Arc<AtomicBool> {
+pub(super) fn signals() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         let registered =
@@ -290,13 +307,44 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
             ));
         }
     }
-    let hint = "run plan to see what is left; running apply again continues from here";
+    let hint = match &applied.stale {
+        Some(stale) => {
+            text.push(format!("  {stale}"));
+            STALE
+        }
+        None => "run plan to see what is left; running apply again continues from here",
+    };
     (text.join("\n"), hint.into())
 }
 
-/// Says on stderr what happens.
-struct Aloud {
+/// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
+pub(super) struct Aloud {
     say: Say,
+    report: Option<(PathBuf, Document)>,
+}
+
+impl Aloud {
+    pub(super) fn new(say: Say) -> Self {
+        Aloud { say, report: None }
+    }
+
+    fn reporting(say: Say, path: Option<&PathBuf>, document: &Document) -> Result<Self, Stop> {
+        let mut aloud = Aloud {
+            say,
+            report: path.map(|path| (path.clone(), document.clone())),
+        };
+        if let Some((path, document)) = &mut aloud.report {
+            let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
+            document.statuses = vec![Status::Pending; changes];
+            write_report(path, &json::document(document, true)).map_err(|error| {
+                Stop::error(format!(
+                    "cannot write the report {}: {error}",
+                    path.display()
+                ))
+            })?;
+        }
+        Ok(aloud)
+    }
 }
 
 impl Observer for Aloud {
@@ -318,5 +366,16 @@ impl Observer for Aloud {
 
     fn say(&mut self, text: &str) {
         self.say.note(&visible(text));
+    }
+
+    fn state(&mut self, applied: &Applied) {
+        if let Some((path, document)) = &mut self.report {
+            document.statuses.clone_from(&applied.statuses);
+            document.durations_ms.clone_from(&applied.durations_ms);
+            document.created_keys.clone_from(&applied.created_keys);
+            if let Err(error) = write_report(path, &json::document(document, true)) {
+                log::warn!("cannot write the report {}: {error}", path.display());
+            }
+        }
     }
 }

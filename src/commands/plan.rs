@@ -1,8 +1,11 @@
 //! `plan`: what an apply would do.
 
-use super::session::{Origin, Request, Session, Stop, setting};
-use super::{Ending, end};
+use super::session::{Origin, Request, Session};
+use super::settings::{file, setting};
+use super::stop::Stop;
+use super::{Ending, end, publish};
 use crate::change::{Change, Notice, Operation};
+use crate::ci::Context;
 use crate::cli::{Cli, PlanArgs};
 use crate::exit::Exit;
 use crate::gates;
@@ -12,18 +15,16 @@ use crate::state::Kind;
 
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let mut document = Document::default();
-    let ending = match make(cli, args, &mut document) {
+    let mut ending = match make(cli, args, &mut document) {
         Ok(ending) => ending,
-        Err(Stop { exit, error, hint }) => {
-            document.error = Some(error);
-            document.hint = hint;
-            Ending {
-                document,
-                exit,
-                applied: false,
-            }
-        }
+        Err(stop) => Ending::stopped(document, stop, false),
     };
+    if args.comment {
+        let context = Context::of_process();
+        let file = file(&cli.global);
+        let posted = publish::comment(&ending.document, false, &file, &args.gitea, &context, say);
+        ending.exit = ending.exit.max(posted);
+    }
     end(cli, say, ending)
 }
 
@@ -37,12 +38,24 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
         origin,
         scope: &args.scope,
         sealing: &args.sealing,
+        committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.plan();
+    let plan = session.plan(&args.gates);
     session.measure();
     let plan = plan.inspect_err(|_| *document = session.document.clone())?;
-    let context = session.gates(&args.gates, setting(args.server.account.as_ref()), false);
+    let context = session.gates(
+        &args.gates,
+        setting(args.server.account.as_ref()),
+        &plan,
+        false,
+    )?;
+    let deletions = plan.deletions();
+    let allowed = context
+        .allowed
+        .get_key_value(&deletions)
+        .filter(|_| deletions > 0);
+    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
     session.document.refusals = gates::check(&plan, &context);
     session
         .document

@@ -1,124 +1,47 @@
-//! What commands share: the file, the settings, the server, and the plan that comes of them.
+//! One run of `plan` or `apply` up to the plan: the file, the settings, the live account.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use super::history::History;
+use super::settings::{
+    connect, environment, environment_name, file, recipients, replaced, setting,
+};
+use super::stop::Stop;
 use crate::actual::Actual;
-use crate::api::{self, Api, ApiError, Token};
-use crate::change::Notice;
-use crate::cli::{Cli, Gates, Global, Scope, Sealing, Server};
-use crate::config::{self, Source, SourceError};
-use crate::exit::Exit;
-use crate::fetch::{self, Needs};
+use crate::api::Api;
+use crate::change::{Notice, Operation};
+use crate::ci::Context;
+use crate::cli::{Cli, Gates, Scope, Sealing, Server};
+use crate::config::{self, Source};
+use crate::fetch::{self, More, Needs};
 use crate::gates;
-use crate::members::Listings;
-use crate::plan::{self, Options, Plan, Problem};
+use crate::plan::{self, Options, Plan, Problem, Renames};
 use crate::render::Document;
-use crate::secret::{Recipients, Sources};
+use crate::scope::Prune;
+use crate::secret::Recipients;
 use crate::snapshot::Snapshot;
-use crate::state::{Address, Kind};
+use crate::state::Kind;
 use crate::validate::{Valid, validate};
-
-/// Why a run stops before it did anything.
-#[derive(Debug)]
-pub(super) struct Stop {
-    pub(super) exit: Exit,
-    pub(super) error: String,
-    pub(super) hint: Option<String>,
-}
-
-impl Stop {
-    pub(super) fn error(error: impl Into<String>) -> Self {
-        Stop {
-            exit: Exit::Error,
-            error: error.into(),
-            hint: None,
-        }
-    }
-
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
-
-impl From<SourceError> for Stop {
-    fn from(error: SourceError) -> Self {
-        Stop::error(error.message()).hint(error.hint())
-    }
-}
-
-impl From<ApiError> for Stop {
-    fn from(error: ApiError) -> Self {
-        let exit = if error.is_url_refused() {
-            Exit::Refused
-        } else {
-            Exit::Error
-        };
-        Stop {
-            exit,
-            error: error.to_string(),
-            hint: error.hint(),
-        }
-    }
-}
-
-impl From<anyhow::Error> for Stop {
-    fn from(error: anyhow::Error) -> Self {
-        let api = error.downcast_ref::<ApiError>();
-        let exit = if api.is_some_and(ApiError::is_url_refused) {
-            Exit::Refused
-        } else {
-            Exit::Error
-        };
-        let hint = api.and_then(ApiError::hint);
-        let text = format!("{error:#}");
-        // the modules for files say their hint on a line of its own
-        match text.split_once("\nhint: ") {
-            Some((text, hint)) => Stop {
-                exit,
-                error: text.into(),
-                hint: Some(hint.into()),
-            },
-            None => Stop {
-                exit,
-                error: text,
-                hint,
-            },
-        }
-    }
-}
-
-/// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty.
-pub fn environment(name: &str) -> Option<String> {
-    std::env::var(name)
-        .ok()
-        .filter(|value| !value.trim().is_empty())
-}
-
-/// Returns a setting; an empty one is unset.
-pub(super) fn setting(value: Option<&String>) -> Option<String> {
-    value
-        .map(|value| value.trim().to_owned())
-        .filter(|value| !value.is_empty())
-}
-
-pub(super) fn file(global: &Global) -> PathBuf {
-    setting(global.file.as_ref())
-        .unwrap_or_else(|| "netbird.json".into())
-        .into()
-}
-
-pub(super) fn environment_name(global: &Global) -> String {
-    setting(global.environment.as_ref()).unwrap_or_else(|| "default".into())
-}
 
 /// Validates; all problems are one error.
 pub(super) fn check(source: &Source) -> Result<Valid, Stop> {
-    validate(source).map_err(|problems| Stop::error(problems.to_string().trim_end()))
+    validate(source).map_err(|problems| {
+        let mut stop = Stop::error(problems.to_string().trim_end());
+        let place =
+            |problem: &config::Problem| (problem.line, problem.column, problem.message.clone());
+        stop.problems = problems.errors().map(place).collect();
+        stop
+    })
+}
+
+/// An answer of the server that is not of the form that we read.
+pub(super) fn unreadable(error: crate::actual::Unreadable) -> Stop {
+    Stop::error(error.to_string())
 }
 
 /// A notice of the file in one line.
@@ -135,18 +58,27 @@ pub(super) fn notice_text(file: &str, notice: &config::Problem) -> String {
         .as_ref()
         .map(|hint| format!("; {hint}"))
         .unwrap_or_default();
-    format!("{file}:{line}:{column}  {path}: {message}{hint}")
+    let path = if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}: ")
+    };
+    format!("{file}:{line}:{column}  {path}{message}{hint}")
 }
 
-/// One run: what was asked for, and what it found so far.
+/// What was asked for, and what was found so far.
 pub(super) struct Session {
+    pub(super) source: Source,
     pub(super) valid: Valid,
     pub(super) options: Options,
     pub(super) needs: Needs,
     pub(super) api: Option<Api>,
+    pub(super) snapshot: Snapshot,
+    pub(super) renames: Renames,
     pub(super) actual: Actual,
-    pub(super) accounts: Vec<String>,
     pub(super) recipients: Recipients,
+    pub(super) history: History,
+    pub(super) context: Context,
     pub(super) document: Document,
     started: Instant,
 }
@@ -165,6 +97,8 @@ pub(super) struct Request<'a> {
     pub(super) origin: Origin<'a>,
     pub(super) scope: &'a Scope,
     pub(super) sealing: &'a Sealing,
+    /// The committed file is meant, not the one on disk.
+    pub(super) committed: bool,
 }
 
 impl Session {
@@ -176,15 +110,34 @@ impl Session {
         document.file = path.display().to_string();
         document.environment = environment_name(global);
         document.commit = environment("GITHUB_SHA").map(|sha| sha.chars().take(12).collect());
-        let source = config::load(&path)?;
+        let context = Context::of_process();
+        document.actor.clone_from(&context.actor);
+        document.run.clone_from(&context.run_url);
+        let mut history =
+            History::read(&path, &request.scope.history, request.scope.prune, &context)?;
+        document.commit = document.commit.take().or(history.commit.clone());
+        document.notices.append(&mut history.notices);
+        let committed = match request.committed {
+            true => history.committed(&path)?,
+            false => None,
+        };
+        let source = match committed.or(history.merged.take()) {
+            Some(source) => source,
+            None => config::load(&path)?,
+        };
         document.file_digest = short_digest(source.text().as_bytes());
         let valid = check(&source)?;
-        let notices = valid.notices.iter().map(|notice| Notice {
-            about: None,
-            text: notice_text(&valid.file, notice),
-        });
-        document.notices.extend(notices);
+        history.follow(&valid.desired.renamed_from);
+        document
+            .notices
+            .extend(valid.notices.iter().map(|notice| Notice {
+                about: None,
+                text: notice_text(&valid.file, notice),
+            }));
         let recipients = recipients(request.sealing)?;
+        document
+            .notices
+            .extend(new_recipients(request.sealing, &history));
         document.recipients = recipients
             .describe()
             .iter()
@@ -200,13 +153,18 @@ impl Session {
             prune: request.scope.prune,
             replace,
             now: Timestamp::now(),
-            listings: Listings::default(),
+            ledger: history.ledger.clone(),
+            listings: history.listings.clone(),
+            delete_held: false,
         };
         let (api, account) = match request.origin {
-            Origin::Server(server) => (Some(connect(server)?), setting(server.account.as_ref())),
+            Origin::Server(server) => (
+                Some(connect(server, context.is_pull_request_event())?),
+                setting(server.account.as_ref()),
+            ),
             Origin::File(_) => (None, None),
         };
-        let needs = Needs::of(&valid.desired, options.prune, account.is_some());
+        let needs = Needs::of(&valid.desired, account.is_some());
         let snapshot = match (&api, &request.origin) {
             (Some(api), _) => {
                 document.server = Some(server_name(api));
@@ -220,36 +178,100 @@ impl Session {
             }
             (None, Origin::Server(_)) => Snapshot::default(),
         };
-        let accounts = snapshot
-            .accounts
-            .iter()
-            .flatten()
-            .filter_map(|account| Some(account["id"].as_str()?.to_owned()));
-        let accounts = accounts.collect();
-        let actual = Actual::read(&snapshot).map_err(|error| Stop::error(error.to_string()))?;
-        log::debug!(
-            "{} objects, {} peers",
-            actual.objects.values().map(Vec::len).sum::<usize>(),
-            actual.peers.len()
-        );
         let document = std::mem::take(document);
-        Ok(Session {
+        let mut session = Session {
+            source,
             valid,
             options,
             needs,
             api,
-            actual,
-            accounts,
+            snapshot,
+            renames: Renames::default(),
+            actual: Actual::default(),
             recipients,
+            history,
+            context,
             document,
             started,
-        })
+        };
+        session.read()?;
+        Ok(session)
     }
 
-    /// Makes the plan.
-    pub(super) fn plan(&self) -> Result<Plan, Stop> {
-        plan::plan(&self.valid.desired, &self.actual, &self.options)
-            .map_err(|problems| self.stop(&problems))
+    /// Reads the snapshot into actual state.
+    fn read(&mut self) -> Result<(), Stop> {
+        let mut snapshot = self.snapshot.clone();
+        self.renames = plan::renames(&self.valid.desired, &mut snapshot, &self.options.ledger);
+        self.actual = Actual::read(&snapshot).map_err(unreadable)?;
+        Ok(())
+    }
+
+    /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again, so that
+    /// all referrers are named at once; where somebody agreed to the number that includes what is held, that goes too.
+    pub(super) fn plan(&mut self, gates: &Gates) -> Result<Plan, Stop> {
+        loop {
+            let planned = plan::plan(
+                &self.valid.desired,
+                &self.actual,
+                &self.renames,
+                &self.options,
+            );
+            let more = match &planned {
+                Ok(plan) => self.more(plan),
+                Err(problems) => More {
+                    referrers: problems.iter().any(|problem| problem.of_deletion),
+                    events: false,
+                },
+            };
+            if let Some(api) = self.api.clone()
+                && fetch::complete(&api, more, &mut self.snapshot)?
+            {
+                self.read()?;
+                continue;
+            }
+            let plan = planned.map_err(|problems| self.stop(&problems))?;
+            let with_held = plan.deletions() + plan.held.len();
+            if !plan.held.is_empty() && self.allowed(gates, &plan)?.contains_key(&with_held) {
+                self.options.delete_held = true;
+                continue;
+            }
+            return Ok(plan);
+        }
+    }
+
+    fn more(&self, plan: &Plan) -> More {
+        let goes = |kind| {
+            let of_kind = plan
+                .changes
+                .iter()
+                .filter(move |change| change.address.kind == kind);
+            of_kind
+                .into_iter()
+                .any(|change| matches!(change.operation, Operation::Delete { .. }))
+        };
+        let loses = || {
+            plan.changes
+                .iter()
+                .any(|change| !change.removed_members().is_empty())
+        };
+        More {
+            referrers: goes(Kind::Group) || goes(Kind::Peer),
+            events: self.options.prune == Prune::All && loses(),
+        }
+    }
+
+    /// Returns the numbers of deletions that somebody agreed to, and where.
+    fn allowed(&self, gates: &Gates, plan: &Plan) -> Result<BTreeMap<usize, String>, Stop> {
+        let mut allowed = match plan.deletions() + plan.held.len() {
+            0 => BTreeMap::new(),
+            _ => self.history.allowed(plan)?,
+        };
+        allowed.extend(
+            gates
+                .allow_deletes
+                .map(|number| (number, "--allow-deletes".to_owned())),
+        );
+        Ok(allowed)
     }
 
     /// What the gates look at.
@@ -257,19 +279,22 @@ impl Session {
         &self,
         gates: &Gates,
         account: Option<String>,
+        plan: &Plan,
         applying: bool,
-    ) -> gates::Context {
-        gates::Context {
+    ) -> Result<gates::Context, Stop> {
+        let ids = self.snapshot.accounts.iter().flatten();
+        let ids = ids.filter_map(|account| Some(account["id"].as_str()?.to_owned()));
+        Ok(gates::Context {
             max_deletes: gates.max_deletes,
-            allow_deletes: gates.allow_deletes,
+            allowed: self.allowed(gates, plan)?,
             halt: environment("NETBIRD_GITOPS_HALT"),
             me: self.actual.me.clone(),
             account,
-            accounts: self.accounts.clone(),
+            accounts: ids.collect(),
             online: self.api.is_some(),
             applying,
             recipients: self.recipients.describe().len(),
-        }
+        })
     }
 
     /// Puts the numbers of the run into the document.
@@ -319,6 +344,30 @@ impl Session {
     }
 }
 
+/// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.
+fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    if !history.ledger.is_known() {
+        return notices;
+    }
+    for file in &sealing.recipients_file {
+        let now = std::fs::read(file).ok();
+        let now =
+            now.and_then(|text| Recipients::parse_file(&file.display().to_string(), &text).ok());
+        let base = history.base_version(file).unwrap_or_default();
+        let base = Recipients::parse_file("the base branch", &base).unwrap_or_default();
+        let new = now.map(|now| now.not_in(&base)).unwrap_or_default();
+        notices.extend(new.iter().map(|recipient| Notice {
+            about: None,
+            text: format!(
+                "recipient {recipient} in {} is new: the base branch does not have it",
+                file.display()
+            ),
+        }));
+    }
+    notices
+}
+
 /// Returns the first 12 hexadecimal digits of the SHA-256 of a file.
 fn short_digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
@@ -331,72 +380,6 @@ fn short_digest(bytes: &[u8]) -> String {
 fn server_name(api: &Api) -> String {
     let base = api.base().to_string();
     base.strip_suffix("/api").unwrap_or(&base).to_owned()
-}
-
-fn replaced(text: &str) -> Result<Address, Stop> {
-    let kinds = || Kind::ALL.into_iter();
-    let found = text.split_once('/').and_then(|(section, name)| {
-        let kind = kinds().find(|kind| section == kind.section() || section == kind.word())?;
-        (!name.is_empty()).then(|| Address::new(kind, name))
-    });
-    found.ok_or_else(|| {
-        let text = crate::text::visible(text).into_owned();
-        Stop::error(format!("--replace {text}: KIND/NAME is wanted"))
-            .hint("as in --replace setup_keys/NAME or --replace policies/NAME")
-    })
-}
-
-pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Stop> {
-    let sources = Sources {
-        keys: sealing.recipient.clone(),
-        files: sealing.recipients_file.clone(),
-        environment: environment(crate::secret::ENVIRONMENT),
-    };
-    sources
-        .read()
-        .map_err(|errors| anyhow::Error::new(errors).into())
-}
-
-/// Makes a client from flags and environment.
-fn connect(server: &Server) -> Result<Api, Stop> {
-    let Some(url) = setting(server.netbird_url.as_ref()) else {
-        return Err(Stop::error("no NetBird server is named").hint(
-            "set NETBIRD_API_URL, or --netbird-url, to something like https://netbird.example.com",
-        ));
-    };
-    let mut config = api::config(&url)?;
-    config.connect_timeout = Duration::from_secs_f64(server.connect_timeout);
-    config.total_timeout = Duration::from_secs_f64(server.timeout);
-    config.ca_file = setting(server.ca_file.as_ref()).map(PathBuf::from);
-    config.retry.base = Duration::from_secs_f64(server.retry_wait);
-    config.retry.throttle_wait = Duration::from_secs_f64(server.throttle_wait);
-    Ok(Api::new(config, &token(server)?)?)
-}
-
-fn token(server: &Server) -> Result<Token, Stop> {
-    let (origin, text) = match (
-        environment("NETBIRD_API_TOKEN"),
-        setting(server.netbird_token_file.as_ref()),
-    ) {
-        (Some(token), _) => ("NETBIRD_API_TOKEN".to_owned(), token),
-        (None, Some(path)) => {
-            let text = std::fs::read_to_string(&path).map_err(|error| {
-                Stop::error(format!("cannot read the token file {path}: {error}"))
-            })?;
-            (path, text)
-        }
-        (None, None) => {
-            return Err(Stop { exit: Exit::Refused, ..Stop::error("there is no NetBird token") }.hint(
-                "set NETBIRD_API_TOKEN to a service user's token (role auditor for plan, admin for apply); \
-                 a pull request from a fork has no secrets",
-            ));
-        }
-    };
-    Token::parse(&text).map_err(|error| Stop {
-        exit: Exit::Error,
-        error: format!("{origin}: {error}"),
-        hint: error.hint(),
-    })
 }
 
 fn recorded(path: &Path) -> Result<Snapshot, Stop> {

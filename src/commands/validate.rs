@@ -3,15 +3,16 @@
 use serde_json::json;
 
 use crate::cli::{Cli, Format};
-use crate::commands::{print, report, session};
+use crate::commands::stop::Stop;
+use crate::commands::{print, report, session, settings};
 use crate::config;
 use crate::exit::Exit;
 use crate::logging::Say;
 
 pub(super) fn run(cli: &Cli, say: Say) -> Exit {
-    let file = session::file(&cli.global);
+    let file = settings::file(&cli.global);
     let result = config::load(&file)
-        .map_err(session::Stop::from)
+        .map_err(Stop::from)
         .and_then(|source| session::check(&source));
     let answer = match &result {
         Ok(_) => json!({ "format_version": 1, "status": "valid" }),

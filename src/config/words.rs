@@ -94,9 +94,16 @@ pub(crate) fn nearest<'a>(
     candidates
         .into_iter()
         .filter(|candidate| *candidate != word)
-        .filter_map(|candidate| Some((score(candidate)?, candidate)))
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, candidate)| candidate)
+        .filter_map(|candidate| {
+            // of two that differ only by case, the one in the word's own
+            Some((
+                score(candidate)?,
+                strsim::jaro_winkler(word, candidate),
+                candidate,
+            ))
+        })
+        .max_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)))
+        .map(|(_, _, candidate)| candidate)
 }
 
 /// One or two letters wrong; of a word of two letters none, since half of it would be a guess.

@@ -230,7 +230,16 @@ fn refuse_redirect(reply: Reply) -> Result<Reply, Error> {
     }
     let location = reply.header("location").and_then(origin);
     let location = location.filter(|location| location != reply.call.url_origin());
+    let path = reply.header("location").and_then(|to| {
+        let to = to.split(['?', '#']).next().unwrap_or_default();
+        let start = to.find("//").map_or(0, |at| at + 2);
+        Some(super::text::clean(
+            &to[start + to[start..].find('/')?..],
+            1000,
+        ))
+    });
     Err(Error::Redirected {
+        path,
         status: reply.status,
         location,
         call: reply.call,

@@ -60,6 +60,8 @@ pub enum Error {
         status: u16,
         /// Scheme and host of the new place, when it is another.
         location: Option<String>,
+        /// The path of the new place, without a query: on Gitea it has a repository's new name.
+        path: Option<String>,
     },
     /// The body is no JSON.
     NotJson {
@@ -173,6 +175,7 @@ impl fmt::Display for Error {
                 call,
                 status,
                 location,
+                path: _,
             } => match location {
                 Some(location) => write!(f, "{call}: {status} redirect to {location}"),
                 None => write!(f, "{call}: {status} redirect"),

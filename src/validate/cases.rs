@@ -318,7 +318,7 @@ note: f:9:50  setup_keys.node-1.expires_in: this key lives for 7 seconds only: e
     did you mean 7 days: 604800?
 note: f:15:24  policies.pilots-to-gs.destinations[0]: group "ground-stations" is not declared here, so it must exist in NetBird
 note: f:19:30  policies["web.tcp"].sources[0]: group "pilot" is not declared here, so it must exist in NetBird
-    did you mean "Pilots"?
+    did you mean "pilots"?
 note: f:22:5  routes.lan: a new route without "groups" goes to every peer (All)
     name the groups that shall get it in "groups"
 note: f:23:25  routes.lan.network: "10.1.2.3/24" is inside the network 10.1.2.0/24, which is what the route is for

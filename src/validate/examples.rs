@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
 
-use super::{DNS, FILE, Valid, group, nameserver_group, policy, route, setup_key, validate};
+use super::{
+    DNS, FILE, Valid, group, nameserver, nameserver_group, policy, route, setup_key, validate,
+};
 use crate::config::{Presence, Source, Table};
 use crate::state::{Address, Kind};
 
@@ -106,7 +108,7 @@ fn tables() -> [(&'static str, BTreeSet<&'static str>, BTreeSet<&'static str>); 
         row("/definitions/policy", &policy::TABLE),
         row("/definitions/route", &route::TABLE),
         row("/definitions/nameserver_group", &nameserver_group::TABLE),
-        row("/definitions/nameserver", &nameserver_group::NAMESERVER),
+        row("/definitions/nameserver", &nameserver::TABLE),
     ]
 }
 

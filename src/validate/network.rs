@@ -73,7 +73,8 @@ fn network(text: &str) -> Result<(String, IpAddr), Flaw> {
     };
     let Ok(address) = address.parse::<IpAddr>() else {
         let mut flaw = no_network(format!("{} is no IP address", quote(address)));
-        flaw.hint = without_zeros(address).map(|tidy| format!("did you mean \"{tidy}/{prefix}\"?"));
+        flaw.hint = without_zeros(address)
+            .map(|tidy| format!("did you mean {}?", quote(&format!("{tidy}/{prefix}"))));
         return Err(flaw);
     };
     let address = unmapped(address, text)?;
@@ -203,6 +204,7 @@ mod tests {
             "10.0.0.0/8/8",
             "fd00::/129",
             "010.0.0.0/8",
+            r"010.0.0.0/8\u202e",
             "10.00.0.0/8",
             "10.0.0/8",
             "10.0.0.256/32",
@@ -238,6 +240,8 @@ fd00::/129
     routes.r.network: "fd00::/129" is no network: the prefix of an IPv6 network is 0 to 128
 010.0.0.0/8
     routes.r.network: "010.0.0.0/8" is no network: "010.0.0.0" is no IP address | did you mean "10.0.0.0/8"?
+010.0.0.0/8\u202e
+    routes.r.network: "010.0.0.0/8\u{202e}" is no network: "010.0.0.0" is no IP address | did you mean "10.0.0.0/8\u{202e}"?
 10.00.0.0/8
     routes.r.network: "10.00.0.0/8" is no network: "10.00.0.0" is no IP address | did you mean "10.0.0.0/8"?
 10.0.0/8

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Entry;
 use super::names::{self, ALL};
-use crate::config::{Cursor, Log, did_you_mean, quote};
+use crate::config::{Cursor, Log, Place, did_you_mean, quote};
 use crate::state::{Address, Kind};
 
 /// Most comparisons that are spent on suggestions; a file that asks for more gets none.
@@ -36,6 +36,17 @@ pub struct Reference {
     pub column: usize,
     /// `did you mean "…"?`, where a declared group has such a name.
     pub hint: Option<String>,
+}
+
+impl Reference {
+    /// Returns where it stands.
+    pub fn place(&self) -> Place {
+        Place {
+            path: self.path.clone(),
+            line: self.line,
+            column: self.column,
+        }
+    }
 }
 
 /// Returns the references to undeclared groups in file order, and notes one notice for each such group.

@@ -1,12 +1,10 @@
 //! Section `routes` (netbird-api.md §7).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use super::{Entry, domain, names, network, renames};
+use super::{domain, names, network, renames};
 use crate::config::{Cursor, Field, Log, Refused, Table, quote};
-use crate::desired::Desired;
 use crate::resource::Route;
-use crate::state::Kind;
 
 const MAX_DOMAINS: usize = 32;
 
@@ -150,55 +148,6 @@ fn metric(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
     Some(metric)
 }
 
-/// Where a route leads: equal where the server sees one prefix or one list of domains.
-#[derive(PartialEq, Eq, Hash)]
-enum Destination<'a> {
-    Network(&'a str),
-    Domains(&'a BTreeSet<String>),
-}
-
-impl<'a> Destination<'a> {
-    fn of(route: &'a Route) -> Option<Self> {
-        let domains = route.domains.as_ref().filter(|domains| !domains.is_empty());
-        let network = route.network.as_deref().map(Destination::Network);
-        network.or(domains.map(Destination::Domains))
-    }
-}
-
-/// Notes routes to one destination through one group: the server refuses the second (netbird-api.md §7).
-pub(super) fn overlaps(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    let mut seen: HashMap<(Destination<'_>, &str), &Entry<'_>> = HashMap::new();
-    let routes = entries.iter().filter_map(|entry| {
-        let routes = desired
-            .routes
-            .as_ref()
-            .filter(|_| entry.address.kind == Kind::Route)?;
-        Some((entry, routes.get(&entry.address.name)?))
-    });
-    for (entry, route) in routes {
-        let twin = route.peer_groups.iter().find_map(|group| {
-            let first = *seen
-                .entry((Destination::of(route)?, group))
-                .or_insert(entry);
-            (first.address != entry.address).then_some((first, group))
-        });
-        let Some((first, group)) = twin else { continue };
-        let message = format!(
-            "the routes {} and {} lead to the same {} through group {}: NetBird refuses the second",
-            quote(&first.address.name),
-            quote(&entry.address.name),
-            if route.network.is_some() {
-                "network"
-            } else {
-                "domains"
-            },
-            quote(group)
-        );
-        let hint = format!("the first one is in line {}", first.cursor.key_place().line);
-        log.error(entry.cursor.key_place(), message).suggest(hint);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use snapbox::str;
@@ -322,90 +271,6 @@ mod tests {
             error.contains("the name of a route has at most 40 characters; this one has 41"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn two_routes_to_one_destination_share_no_group() {
-        let route = |destination: &str, groups: &str| {
-            format!(r#"{{{destination}, "peer_groups": [{groups}], "groups": ["All"]}}"#)
-        };
-        let rows = [
-            (
-                r#""network": "10.0.0.0/8""#,
-                r#""a""#,
-                r#""network": "10.0.0.0/8""#,
-                r#""b", "a""#,
-                true,
-            ),
-            (
-                r#""network": "10.0.0.0/8""#,
-                r#""a""#,
-                r#""network": "10.1.2.3/8""#,
-                r#""a""#,
-                true,
-            ),
-            (
-                r#""network": "FD00::/8""#,
-                r#""a""#,
-                r#""network": "fd00:0::/8""#,
-                r#""a""#,
-                true,
-            ),
-            (
-                r#""domains": ["a.b", "c.d"]"#,
-                r#""a""#,
-                r#""domains": ["C.d", "a.b"]"#,
-                r#""a""#,
-                true,
-            ),
-            (
-                r#""network": "10.0.0.0/8""#,
-                r#""a""#,
-                r#""network": "10.0.0.0/8""#,
-                r#""b""#,
-                false,
-            ),
-            (
-                r#""network": "10.0.0.0/8""#,
-                r#""a""#,
-                r#""network": "10.0.0.0/9""#,
-                r#""a""#,
-                false,
-            ),
-            (
-                r#""domains": ["a.b", "c.d"]"#,
-                r#""a""#,
-                r#""domains": ["a.b"]"#,
-                r#""a""#,
-                false,
-            ),
-            (
-                r#""network": "10.0.0.0/8""#,
-                r#""a""#,
-                r#""domains": ["a.b"]"#,
-                r#""a""#,
-                false,
-            ),
-        ];
-        for (one, one_groups, other, other_groups, clash) in rows {
-            let (one, other) = (route(one, one_groups), route(other, other_groups));
-            let file = format!(
-                "{{\"groups\": {{\"a\": {{}}, \"b\": {{}}}}, \"routes\": {{\"one\": {one},\n\"other\": {other}}}}}"
-            );
-            match check(&file) {
-                Ok(_) => assert!(!clash, "{file}"),
-                Err(error) => {
-                    assert!(clash, "{file}: {error}");
-                    assert!(
-                        error.contains(
-                            "f:2:1  routes.other\n    the routes \"one\" and \"other\" lead"
-                        ),
-                        "{error}"
-                    );
-                    assert!(error.contains("through group \"a\": NetBird refuses the second\n    the first one is in line 1"));
-                }
-            }
-        }
     }
 
     #[test]

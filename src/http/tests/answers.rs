@@ -119,6 +119,7 @@ fn http_to_https_says_so() {
         url: "http://127.0.0.1:80/api/x".into(),
     };
     let error = Error::Redirected {
+        path: None,
         call,
         status: 301,
         location: Some("https://127.0.0.1:80".into()),

@@ -31,6 +31,9 @@ pub fn send(
         .strip_prefix("http://")
         .ok_or_else(|| invalid("the URL does not begin with http://"))?;
     let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    let content_type = body
+        .map(|_| "Content-Type: application/json\r\n")
+        .unwrap_or_default();
     let body = body.map(Value::to_string).unwrap_or_default();
     let authorization = token
         .map(|token| format!("Authorization: Token {token}\r\n"))
@@ -39,7 +42,7 @@ pub fn send(
     let length = body.len();
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{authorization}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{authorization}{content_type}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
     )?;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes)?;

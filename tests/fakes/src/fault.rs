@@ -29,6 +29,8 @@ pub struct Fault {
 pub enum Effect {
     /// This status with this JSON body; nothing is done.
     Status(u16, serde_json::Value),
+    /// This status without a body, as Gitea refuses the edit of another's comment; nothing is done.
+    Empty(u16),
     /// Any answer; nothing is done.
     Raw(Response),
     /// 429, with `Retry-After` in seconds if there is one; nothing is done.
@@ -96,9 +98,13 @@ impl Fault {
 
 impl Effect {
     /// Returns the answer of those effects that keep the request from the fake.
-    pub(crate) fn instead(&self) -> Option<Response> {
+    pub(crate) fn instead(&self, internal_error: &Response) -> Option<Response> {
         Some(match self {
             Effect::Status(status, body) => Response::json(*status, body),
+            Effect::Empty(status) => Response {
+                status: *status,
+                ..Response::default()
+            },
             Effect::Raw(response) => response.clone(),
             Effect::TooManyRequests { retry_after } => {
                 let response =
@@ -108,7 +114,7 @@ impl Effect {
                     None => response,
                 }
             }
-            Effect::ErrorBefore => Effect::internal_error(),
+            Effect::ErrorBefore => internal_error.clone(),
             Effect::Html(status) => {
                 let page = format!(
                     "<html><head><title>{status}</title></head><body><h1>{status}</h1></body></html>\n"
@@ -125,13 +131,6 @@ impl Effect {
             | Effect::Slow(_)
             | Effect::SlowAfter(_) => return None,
         })
-    }
-
-    pub(crate) fn internal_error() -> Response {
-        Response::json(
-            500,
-            &json!({"message": "internal server error", "code": 500}),
-        )
     }
 }
 

@@ -127,6 +127,7 @@ pub struct Server {
 /// What the threads of one server share.
 struct Shared {
     base: &'static str,
+    internal_error: Response,
     handler: Box<Handler>,
     script: Script,
     log: Mutex<Log>,
@@ -145,12 +146,19 @@ struct Log {
 
 impl Server {
     /// Starts a server on 127.0.0.1. `port` 0 takes any free one. `base` (`/api`) is cut off the
-    /// paths of requests.
-    pub fn start(port: u16, base: &'static str, handler: Box<Handler>) -> io::Result<Server> {
+    /// paths of requests. `internal_error` is what [`Effect::ErrorBefore`] and
+    /// [`Effect::ErrorAfter`] send.
+    pub fn start(
+        port: u16,
+        base: &'static str,
+        internal_error: Response,
+        handler: Box<Handler>,
+    ) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             base,
+            internal_error,
             handler,
             script: Script::default(),
             log: Mutex::default(),
@@ -300,7 +308,9 @@ impl Shared {
     ) -> (Option<Response>, Part) {
         self.script.run_hooks(When::Before, request);
         let effect = self.script.effect(request);
-        let instead = effect.as_ref().and_then(Effect::instead);
+        let instead = effect
+            .as_ref()
+            .and_then(|effect| effect.instead(&self.internal_error));
         let response = match &effect {
             Some(Effect::CutBefore) => None,
             Some(_) if instead.is_some() => instead,
@@ -309,7 +319,9 @@ impl Shared {
         };
         self.script.run_hooks(When::After, request);
         let (response, part) = match effect {
-            Some(Effect::ErrorAfter) => (response.map(|_| Effect::internal_error()), Part::Whole),
+            Some(Effect::ErrorAfter) => {
+                (response.map(|_| self.internal_error.clone()), Part::Whole)
+            }
             Some(Effect::CutAfter) => (None, Part::Whole),
             Some(Effect::CutBody) => (response, Part::Half),
             Some(Effect::SlowAfter(time)) => (

@@ -4,9 +4,7 @@
 mod account;
 mod api;
 mod auth;
-mod body;
 mod cidr;
-mod clock;
 mod collection;
 mod dns_settings;
 mod events;
@@ -30,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::fault::{Fault, When};
-use crate::http::{Request, Server, lock};
+use crate::http::{Request, Response, Server, lock};
 use account::Account;
 use groups::Group;
 use peers::enrolment;
@@ -67,7 +65,11 @@ impl NetBird {
             let account = Arc::clone(&account);
             Box::new(move |request: &Request| api::answer(&mut lock(&account), request))
         };
-        let server = Server::start(port, "/api", handler)?;
+        let internal_error = Response::json(
+            500,
+            &json!({"message": "internal server error", "code": 500}),
+        );
+        let server = Server::start(port, "/api", internal_error, handler)?;
         Ok(NetBird {
             inner: Arc::new(Inner {
                 server,

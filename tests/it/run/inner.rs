@@ -4,12 +4,12 @@ use std::sync::atomic::AtomicBool;
 
 use netbird_gitops::actual::Actual;
 use netbird_gitops::api::{self, Api, Token};
-use netbird_gitops::apply::{Applied, Custody, Mode, Observer, Verified, apply, verify};
+use netbird_gitops::apply::{Applied, Conduct, Custody, Observer, Verified, apply, verify};
 use netbird_gitops::change::Change;
 use netbird_gitops::config::Source;
-use netbird_gitops::fetch::{Needs, fetch};
+use netbird_gitops::fetch::{More, Needs, complete, fetch};
 use netbird_gitops::members::Listings;
-use netbird_gitops::plan::{Options, Plan, Problem, plan};
+use netbird_gitops::plan::{Options, Plan, Problem, Renames, plan, renames};
 use netbird_gitops::scope::Prune;
 use netbird_gitops::secret::{KeysDir, Sources};
 use netbird_gitops::validate::{Valid, validate};
@@ -23,6 +23,7 @@ pub(crate) struct Inner {
     valid: Valid,
     options: Options,
     needs: Needs,
+    renames: Renames,
     actual: Actual,
 }
 
@@ -36,28 +37,43 @@ impl Inner {
             prune,
             replace: Default::default(),
             now: jiff::Timestamp::now(),
+            ledger: Default::default(),
             listings: Listings {
                 known: true,
                 ..Listings::default()
             },
+            delete_held: false,
         };
         let token = Token::parse(&bench.server().token()).expect("a token");
         let config = api::config(&bench.server().url()).expect("a loopback URL");
         let api = Api::new(config, &token).expect("a client");
-        let needs = Needs::of(&valid.desired, prune, false);
-        let snapshot = fetch(&api, &needs, &valid.desired).expect("the lists");
+        let needs = Needs::of(&valid.desired, false);
+        let mut snapshot = fetch(&api, &needs, &valid.desired).expect("the lists");
+        // what a plan with deletions looks up
+        let more = More {
+            referrers: prune == Prune::All,
+            events: prune == Prune::All,
+        };
+        complete(&api, more, &mut snapshot).expect("the lists");
+        let renames = renames(&valid.desired, &mut snapshot, &options.ledger);
         let actual = Actual::read(&snapshot).expect("lists that can be read");
         Ok(Inner {
             api,
             valid,
             options,
             needs,
+            renames,
             actual,
         })
     }
 
     pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
-        plan(&self.valid.desired, &self.actual, &self.options)
+        plan(
+            &self.valid.desired,
+            &self.actual,
+            &self.renames,
+            &self.options,
+        )
     }
 
     /// Carries the plan out and verifies it.
@@ -76,16 +92,13 @@ impl Inner {
             dir: KeysDir::probe(&bench.path("sealed-keys")).expect("a directory"),
         };
         let stop = AtomicBool::new(false);
-        let mode = Mode { keep_going: false };
-        let mut applied = apply(
-            &self.api,
-            plan,
-            &self.actual,
-            Some(&custody),
-            mode,
-            &stop,
-            observer,
-        );
+        let conduct = Conduct {
+            custody: Some(&custody),
+            keep_going: false,
+            stop: &stop,
+            fresh: &|| Ok(()),
+        };
+        let mut applied = apply(&self.api, plan, &self.actual, conduct, observer);
         if !applied.is_complete() {
             return (applied, None);
         }

@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::cidr::Cidr;
-use super::clock::{self, Clock};
 use super::collection::Collection;
 use super::events::Events;
 use super::groups::{self, Group};
@@ -20,6 +19,7 @@ use super::routes::Route;
 use super::setup_keys::SetupKey;
 use super::users::{Token, User};
 use super::zones::Zone;
+use crate::clock::{self, Clock};
 
 pub(super) const DNS_DOMAIN: &str = "netbird.selfhosted";
 const NETWORK_RANGE: &str = "100.92.0.0/16";

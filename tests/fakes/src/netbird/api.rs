@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 
 use super::account::Account;
 use super::auth::{self, Module, Right};
-use super::body::Body;
 use super::refusal::Refusal;
 use super::{
     dns_settings, events, groups, nameservers, networks, peers, policies, posture, routes,
     setup_keys, users, zones,
 };
+use crate::body::Body;
 use crate::http::{Request, Response};
+use crate::url::{pairs, percent_decode};
 
 /// What a handler makes: the body of a 200, or a refusal.
 pub(super) type Outcome = Result<Value, Refusal>;
@@ -103,7 +104,7 @@ impl Call<'_> {
     }
 
     pub(super) fn body(&self) -> Result<Body, Refusal> {
-        Body::parse(self.bytes)
+        Ok(Body::parse(self.bytes)?)
     }
 
     /// Returns a parameter of the query; an empty one is none.
@@ -272,35 +273,4 @@ fn cleaned(path: &str) -> Option<String> {
     };
     let clean = format!("/{}{end}", segments.join("/"));
     (clean != path && !path.is_empty()).then_some(clean)
-}
-
-fn pairs(query: &str) -> Vec<(String, String)> {
-    let decode = |text: &str| percent_decode(&text.replace('+', " "));
-    let pair = |pair: &str| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decode(name), decode(value))
-    };
-    query.split('&').map(pair).collect()
-}
-
-fn percent_decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let hex = bytes
-            .get(at + 1..at + 3)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        match hex.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(value) if *byte == b'%' => {
-                decoded.push(value);
-                at += 3;
-            }
-            _ => {
-                decoded.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
 }

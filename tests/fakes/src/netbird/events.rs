@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::api::{Call, Outcome, Route, route};
 use super::auth::Module;
-use super::clock;
+use crate::clock;
 
 /// No answer holds more.
 const WINDOW: usize = 10_000;

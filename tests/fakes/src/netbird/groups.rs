@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::account::Account;
 use super::api::{Call, Outcome, Route, route};
 use super::auth::Module;
-use super::body::Body;
 use super::refusal::{Refusal, bad, exists, invalid, missing};
+use crate::body::Body;
 
 /// The group that holds every peer. It is known by its name.
 pub(super) const ALL: &str = "All";

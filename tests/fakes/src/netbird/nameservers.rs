@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::api::{Call, Outcome, Route, route};
 use super::auth::Module;
-use super::body::Body;
 use super::names::{self, Form};
 use super::refusal::{Refusal, invalid, missing};
 use super::routes;
+use crate::body::Body;
 
 pub(super) const ROUTES: &[Route] = &[
     route("GET", "/dns/nameservers", Module::Nameservers, list),

@@ -11,10 +11,10 @@ use super::account::{Account, DNS_DOMAIN};
 use super::api::{Call, Outcome, Route, open, route};
 use super::auth::{self, Module, Right};
 use super::cidr::Cidr;
-use super::clock;
 use super::groups;
 use super::names;
 use super::refusal::{Refusal, broken, internal, invalid, missing, unmet};
+use crate::clock;
 
 pub(super) const ROUTES: &[Route] = &[
     open("GET", "/peers", Right::ByHandler, list),

@@ -114,7 +114,7 @@ pub(super) fn add_legacy_rule(
     rule: &[u8],
 ) -> Result<String, Refusal> {
     let id = account.new_id();
-    let body = super::body::Body::parse(rule)?;
+    let body = crate::body::Body::parse(rule)?;
     let mut rule = rules::read(account, &body)?;
     rule.id = id.clone();
     let stored = account

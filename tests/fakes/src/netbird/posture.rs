@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::api::{Call, Outcome, Route, route};
 use super::auth::Module;
-use super::body::Body;
 use super::cidr::Cidr;
 use super::refusal::{Refusal, invalid, missing, unmet};
+use crate::body::Body;
 
 pub(super) const ROUTES: &[Route] = &[
     route("GET", "/posture-checks", Module::Policies, list),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::body::Unreadable;
+
 /// Why a request is not done.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Refusal {
@@ -20,6 +22,12 @@ impl fmt::Display for Refusal {
             Refusal::NoSuchPath => f.write_str("404 page not found"),
             Refusal::Hangup => f.write_str("the connection was closed"),
         }
+    }
+}
+
+impl From<Unreadable> for Refusal {
+    fn from(Unreadable: Unreadable) -> Refusal {
+        bad("couldn't parse JSON request")
     }
 }
 

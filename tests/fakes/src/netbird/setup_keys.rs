@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::account::Account;
 use super::api::{Call, Outcome, Route, route};
 use super::auth::Module;
-use super::clock;
 use super::groups::ALL;
 use super::refusal::{Refusal, invalid, missing};
+use crate::clock;
 
 pub(super) const ROUTES: &[Route] = &[
     route("GET", "/setup-keys", Module::SetupKeys, list),

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::api::{Call, Outcome, Route, open, route};
 use super::auth::{self, Module, Right};
-use super::clock::NEVER;
 use super::peers;
 use super::refusal::{Refusal, denied, invalid, missing};
+use crate::clock::NEVER;
 pub(super) use tokens::Token;
 
 pub(super) const ROUTES: &[Route] = &[

@@ -1,7 +1,8 @@
-//! What `netbird.py` cannot see of the fake: clock, faults, hooks, the log, events on demand; and a
-//! look at recordings.
+//! What `netbird.py` and `gitea.py` cannot see of the fakes: clock, faults, hooks, races, the log,
+//! events on demand; and a look at recordings.
 
 mod faults;
+mod gitea;
 mod hooks;
 mod netbird;
 mod recordings;

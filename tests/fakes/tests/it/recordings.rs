@@ -1,4 +1,4 @@
-//! Recorded answers of a real server, v0.77.1: each request is sent to the fake, and brings the
+//! Recorded answers of a real NetBird, v0.77.1: each request is sent to the fake, and brings the
 //! same status, the same fields of the same types, or the same refusal. The folder holds those that
 //! need no history of their own.
 
@@ -83,7 +83,7 @@ fn with_ids(netbird: &NetBird, path: &str) -> String {
 
 #[test]
 fn recorded_requests_bring_answers_of_the_same_shape() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/netbird");
     let (mut count, mut differences) = (0, Vec::new());
     for entry in std::fs::read_dir(folder).expect("the folder of recordings") {
         let path = entry.expect("an entry").path();
@@ -110,7 +110,6 @@ fn difference(recording: &Value) -> Option<String> {
     let body = Some(with_id(&request["body"], &group)).filter(|body| !body.is_null());
     let (token, method) = (netbird.token(), text(request, "method"));
     let answer = send_as(&netbird, Some(&token), &method, &path, body).expect("an answer");
-    let (found, wanted_shape) = (shape(&answer.json), shape(&wanted["body"]));
     if json!(answer.status) != wanted["status"] {
         return Some(format!("status {}, {}", answer.status, answer.text));
     }
@@ -118,6 +117,12 @@ fn difference(recording: &Value) -> Option<String> {
         return (answer.json != wanted["body"])
             .then(|| format!("{} for {}", answer.text, wanted["body"]));
     }
+    other_shape(&answer.json, &wanted["body"])
+}
+
+/// Returns in which fields and types two values differ.
+pub(crate) fn other_shape(found: &Value, wanted: &Value) -> Option<String> {
+    let (found, wanted) = (shape(found), shape(wanted));
     let only = |these: &Shape, those: &Shape| -> Vec<String> {
         these
             .iter()
@@ -125,7 +130,7 @@ fn difference(recording: &Value) -> Option<String> {
             .map(|(path, kind)| format!("{path} {kind}"))
             .collect()
     };
-    let (more, less) = (only(&found, &wanted_shape), only(&wanted_shape, &found));
+    let (more, less) = (only(&found, &wanted), only(&wanted, &found));
     (!more.is_empty() || !less.is_empty()).then(|| format!("fake {more:?}, recorded {less:?}"))
 }
 

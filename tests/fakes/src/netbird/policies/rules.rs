@@ -1,8 +1,8 @@
 //! Rules of policies as requests bring them: what is refused, and what is dropped without a word.
 
 use super::Rule;
+use crate::body::Body;
 use crate::netbird::account::Account;
-use crate::netbird::body::Body;
 use crate::netbird::groups::Member;
 use crate::netbird::refusal::{Refusal, invalid};
 

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::clock;
 use crate::netbird::account::Account;
 use crate::netbird::api::{Call, Outcome};
-use crate::netbird::clock;
 use crate::netbird::refusal::{Refusal, denied, invalid, missing};
 
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;

@@ -1,37 +1,39 @@
-//! Bodies of requests, decoded as Go does (§0.1): unknown fields are ignored, null is the zero
-//! value, keys match in any case, a wrong type is a refusal. What is done with the fields is left
-//! to each kind.
+//! Bodies of requests, decoded as Go does: unknown fields are ignored, null is the zero value, keys
+//! match in any case, a wrong type is a refusal. What is done with the fields, and how a refusal
+//! reads, is left to each fake.
 
 use serde_json::{Map, Value};
 
-use super::refusal::{Refusal, bad};
+/// Why a body is refused: it is no JSON, or a field is of another type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unreadable;
 
 /// A JSON object of a request.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Body(Map<String, Value>);
+pub(crate) struct Body(Map<String, Value>);
 
 impl Body {
     /// Reads the first JSON value; what stands behind it is ignored, and invalid UTF-8 becomes
     /// U+FFFD.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Body, Refusal> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Body, Unreadable> {
         let text = String::from_utf8_lossy(bytes);
         let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
         match values.next() {
             Some(Ok(value)) => Body::from(&value),
-            Some(Err(_)) | None => Err(unreadable()),
+            Some(Err(_)) | None => Err(Unreadable),
         }
     }
 
-    fn from(value: &Value) -> Result<Body, Refusal> {
+    fn from(value: &Value) -> Result<Body, Unreadable> {
         match value {
             Value::Object(fields) => Ok(Body(fields.clone())),
             Value::Null => Ok(Body::default()),
-            _ => Err(unreadable()),
+            _ => Err(Unreadable),
         }
     }
 
     /// Returns a field that is there and not null.
-    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         let any_case = || {
             self.0
                 .iter()
@@ -48,45 +50,45 @@ impl Body {
         &self,
         name: &str,
         read: impl Fn(&Value) -> Option<T>,
-    ) -> Result<Option<T>, Refusal> {
+    ) -> Result<Option<T>, Unreadable> {
         self.get(name)
-            .map(|value| read(value).ok_or_else(unreadable))
+            .map(|value| read(value).ok_or(Unreadable))
             .transpose()
     }
 
-    pub(super) fn optional_text(&self, name: &str) -> Result<Option<String>, Refusal> {
+    pub(crate) fn optional_text(&self, name: &str) -> Result<Option<String>, Unreadable> {
         self.read(name, |value| value.as_str().map(str::to_owned))
     }
 
-    pub(super) fn text(&self, name: &str) -> Result<String, Refusal> {
+    pub(crate) fn text(&self, name: &str) -> Result<String, Unreadable> {
         Ok(self.optional_text(name)?.unwrap_or_default())
     }
 
-    pub(super) fn optional_flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
+    pub(crate) fn optional_flag(&self, name: &str) -> Result<Option<bool>, Unreadable> {
         self.read(name, Value::as_bool)
     }
 
-    pub(super) fn flag(&self, name: &str) -> Result<bool, Refusal> {
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Unreadable> {
         Ok(self.optional_flag(name)?.unwrap_or_default())
     }
 
-    pub(super) fn number(&self, name: &str) -> Result<i64, Refusal> {
+    pub(crate) fn number(&self, name: &str) -> Result<i64, Unreadable> {
         Ok(self.read(name, Value::as_i64)?.unwrap_or_default())
     }
 
-    pub(super) fn optional_texts(&self, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+    pub(crate) fn optional_texts(&self, name: &str) -> Result<Option<Vec<String>>, Unreadable> {
         self.read(name, |value| value.as_array()?.iter().map(text).collect())
     }
 
-    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, Refusal> {
+    pub(crate) fn texts(&self, name: &str) -> Result<Vec<String>, Unreadable> {
         Ok(self.optional_texts(name)?.unwrap_or_default())
     }
 
-    pub(super) fn object(&self, name: &str) -> Result<Option<Body>, Refusal> {
+    pub(crate) fn object(&self, name: &str) -> Result<Option<Body>, Unreadable> {
         self.get(name).map(Body::from).transpose()
     }
 
-    pub(super) fn objects(&self, name: &str) -> Result<Vec<Body>, Refusal> {
+    pub(crate) fn objects(&self, name: &str) -> Result<Vec<Body>, Unreadable> {
         let items = self
             .read(name, |value| value.as_array().cloned())?
             .unwrap_or_default();
@@ -94,7 +96,7 @@ impl Body {
     }
 
     /// Returns the keys and values, for fields whose keys are data.
-    pub(super) fn entries(&self) -> &Map<String, Value> {
+    pub(crate) fn entries(&self) -> &Map<String, Value> {
         &self.0
     }
 }
@@ -106,10 +108,6 @@ fn text(value: &Value) -> Option<String> {
     } else {
         value.as_str().map(str::to_owned)
     }
-}
-
-fn unreadable() -> Refusal {
-    bad("couldn't parse JSON request")
 }
 
 #[cfg(test)]

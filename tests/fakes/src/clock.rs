@@ -4,11 +4,11 @@
 use jiff::Timestamp;
 
 /// Go's zero time, which stands for "never" (§1.3).
-pub(super) const NEVER: &str = "0001-01-01T00:00:00Z";
+pub(crate) const NEVER: &str = "0001-01-01T00:00:00Z";
 
 /// Nanoseconds since 1970 throughout.
 #[derive(Default)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// Where it stands, once it was set.
     set: Option<i128>,
     /// How far it was advanced beyond the system's.
@@ -17,7 +17,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn now(&mut self) -> Timestamp {
+    pub(crate) fn now(&mut self) -> Timestamp {
         let time = self
             .set
             .unwrap_or_else(|| Timestamp::now().as_nanosecond() + self.ahead);
@@ -26,12 +26,12 @@ impl Clock {
     }
 
     /// Stops it at a second since 1970.
-    pub(super) fn set(&mut self, seconds: i64) {
+    pub(crate) fn set(&mut self, seconds: i64) {
         self.set = Some(nanoseconds(seconds));
         self.last = 0;
     }
 
-    pub(super) fn advance(&mut self, seconds: i64) {
+    pub(crate) fn advance(&mut self, seconds: i64) {
         match &mut self.set {
             Some(time) => *time += nanoseconds(seconds),
             None => self.ahead += nanoseconds(seconds),
@@ -44,16 +44,16 @@ fn nanoseconds(seconds: i64) -> i128 {
 }
 
 /// Returns the time, or the end of time where that is beyond it.
-pub(super) fn timestamp(nanoseconds: i128) -> Timestamp {
+pub(crate) fn timestamp(nanoseconds: i128) -> Timestamp {
     Timestamp::from_nanosecond(nanoseconds).unwrap_or(Timestamp::MAX)
 }
 
 /// RFC 3339 with nine digits.
-pub(super) fn show(time: Timestamp) -> String {
+pub(crate) fn show(time: Timestamp) -> String {
     format!("{time:.9}")
 }
 
-pub(super) fn show_or_never(time: Option<Timestamp>) -> String {
+pub(crate) fn show_or_never(time: Option<Timestamp>) -> String {
     time.map_or_else(|| NEVER.to_owned(), show)
 }
 

@@ -1,0 +1,130 @@
+//! The event file. Fields come and go with servers and versions, nulls stand where lists are wanted, and the whole may be
+//! `null`: whatever is not as expected counts as missing (gitea-api.md §3.3).
+
+use serde_json::Value;
+
+/// A pull request, as the event tells of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PullRequest {
+    /// Its number in the repository.
+    pub number: u64,
+    /// The commit at its head.
+    pub head_sha: Option<String>,
+    /// The branch at its head, in `head_repo`; `refs/pull/N/head` when the fork was deleted.
+    pub head_ref: Option<String>,
+    /// The repository of its head; `None` when it was deleted (or the event does not tell).
+    pub head_repo: Option<String>,
+    /// The branch that it goes into.
+    pub base_ref: Option<String>,
+    /// The tip of that branch when the event came up.
+    pub base_sha: Option<String>,
+    /// The commit that both have in common.
+    pub merge_base: Option<String>,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its text.
+    pub body: Option<String>,
+    /// Is its head in another repository (or in one that was deleted)? Its jobs have no secrets then.
+    pub is_fork: bool,
+    /// Its page.
+    pub html_url: Option<String>,
+    /// What happened to it: `opened`, `synchronized` …
+    pub action: Option<String>,
+}
+
+impl PullRequest {
+    /// Returns a pull request of which nothing but the number is known.
+    pub(super) fn numbered(number: u64) -> PullRequest {
+        PullRequest {
+            number,
+            ..PullRequest::default()
+        }
+    }
+}
+
+/// An event file's content.
+#[derive(Debug, Default)]
+pub(super) struct Payload(Value);
+
+impl Payload {
+    /// Returns the payload, and what is wrong with the text if it is none.
+    pub(super) fn parse(text: &str) -> (Payload, Option<String>) {
+        match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+            Ok(value) => (Payload(value), None),
+            Err(_) if text.trim().is_empty() => (Payload::default(), None),
+            // Its values are other people's: the position is enough.
+            Err(e) => {
+                let problem = format!("the event file: no JSON at {}:{}", e.line(), e.column());
+                (Payload::default(), Some(problem))
+            }
+        }
+    }
+
+    pub(super) fn repository(&self) -> Option<String> {
+        self.text("/repository/full_name")
+    }
+
+    pub(super) fn repository_url(&self) -> Option<String> {
+        let url = self.text("/repository/html_url")?;
+        Some(url.trim_end_matches('/').to_owned())
+    }
+
+    pub(super) fn default_branch(&self) -> Option<String> {
+        self.text("/repository/default_branch")
+    }
+
+    /// Returns the ref of a push or a dispatch, in full.
+    pub(super) fn git_ref(&self) -> Option<String> {
+        let name = self.text("/ref")?;
+        Some(if name.starts_with("refs/") {
+            name
+        } else {
+            format!("refs/heads/{name}")
+        })
+    }
+
+    pub(super) fn pull_request(&self) -> Option<PullRequest> {
+        let number = |path| self.0.pointer(path).and_then(Value::as_u64);
+        // `pull_request.id` is another number.
+        let number = number("/pull_request/number").or_else(|| {
+            self.0.get("pull_request")?.as_object()?;
+            number("/number")
+        })?;
+        let text = |path: &str| self.text(&format!("/pull_request{path}"));
+        Some(PullRequest {
+            number,
+            head_sha: text("/head/sha"),
+            head_ref: text("/head/ref"),
+            head_repo: text("/head/repo/full_name"),
+            base_ref: text("/base/ref"),
+            base_sha: text("/base/sha"),
+            merge_base: text("/merge_base"),
+            title: text("/title"),
+            body: text("/body"),
+            is_fork: self.is_fork(),
+            html_url: text("/html_url"),
+            action: self.text("/action"),
+        })
+    }
+
+    /// A deleted fork has no repository, and the id −1.
+    fn is_fork(&self) -> bool {
+        let end = |end: &str| {
+            let id = self.0.pointer(&format!("/pull_request/{end}/repo_id"));
+            id.and_then(Value::as_i64)
+        };
+        if let (Some(head), Some(base)) = (end("head"), end("base")) {
+            return head != base;
+        }
+        if self.0.pointer("/pull_request/head/repo") == Some(&Value::Null) {
+            return true;
+        }
+        let name = |end: &str| self.text(&format!("/pull_request/{end}/repo/full_name"));
+        matches!((name("head"), name("base")), (Some(head), Some(base)) if !head.eq_ignore_ascii_case(&base))
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let text = self.0.pointer(path)?.as_str()?;
+        (!text.trim().is_empty()).then(|| text.to_owned())
+    }
+}

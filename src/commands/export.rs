@@ -1,0 +1,64 @@
+//! `export`: the live account as a netbird.json, or as the server's own answers.
+
+use super::session::{check, unreadable};
+use super::settings::{connect, file};
+use super::stop::Stop;
+use super::{print, report_stop};
+use crate::actual::Actual;
+use crate::cli::{Cli, ExportArgs};
+use crate::config;
+use crate::desired::Desired;
+use crate::exit::Exit;
+use crate::export::export;
+use crate::fetch::{More, Needs, complete, fetch};
+use crate::logging::Say;
+use crate::text::{count, visible};
+
+pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
+    match make(cli, args, say) {
+        Ok(()) => Exit::Done,
+        Err(stop) => report_stop(say, stop),
+    }
+}
+
+fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
+    let api = connect(&args.server, false)?;
+    // every key may have moved: the events tell which peer came by which
+    let mut snapshot = fetch(&api, &Needs::everything(), &Desired::default())?;
+    complete(
+        &api,
+        More {
+            referrers: args.raw,
+            events: true,
+        },
+        &mut snapshot,
+    )?;
+    if args.raw {
+        let text = serde_json::to_string_pretty(&snapshot)
+            .map_err(|error| Stop::error(error.to_string()))?;
+        print(&format!("{text}\n"));
+        return Ok(());
+    }
+    let mut export = export(&Actual::read(&snapshot).map_err(unreadable)?);
+    if args.managed_only {
+        let valid = check(&config::load(&file(&cli.global))?)?;
+        export
+            .entries
+            .retain(|address, _| valid.desired.declares(address));
+        export
+            .left_out
+            .retain(|(address, _)| valid.desired.declares(address));
+    }
+    for (address, why) in &export.left_out {
+        say.note(&visible(&format!("{address} is left out: {why}")));
+    }
+    if export.entries.is_empty() {
+        say.note("there is nothing to export");
+    }
+    say.note(&format!(
+        "{} exported",
+        count(export.entries.len(), "object", "objects")
+    ));
+    print(&export.text());
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! Gitea or Forgejo for a run: the branch that is applied, the enrollment commit, the comments. Without settings for it
+//! every command works and skips only this part.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use super::settings::{environment, read_token, setting};
+use super::stop::Stop;
+use crate::ci::Context;
+use crate::cli::GiteaArgs;
+use crate::config::Source;
+use crate::edit::Edit;
+use crate::git::{Git, Opened};
+use crate::gitea::commit::{self, CommitError, Outcome, Policy, Target};
+use crate::gitea::propose::{self, Proposed};
+use crate::gitea::{Repo, Token, comment};
+use crate::ledger::content_differs_but_for_enrolled;
+
+/// A repository, and the file on the branch that is applied.
+pub(super) struct Forge {
+    pub(super) repo: Repo,
+    branch: Option<String>,
+    path: String,
+}
+
+/// The branch has another file than the one to apply.
+#[derive(Debug)]
+pub(super) struct Stale {
+    branch: String,
+    path: String,
+}
+
+impl std::fmt::Display for Stale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Stale { branch, path } = self;
+        write!(
+            f,
+            "{branch} has another {path} by now, so this apply is stale"
+        )
+    }
+}
+
+impl std::error::Error for Stale {}
+
+/// What became of the enrollment commit.
+pub(super) struct Marked {
+    /// In a sentence.
+    pub(super) text: String,
+    /// The commit's id or the pull request's page, where there is a new one.
+    pub(super) place: Option<String>,
+    /// What became of each name.
+    pub(super) edit: Edit,
+}
+
+impl Forge {
+    /// Returns the repository that flags, environment and the job name, or `None` where there is no token or no name.
+    pub(super) fn open(
+        args: &GiteaArgs,
+        context: &Context,
+        file: &Path,
+    ) -> Result<Option<Forge>, Stop> {
+        let token = match (
+            environment("GITEA_TOKEN"),
+            setting(args.gitea_token_file.as_ref()),
+        ) {
+            (Some(token), _) => Some(("GITEA_TOKEN".to_owned(), token)),
+            (None, Some(path)) => Some((path.clone(), read_token(&path)?)),
+            (None, None) => None,
+        };
+        let url = setting(args.gitea_url.as_ref()).or_else(|| context.server_url.clone());
+        let name = setting(args.gitea_repo.as_ref()).or_else(|| context.repository.clone());
+        let (Some((origin, token)), Some(url), Some(name)) = (token, url, name) else {
+            return Ok(None);
+        };
+        let token = Token::parse(&token).map_err(|error| Stop {
+            hint: error.hint(),
+            ..Stop::error(format!("{origin}: {error}"))
+        })?;
+        let mut config = crate::gitea::config(&url)?;
+        config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
+        let repo = Repo::new(config, &token, &name)?;
+        let branch = setting(args.branch.as_ref()).or_else(|| context.branch.clone());
+        let branch = branch.or_else(|| context.default_branch.clone());
+        Ok(Some(Forge {
+            repo,
+            branch,
+            path: path_in_repository(file)?,
+        }))
+    }
+
+    fn target(&self) -> Result<Target<'_>> {
+        let branch = self.branch.as_deref();
+        let branch =
+            branch.context("no branch is named\nhint: set --branch or GITEA_BRANCH, as in main")?;
+        Ok(Target {
+            branch,
+            path: &self.path,
+        })
+    }
+
+    /// Reads the file at the branch's tip.
+    pub(super) fn source(&self) -> Result<Source, Stop> {
+        let Target { branch, path } = self.target()?;
+        let file = self.repo.file(branch, path)?;
+        Ok(Source::from_bytes(
+            format!("{path} on {branch}"),
+            file.bytes,
+        )?)
+    }
+
+    /// Checks that the branch still has this file, but for `enrolled` flags: a stale apply must not win.
+    pub(super) fn fresh(&self, ours: &[u8]) -> Result<()> {
+        let Target { branch, path } = self.target()?;
+        let file = self
+            .repo
+            .file(branch, path)
+            .context("cannot tell whether this file is still the one to apply")?;
+        if content_differs_but_for_enrolled(ours, &file.bytes) {
+            return Err(Stale {
+                branch: branch.into(),
+                path: path.into(),
+            }
+            .into());
+        }
+        Ok(())
+    }
+
+    /// Commits `enrolled: true` for these keys, or proposes it.
+    pub(super) fn mark(
+        &self,
+        names: &BTreeSet<String>,
+        via_pr: bool,
+        environment: &str,
+    ) -> Result<Marked, Stop> {
+        let target = self.target()?;
+        let policy = Policy::default();
+        if via_pr {
+            let (proposed, edit) =
+                propose::mark_enrolled(&self.repo, target, environment, names, policy)?;
+            let (text, place) = match proposed {
+                Proposed::Open { number, url, new } => {
+                    let what = if new { "opened" } else { "updated" };
+                    (format!("pull request #{number} {what}: {url}"), Some(url))
+                }
+                Proposed::NothingToDo => (nothing_to_do(), None),
+            };
+            return Ok(Marked { text, place, edit });
+        }
+        let (outcome, edit) = commit::mark_enrolled(&self.repo, target, names, policy)?;
+        let (text, place) = match outcome {
+            Outcome::Committed { sha } => {
+                let short = sha
+                    .as_deref()
+                    .map(|sha| format!(" as {}", &sha[..sha.len().min(10)]));
+                (
+                    format!(
+                        "committed{} to {}",
+                        short.unwrap_or_default(),
+                        target.branch
+                    ),
+                    sha,
+                )
+            }
+            Outcome::NothingToDo => (nothing_to_do(), None),
+        };
+        Ok(Marked { text, place, edit })
+    }
+
+    /// Posts a comment on a pull request. The body begins with its marker.
+    pub(super) fn comment(&self, number: u64, body: &str) -> Result<String> {
+        let marker = body.lines().next().unwrap_or_default();
+        Ok(comment::upsert(&self.repo, number, marker, body)?.url)
+    }
+}
+
+fn nothing_to_do() -> String {
+    "the branch has it already".into()
+}
+
+/// The file's path in the repository: below the checkout's root, or as it was given where there is no checkout.
+fn path_in_repository(file: &Path) -> Result<String, Stop> {
+    let directory = file.parent().unwrap_or(Path::new(""));
+    if let Ok(Opened::Checkout(git)) = Git::open(directory) {
+        return Ok(located(&git, file)?);
+    }
+    let given = file.to_str().filter(|_| file.is_relative());
+    let given = given.map(|path| path.trim_start_matches("./").to_owned());
+    given.ok_or_else(|| {
+        Stop::error(format!(
+            "{} is in no checkout, so its path in the repository is not known",
+            file.display()
+        ))
+        .hint("run in a checkout, or give the file's path in the repository with --file")
+    })
+}
+
+fn located(git: &Git, file: &Path) -> Result<String> {
+    Ok(git.locate(file)?.as_str().to_owned())
+}
+
+impl From<CommitError> for Stop {
+    fn from(error: CommitError) -> Self {
+        Stop {
+            hint: error.hint(),
+            ..Stop::error(error.to_string())
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The file's git history for a run: the ledger, and in a pull request the merge that it is about.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::stop::Stop;
+use crate::change::Notice;
+use crate::ci::Context;
+use crate::cli;
+use crate::config::Source;
+use crate::git::{Git, Opened, RepoPath, Sha};
+use crate::ledger::{
+    Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view, text_allow_deletes,
+};
+use crate::members::Listings;
+use crate::plan::{Plan, deletions};
+use crate::resource::Resource;
+use crate::scope::Prune;
+use crate::state::Kind;
+
+/// What the checkout says.
+pub(super) struct History {
+    checkout: Option<(Git, RepoPath)>,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) listings: Listings,
+    /// The file that a merge would leave, in a pull request.
+    pub(super) merged: Option<Source>,
+    pub(super) notices: Vec<Notice>,
+    /// Numbers of deletions that a pull request agrees to, and where.
+    proposed: BTreeMap<usize, String>,
+    /// The newest commit of the history.
+    pub(super) commit: Option<String>,
+}
+
+impl History {
+    /// Reads the history of the file.
+    pub(super) fn read(
+        file: &Path,
+        args: &cli::History,
+        prune: Prune,
+        context: &Context,
+    ) -> Result<History, Stop> {
+        let directory = file.parent().unwrap_or(Path::new(""));
+        let git = match Git::open(directory) {
+            Ok(Opened::Checkout(git)) => git,
+            Ok(Opened::NotACheckout) => return Ok(History::none(NoHistory::NotACheckout)),
+            Ok(Opened::NoGit) => return Ok(History::none(NoHistory::NoGit)),
+            Err(error) => return Err(anyhow::Error::new(error).into()),
+        };
+        let path = git.locate(file).map_err(anyhow::Error::new)?;
+        let mut history = History::none(NoHistory::NoCommit);
+        let pull_request = context
+            .pull_request
+            .as_ref()
+            .filter(|_| args.ledger_ref.is_none());
+        let merge = match pull_request {
+            Some(_) => merge(&git, &path, context)?,
+            None => None,
+        };
+        let tip = match (&merge, &args.ledger_ref) {
+            (Some(merge), _) => Some(merge.base.clone()),
+            (None, Some(rev)) => Some(git.resolve(rev).map_err(anyhow::Error::new)?),
+            (None, None) => git.head().map_err(anyhow::Error::new)?,
+        };
+        if let Some(tip) = tip {
+            let earlier = args.ledger_path.iter().map(|path| git.locate(path));
+            let earlier = earlier
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(anyhow::Error::new)?;
+            let paths: Vec<RepoPath> = std::iter::once(path.clone()).chain(earlier).collect();
+            match Ledger::read(&git, &tip, &paths, Timestamp::now().as_second()) {
+                Ok(ledger) => history.take(ledger, &tip),
+                // nothing will be deleted, so nothing has to be proved
+                Err(LedgerError::Shallow) if prune == Prune::None => {
+                    let text =
+                        "the checkout is shallow: which members were listed when is not known";
+                    history.notices = vec![Notice {
+                        about: None,
+                        text: text.into(),
+                    }];
+                }
+                Err(error) => return Err(anyhow::Error::new(error).into()),
+            }
+        }
+        if let Some(merge) = merge {
+            history.notices.extend(
+                merge
+                    .notices()
+                    .into_iter()
+                    .map(|text| Notice { about: None, text }),
+            );
+            let commits = merge.allow_deletes.iter();
+            let commits =
+                commits.map(|line| (line.number, format!("commit {}", line.commit.short())));
+            history.proposed.extend(commits);
+            history.merged = match merge.file {
+                MergedFile::File(text) => {
+                    Some(Source::from_bytes(file.display().to_string(), text)?)
+                }
+                MergedFile::Absent => {
+                    return Err(Stop::error(format!(
+                        "the merge would leave no {}",
+                        file.display()
+                    )));
+                }
+                MergedFile::Conflict => {
+                    return Err(Stop::error(format!(
+                        "{} conflicts with the base branch",
+                        file.display()
+                    ))
+                    .hint("merge or rebase, then there is a plan of the merge"));
+                }
+                MergedFile::TooLittleHistory | MergedFile::OldGit(..) => None,
+            };
+        }
+        for (text, origin) in pull_request.into_iter().flat_map(|pull| {
+            [
+                (&pull.title, "the pull request's title"),
+                (&pull.body, "the pull request's text"),
+            ]
+        }) {
+            let numbers = text_allow_deletes(text.as_deref().unwrap_or_default());
+            history.proposed.extend(
+                numbers
+                    .into_iter()
+                    .map(|number| (number, origin.to_owned())),
+            );
+        }
+        history.checkout = Some((git, path));
+        Ok(history)
+    }
+
+    fn none(why: NoHistory) -> History {
+        let ledger = Ledger::none(why);
+        History {
+            checkout: None,
+            notices: ledger.notices().to_vec(),
+            listings: ledger.listings(),
+            ledger: Arc::new(ledger),
+            merged: None,
+            proposed: BTreeMap::new(),
+            commit: None,
+        }
+    }
+
+    fn take(&mut self, ledger: Ledger, tip: &Sha) {
+        self.notices = ledger.notices().to_vec();
+        self.listings = ledger.listings();
+        self.ledger = Arc::new(ledger);
+        self.commit = Some(tip.short().to_owned());
+    }
+
+    /// Makes the ledger follow the renames of the file, which may be in no commit yet.
+    pub(super) fn follow(&mut self, renames: &BTreeMap<(Kind, String), String>) {
+        if let Some(ledger) = Arc::get_mut(&mut self.ledger) {
+            for ((kind, new), old) in renames {
+                ledger.follow(*kind, new, old);
+            }
+            self.listings = ledger.listings();
+        }
+    }
+
+    /// Returns the numbers of deletions that commits and the pull request agree to for what this plan deletes, and where:
+    /// a line counts from the removal of the first of these names to the newest commit.
+    pub(super) fn allowed(&self, plan: &Plan) -> Result<BTreeMap<usize, String>, Stop> {
+        let mut allowed = self.proposed.clone();
+        if let Some((git, _)) = &self.checkout {
+            let removals = self.removals(plan);
+            let lines = self
+                .ledger
+                .allow_deletes(git, &removals)
+                .map_err(anyhow::Error::new)?;
+            allowed.extend(
+                lines
+                    .into_iter()
+                    .map(|line| (line.number, format!("commit {}", line.commit.short()))),
+            );
+        }
+        Ok(allowed)
+    }
+
+    fn removals(&self, plan: &Plan) -> Vec<Removal> {
+        let objects = plan
+            .changes
+            .iter()
+            .filter(|change| deletions(change) > 0)
+            .map(|change| &change.address);
+        let objects = objects.chain(plan.held.keys());
+        let objects =
+            objects.filter_map(|address| self.ledger.removal(address.kind, &address.name));
+        let members = plan.changes.iter().flat_map(|change| {
+            let group = matches!(change.operation.after(), Some(Resource::Group(_)))
+                .then_some(&change.address.name);
+            let gone = change.removed_members();
+            let names = gone.into_iter().filter_map(|id| plan.peer_labels.get(&id));
+            names
+                .filter_map(move |name| self.ledger.member_removal(group?, name))
+                .collect::<Vec<_>>()
+        });
+        objects.chain(members).collect()
+    }
+
+    /// A file beside the file, such as one of recipients, as the base branch (without a pull request: the newest commit)
+    /// has it.
+    pub(super) fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
+        let ((git, _), tip) = (self.checkout.as_ref()?, self.ledger.tip()?);
+        git.show(tip, &git.locate(file).ok()?).ok()?
+    }
+
+    /// The file as the newest commit has it; `None` where there is no commit.
+    pub(super) fn committed(&self, file: &Path) -> Result<Option<Source>, Stop> {
+        let (Some((git, path)), Some(tip)) = (&self.checkout, self.ledger.tip()) else {
+            return Ok(None);
+        };
+        let name = file.display().to_string();
+        match git.show(tip, path).map_err(anyhow::Error::new)? {
+            Some(text) => Ok(Some(Source::from_bytes(name, text)?)),
+            None => Err(Stop::error(format!("the newest commit has no {name}"))),
+        }
+    }
+
+    /// The checkout and the file's path in it.
+    pub(super) fn checkout(&self) -> Option<&(Git, RepoPath)> {
+        self.checkout.as_ref()
+    }
+}
+
+/// Returns the merge that a pull request stands for; `None` where its commits are not told.
+fn merge(
+    git: &Git,
+    path: &RepoPath,
+    context: &Context,
+) -> Result<Option<crate::ledger::MergeView>, Stop> {
+    let Some(pull) = &context.pull_request else {
+        return Ok(None);
+    };
+    // the tip of now, as the checkout fetched it, before the one of the event
+    let tip = pull
+        .base_ref
+        .as_ref()
+        .map(|base| format!("refs/remotes/origin/{base}"));
+    let candidates = tip.iter().chain(&pull.base_sha);
+    let base = candidates.filter_map(|rev| git.resolve(rev).ok()).next();
+    let head = match &pull.head_sha {
+        Some(sha) => git.resolve(sha).ok(),
+        None => git.head().map_err(anyhow::Error::new)?,
+    };
+    match (base, head) {
+        (Some(base), Some(head)) => Ok(Some(
+            merge_view(git, &base, &head, path).map_err(anyhow::Error::new)?,
+        )),
+        _ if git.is_shallow() => Err(anyhow::Error::new(LedgerError::Shallow).into()),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,82 @@
+//! The result on a pull request: one comment a network and command, edited in place.
+
+use std::path::Path;
+
+use super::forge::Forge;
+use super::stop::Stop;
+use crate::ci::Context;
+use crate::cli::GiteaArgs;
+use crate::exit::Exit;
+use crate::logging::Say;
+use crate::render::{Document, markdown};
+
+/// Posts the plan, or what an apply made of it. Returns the exit code that a comment which could not be posted asks for:
+/// an older plan must not stand as if it were new, but where nobody gave this job a right to comment, it is no failure.
+pub(super) fn comment(
+    document: &Document,
+    applied: bool,
+    file: &Path,
+    args: &GiteaArgs,
+    context: &Context,
+    say: Say,
+) -> Exit {
+    let body = markdown::document(document, applied, markdown::BUDGET);
+    match post(&body, applied, file, args, context) {
+        Ok(Some(url)) => {
+            say.note(&format!("comment: {url}"));
+            Exit::Done
+        }
+        Ok(None) => {
+            let text = if applied {
+                "no comment: no merged pull request belongs to this commit, or Gitea is not configured"
+            } else {
+                "no comment: Gitea is not configured (GITEA_URL, GITEA_REPO, GITEA_TOKEN)"
+            };
+            say.note(text);
+            Exit::Done
+        }
+        Err(Stop { error, hint, .. }) => {
+            let is_fork = context
+                .pull_request
+                .as_ref()
+                .is_some_and(|pull| pull.is_fork);
+            say.error(
+                "error",
+                &format!("cannot comment: {error}"),
+                hint.as_deref(),
+            );
+            if is_fork { Exit::Done } else { Exit::Error }
+        }
+    }
+}
+
+fn post(
+    body: &str,
+    applied: bool,
+    file: &Path,
+    args: &GiteaArgs,
+    context: &Context,
+) -> Result<Option<String>, Stop> {
+    let Some(forge) = Forge::open(args, context, file)? else {
+        return Ok(None);
+    };
+    let number = match (applied, &context.pull_request) {
+        (false, Some(pull)) => pull.number,
+        (false, None) => {
+            return Err(Stop::error("this job is not of a pull request")
+                .hint("--comment is for jobs of pull_request and pull_request_target"));
+        }
+        (true, _) => {
+            let merged = context
+                .sha
+                .as_ref()
+                .map(|sha| forge.repo.pull_merged_as(sha))
+                .transpose()?;
+            match merged.flatten() {
+                Some(pull) => pull.number,
+                None => return Ok(None),
+            }
+        }
+    };
+    Ok(Some(forge.comment(number, body)?))
+}

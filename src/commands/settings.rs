@@ -1,0 +1,108 @@
+//! Settings: flags and environment, of which an empty one is unset.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::stop::Stop;
+use crate::api::{self, Api, Token};
+use crate::cli::{Global, Sealing, Server};
+use crate::secret::{Recipients, Sources};
+use crate::state::{Address, Kind};
+
+/// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty.
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name)
+        .ok()
+        .filter(|value| !value.trim().is_empty())
+}
+
+/// Returns a setting; an empty one is unset.
+pub(super) fn setting(value: Option<&String>) -> Option<String> {
+    value
+        .map(|value| value.trim().to_owned())
+        .filter(|value| !value.is_empty())
+}
+
+/// The file.
+pub(super) fn file(global: &Global) -> PathBuf {
+    setting(global.file.as_ref())
+        .unwrap_or_else(|| "netbird.json".into())
+        .into()
+}
+
+/// The network's name in comments and issues.
+pub(super) fn environment_name(global: &Global) -> String {
+    setting(global.environment.as_ref()).unwrap_or_else(|| "default".into())
+}
+
+/// The objects that `--replace` names.
+pub(super) fn replaced(text: &str) -> Result<Address, Stop> {
+    let found = text.split_once('/').and_then(|(section, name)| {
+        let is_kind = |kind: &Kind| section == kind.section() || section == kind.word();
+        let kind = Kind::ALL.into_iter().find(is_kind)?;
+        (!name.is_empty()).then(|| Address::new(kind, name))
+    });
+    found.ok_or_else(|| {
+        let text = crate::text::visible(text).into_owned();
+        Stop::error(format!("{text:?} names no entry: KIND/NAME is wanted"))
+            .hint("as in setup_keys/NAME or policies/NAME")
+    })
+}
+
+/// Who can open new keys.
+pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Stop> {
+    let sources = Sources {
+        keys: sealing.recipient.clone(),
+        files: sealing.recipients_file.clone(),
+        environment: environment(crate::secret::ENVIRONMENT),
+    };
+    sources
+        .read()
+        .map_err(|errors| anyhow::Error::new(errors).into())
+}
+
+/// Makes a client from flags and environment. `in_pull_request`: a fork's job has no secrets, which is worth a word.
+pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Stop> {
+    let token = token(server, in_pull_request)?;
+    let Some(url) = setting(server.netbird_url.as_ref()) else {
+        let hint =
+            "set NETBIRD_API_URL, or --netbird-url, to something like https://netbird.example.com";
+        return Err(Stop::error("no NetBird server is named").hint(hint));
+    };
+    let mut config = api::config(&url)?;
+    config.connect_timeout = Duration::from_secs_f64(server.connect_timeout);
+    config.total_timeout = Duration::from_secs_f64(server.timeout);
+    config.ca_file = setting(server.ca_file.as_ref()).map(PathBuf::from);
+    config.retry.base = Duration::from_secs_f64(server.retry_wait);
+    config.retry.throttle_wait = Duration::from_secs_f64(server.throttle_wait);
+    Ok(Api::new(config, &token)?)
+}
+
+fn token(server: &Server, in_pull_request: bool) -> Result<Token, Stop> {
+    let file = setting(server.netbird_token_file.as_ref());
+    let (origin, text) = match (environment("NETBIRD_API_TOKEN"), file) {
+        (Some(token), _) => ("NETBIRD_API_TOKEN".to_owned(), token),
+        (None, Some(path)) => (path.clone(), read_token(&path)?),
+        (None, None) if in_pull_request => {
+            return Err(Stop::refused("there is no NetBird token in this pull request's job").hint(
+                "a pull request from a fork has no secrets: let somebody with write access push the branch, or switch \
+                 to the pull_request_target workflow (examples/workflows/plan-forks.yml)",
+            ));
+        }
+        (None, None) => {
+            return Err(Stop::error("there is no NetBird token").hint(
+                "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply",
+            ));
+        }
+    };
+    Token::parse(&text).map_err(|error| Stop {
+        hint: error.hint(),
+        ..Stop::error(format!("{origin}: {error}"))
+    })
+}
+
+/// Reads a token file.
+pub(super) fn read_token(path: &str) -> Result<String, Stop> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Stop::error(format!("cannot read the token file {path}: {error}")))
+}

@@ -1,0 +1,104 @@
+//! Why a run stops before it did anything.
+
+use crate::api::ApiError;
+use crate::config::SourceError;
+use crate::exit::Exit;
+
+/// An exit code, and the words for stderr.
+#[derive(Debug)]
+pub(super) struct Stop {
+    pub(super) exit: Exit,
+    pub(super) error: String,
+    pub(super) hint: Option<String>,
+    /// Problems of the file: line, column, message.
+    pub(super) problems: Vec<(usize, usize, String)>,
+}
+
+impl Stop {
+    /// An error: exit code 1.
+    pub(super) fn error(error: impl Into<String>) -> Self {
+        Stop {
+            exit: Exit::Error,
+            error: error.into(),
+            hint: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// A refusal of a gate: exit code 3.
+    pub(super) fn refused(error: impl Into<String>) -> Self {
+        Stop {
+            exit: Exit::Refused,
+            ..Stop::error(error)
+        }
+    }
+
+    /// Says what to do about it.
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<SourceError> for Stop {
+    fn from(error: SourceError) -> Self {
+        let stop = match error {
+            // a file that large is no network: the gate of design §5
+            SourceError::TooBig { .. } => Stop::refused(error.message()),
+            _ => Stop::error(error.message()),
+        };
+        stop.hint(error.hint())
+    }
+}
+
+impl From<ApiError> for Stop {
+    fn from(error: ApiError) -> Self {
+        let exit = if error.is_url_refused() {
+            Exit::Refused
+        } else {
+            Exit::Error
+        };
+        Stop {
+            exit,
+            hint: error.hint(),
+            ..Stop::error(error.to_string())
+        }
+    }
+}
+
+impl From<crate::gitea::Error> for Stop {
+    fn from(error: crate::gitea::Error) -> Self {
+        let exit = if error.is_url_refused() {
+            Exit::Refused
+        } else {
+            Exit::Error
+        };
+        Stop {
+            exit,
+            hint: error.hint(),
+            ..Stop::error(error.to_string())
+        }
+    }
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Self {
+        let text = format!("{error:#}");
+        let api = error.downcast_ref::<ApiError>();
+        let gitea = error.downcast_ref::<crate::gitea::Error>();
+        let refused = api.is_some_and(ApiError::is_url_refused)
+            || gitea.is_some_and(crate::gitea::Error::is_url_refused);
+        let exit = if refused { Exit::Refused } else { Exit::Error };
+        let hint = api.and_then(ApiError::hint).or_else(|| gitea?.hint());
+        // the modules for files say their hint on a line of its own
+        let (text, hint) = match text.split_once("\nhint: ") {
+            Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
+            None => (text, hint),
+        };
+        Stop {
+            exit,
+            hint,
+            ..Stop::error(text)
+        }
+    }
+}

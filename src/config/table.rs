@@ -1,0 +1,282 @@
+//! Tables of fields: one row says what a field is called and how it is read; the rest is the same for every object.
+
+use super::words::nearest;
+use super::{Cursor, Log, did_you_mean, quote};
+
+/// One field of an object, and how it is read into a `T`.
+pub(crate) struct Field<T> {
+    pub(crate) name: &'static str,
+    pub(crate) presence: Presence,
+    pub(crate) read: fn(&mut T, &Cursor<'_>, &mut Log),
+}
+
+/// What it means to leave a field out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It may be left out.
+    Optional,
+    /// It may not.
+    Required,
+    /// Then its objects are not managed; an empty one wants none.
+    Section,
+}
+
+/// A field that people may try, and what to tell them instead of "unknown field".
+pub(crate) struct Refused {
+    pub(crate) name: &'static str,
+    pub(crate) message: &'static str,
+    pub(crate) hint: Option<&'static str>,
+}
+
+/// The fields of an object.
+pub(crate) struct Table<T: 'static> {
+    /// What the object is, as in "a policy".
+    pub(crate) what: &'static str,
+    pub(crate) fields: &'static [Field<T>],
+    pub(crate) refused: &'static [Refused],
+}
+
+impl<T> Table<T> {
+    /// The names of the fields.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.fields.iter().map(|field| field.name)
+    }
+}
+
+impl<T> Field<T> {
+    /// A field that may be left out.
+    pub(crate) const fn optional(
+        name: &'static str,
+        read: fn(&mut T, &Cursor<'_>, &mut Log),
+    ) -> Self {
+        Field {
+            name,
+            presence: Presence::Optional,
+            read,
+        }
+    }
+
+    /// A field that may not.
+    pub(crate) const fn required(
+        name: &'static str,
+        read: fn(&mut T, &Cursor<'_>, &mut Log),
+    ) -> Self {
+        Field {
+            name,
+            presence: Presence::Required,
+            read,
+        }
+    }
+
+    /// A field that holds objects by name.
+    pub(crate) const fn section(
+        name: &'static str,
+        read: fn(&mut T, &Cursor<'_>, &mut Log),
+    ) -> Self {
+        Field {
+            name,
+            presence: Presence::Section,
+            read,
+        }
+    }
+}
+
+impl Cursor<'_> {
+    /// Reads an object's fields into `into`: known ones, unknown ones, and those that are missing.
+    pub(crate) fn object<T>(&self, log: &mut Log, table: &Table<T>, into: &mut T) {
+        if !self.is_object() {
+            let _: Option<()> = self.wrong(log, &format!("{} {{ … }}", table.what));
+            return;
+        }
+        for member in self.members() {
+            match table
+                .fields
+                .iter()
+                .find(|field| field.name == member.name())
+            {
+                Some(field) if member.is_null() => member.null(log, table.what, field.presence),
+                Some(field) => (field.read)(into, &member, log),
+                None => member.unknown(log, table),
+            }
+        }
+        let required = table
+            .fields
+            .iter()
+            .filter(|field| field.presence == Presence::Required);
+        for field in required.filter(|field| !self.mentions(table, field.name)) {
+            log.error(
+                self.key_place(),
+                format!("{} needs \"{}\"", table.what, field.name),
+            );
+        }
+    }
+
+    /// Returns whether the object has that field, or one that is very likely meant to be it.
+    pub(crate) fn mentions<T>(&self, table: &Table<T>, name: &str) -> bool {
+        self.members().any(|member| {
+            let known = table.names().any(|known| known == member.name());
+            member.name() == name || !known && nearest(member.name(), table.names()) == Some(name)
+        })
+    }
+
+    fn unknown<T>(&self, log: &mut Log, table: &Table<T>) {
+        let name = self.name();
+        match table.refused.iter().find(|refused| refused.name == name) {
+            Some(refused) => {
+                log.error(self.key_place(), refused.message)
+                    .suggest(refused.hint.map(str::to_owned));
+            }
+            None => {
+                let hint = did_you_mean(name, table.names()).unwrap_or_else(|| {
+                    format!(
+                        "{} has {}",
+                        table.what,
+                        table.names().collect::<Vec<_>>().join(", ")
+                    )
+                });
+                log.error(self.key_place(), format!("unknown field {}", quote(name)))
+                    .suggest(hint);
+            }
+        }
+    }
+
+    /// Notes a null where a field's value belongs. It never means that something is to be deleted.
+    fn null(&self, log: &mut Log, what: &str, presence: Presence) {
+        let name = self.name();
+        let hint = match presence {
+            Presence::Optional => format!("leave \"{name}\" out instead"),
+            Presence::Required => format!("{what} needs \"{name}\""),
+            Presence::Section => {
+                format!(
+                    "leave \"{name}\" out to leave them alone; {{}} says that there shall be none"
+                )
+            }
+        };
+        log.error(self.place(), "null is no value").suggest(hint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Source, parse};
+
+    #[derive(Default)]
+    struct Thing {
+        count: Option<i64>,
+        names: Vec<String>,
+        on: Option<bool>,
+    }
+
+    const THING: Table<Thing> = Table {
+        what: "a thing",
+        fields: &[
+            Field::required("count", |thing, value, log| {
+                thing.count = value.integer(log, "a whole number")
+            }),
+            Field::optional("names", |thing, value, log| {
+                let names = value.list(log, "a list of names").unwrap_or_default();
+                thing.names = names
+                    .iter()
+                    .filter_map(|name| Some(name.string(log, "a name")?.to_owned()))
+                    .collect();
+            }),
+            Field::optional("on", |thing, value, log| thing.on = value.boolean(log)),
+        ],
+        refused: &[Refused {
+            name: "id",
+            message: "a thing has no id",
+            hint: Some("leave it out"),
+        }],
+    };
+
+    fn read(text: &str) -> (Thing, String) {
+        let source = Source::from_text("f", text).expect("a text");
+        let value = parse(&source).expect("JSON");
+        let (mut thing, mut log) = (Thing::default(), Log::default());
+        let root = Cursor::root(&source, &value);
+        root.duplicates(&mut log);
+        root.object(&mut log, &THING, &mut thing);
+        (
+            thing,
+            log.problems
+                .iter()
+                .map(|problem| problem.render("f"))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn a_reader_takes_what_it_wants() {
+        let (thing, problems) = read(r#"{"on": true, "names": ["a", "\u00fc"], "count": -3}"#);
+        assert_eq!(
+            (thing.count, thing.names, thing.on),
+            (Some(-3), vec!["a".into(), "ü".into()], Some(true))
+        );
+        assert_eq!(problems, "");
+        assert_eq!(
+            read(r#"{"count": 99999999999999999999}"#).0.count,
+            Some(i64::MAX)
+        );
+        assert_eq!(
+            read(r#"{"count": -99999999999999999999}"#).0.count,
+            Some(i64::MIN)
+        );
+    }
+
+    #[test]
+    fn a_reader_notes_what_it_does_not_want_and_goes_on() {
+        let rows = [
+            (
+                r#"[1]"#,
+                "f:1:1\n    expected a thing { … }, found a list\n",
+            ),
+            (r#"{}"#, "f:1:1\n    a thing needs \"count\"\n"),
+            (
+                r#"{"count": 1.0}"#,
+                "f:1:11  count\n    expected a whole number, found the number 1.0\n",
+            ),
+            (
+                r#"{"count": 1e3}"#,
+                "f:1:11  count\n    expected a whole number, found the number 1e3\n",
+            ),
+            (
+                r#"{"count": "12"}"#,
+                "f:1:11  count\n    expected a whole number, found the string \"12\"\n    write 12 without quotes\n",
+            ),
+            (
+                r#"{"count": 1, "on": "true"}"#,
+                "f:1:20  on\n    expected true or false, found the string \"true\"\n    write true without quotes\n",
+            ),
+            (
+                r#"{"count": 1, "names": "a"}"#,
+                "f:1:23  names\n    expected a list of names, found the string \"a\"\n    write [\"a\"]\n",
+            ),
+            (
+                r#"{"count": 1, "names": ["a", null, {}]}"#,
+                "f:1:29  names[1]\n    null is no value: expected a name\nf:1:35  names[2]\n    expected a name, found an object\n",
+            ),
+            (
+                r#"{"count": 1, "cuont": 2}"#,
+                "f:1:14  cuont\n    unknown field \"cuont\"\n    did you mean \"count\"?\n",
+            ),
+            (
+                r#"{"count": 1, "zz": null}"#,
+                "f:1:14  zz\n    unknown field \"zz\"\n    a thing has count, names, on\n",
+            ),
+            (
+                r#"{"count": 1, "id": 2}"#,
+                "f:1:14  id\n    a thing has no id\n    leave it out\n",
+            ),
+            (
+                "{\"count\": 1,\n \"zz\": [{\"a\": 1, \"a\": 2, \"\\u0061\": 3}]}",
+                "f:2:18  zz[0].a\n    \"a\" is here twice; the first one is in line 2, column 10\n\
+                 f:2:26  zz[0].a\n    \"a\" is here twice; the first one is in line 2, column 10\n\
+                 f:2:2  zz\n    unknown field \"zz\"\n    a thing has count, names, on\n",
+            ),
+        ];
+        for (text, problems) in rows {
+            assert_eq!(read(text).1, problems, "{text}");
+        }
+    }
+}

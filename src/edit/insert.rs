@@ -1,0 +1,228 @@
+//! Adding entries to the text of netbird.json; everything that stands there stays as it is.
+
+use jsonc_parser::ast::{Object, Value};
+
+use super::{Change, EditError, apply, colon_of, indent_of, member, tree};
+use crate::state::{Address, Kind};
+
+/// Returns the text with one more entry, behind the others of its section; a missing section is added behind the others.
+///
+/// Errors when the text is no strict JSON, a section is no object, or the entry is there already.
+pub fn insert_entry(
+    text: &[u8],
+    address: &Address,
+    entry: &serde_json::Value,
+) -> Result<Vec<u8>, EditError> {
+    let (source, root) = tree::parse(text)?;
+    let section: &[&str] = match address.kind {
+        Kind::NameserverGroup => &["dns", "nameserver_groups"],
+        kind => &[kind.section()],
+    };
+    let wanted = |node: &Value<'_>| source.error(node, "an object is wanted here");
+    let mut object = root.as_object().ok_or_else(|| wanted(&root))?;
+    let mut missing = section;
+    while let [name, rest @ ..] = missing
+        && let Some(found) = member(object, name)
+    {
+        object = found
+            .value
+            .as_object()
+            .ok_or_else(|| wanted(&found.value))?;
+        missing = rest;
+    }
+    if missing.is_empty()
+        && let Some(there) = member(object, &address.name)
+    {
+        return Err(source.error(there, format!("{:?} is declared already", address.name)));
+    }
+    // what is not there yet is wrapped around the entry, from the inside
+    let path: Vec<&str> = missing
+        .iter()
+        .copied()
+        .chain([address.name.as_str()])
+        .collect();
+    let (name, inner) = path.split_first().unwrap_or((&"", &[]));
+    let wrap = |value, name: &&str| serde_json::json!({ *name: value });
+    let value = inner.iter().rev().fold(entry.clone(), wrap);
+    let change = behind_all(source.json, &root, object, name, &value);
+
+    let mut changed = apply(source.json, vec![change]);
+    check(&source, text, &changed, section, address, entry)?;
+    changed.splice(..0, text[..source.offset].iter().copied());
+    Ok(changed)
+}
+
+/// Adds a member behind the last one: on a line of its own where the others have that, else on theirs.
+fn behind_all(
+    json: &str,
+    root: &Value<'_>,
+    object: &Object<'_>,
+    name: &str,
+    value: &serde_json::Value,
+) -> Change {
+    let colon = colon_of(json, root);
+    let unit = indent_of(json, root);
+    let newline = if json.contains("\r\n") { "\r\n" } else { "\n" };
+    let name = serde_json::Value::from(name);
+    let (first, last) = (object.properties.first(), object.properties.last());
+    match (first, last) {
+        (Some(first), Some(last)) => {
+            let lead = &json[object.range.start + 1..first.range.start];
+            let at = last.range.end;
+            match lead.rsplit_once('\n') {
+                Some((_, indent)) => {
+                    let value = pretty(value, newline, indent, unit);
+                    (at..at, format!(",{newline}{indent}{name}{colon}{value}"))
+                }
+                None => (at..at, format!(", {name}{colon}{}", compact(value))),
+            }
+        }
+        _ => {
+            let start = json[..object.range.start]
+                .rfind('\n')
+                .map_or(0, |at| at + 1);
+            let line = &json[start..];
+            let outer = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
+            let indent = format!("{outer}{unit}");
+            let value = pretty(value, newline, &indent, unit);
+            let inside = object.range.start + 1..object.range.end - 1;
+            (
+                inside,
+                format!("{newline}{indent}{name}{colon}{value}{newline}{outer}"),
+            )
+        }
+    }
+}
+
+/// Lists of plain values stay on one line, as people write them.
+fn pretty(value: &serde_json::Value, newline: &str, indent: &str, unit: &str) -> String {
+    let is_plain = |value: &serde_json::Value| !value.is_object() && !value.is_array();
+    match value {
+        serde_json::Value::Object(fields) if !fields.is_empty() => {
+            let inner = format!("{indent}{unit}");
+            let field = |(name, value): (&String, &serde_json::Value)| {
+                let name = serde_json::Value::from(name.as_str());
+                format!("{inner}{name}: {}", pretty(value, newline, &inner, unit))
+            };
+            let fields: Vec<String> = fields.iter().map(field).collect();
+            format!(
+                "{{{newline}{}{newline}{indent}}}",
+                fields.join(&format!(",{newline}"))
+            )
+        }
+        serde_json::Value::Array(items) if !items.iter().all(is_plain) => {
+            let inner = format!("{indent}{unit}");
+            let items: Vec<String> = items
+                .iter()
+                .map(|item| format!("{inner}{}", compact(item)))
+                .collect();
+            format!(
+                "[{newline}{}{newline}{indent}]",
+                items.join(&format!(",{newline}"))
+            )
+        }
+        _ => compact(value),
+    }
+}
+
+fn compact(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Object(fields) if fields.is_empty() => "{}".into(),
+        serde_json::Value::Object(fields) => {
+            let field = |(name, value): (&String, &serde_json::Value)| {
+                format!(
+                    "{}: {}",
+                    serde_json::Value::from(name.as_str()),
+                    compact(value)
+                )
+            };
+            format!(
+                "{{ {} }}",
+                fields.iter().map(field).collect::<Vec<_>>().join(", ")
+            )
+        }
+        serde_json::Value::Array(items) => {
+            format!(
+                "[{}]",
+                items.iter().map(compact).collect::<Vec<_>>().join(", ")
+            )
+        }
+        plain => plain.to_string(),
+    }
+}
+
+/// The changed text must say what the old one said, and the entry.
+fn check(
+    source: &tree::Source<'_>,
+    before: &[u8],
+    after: &[u8],
+    section: &[&str],
+    address: &Address,
+    entry: &serde_json::Value,
+) -> Result<(), EditError> {
+    let read = |text| serde_json::from_slice::<serde_json::Value>(text);
+    let mut wanted = read(&before[source.offset..]).unwrap_or_default();
+    let mut place = &mut wanted;
+    for name in section.iter().copied().chain([address.name.as_str()]) {
+        place = &mut place[name];
+    }
+    *place = entry.clone();
+    match read(after) {
+        Ok(after) if after == wanted => Ok(()),
+        _ => Err(source.error(
+            &jsonc_parser::common::Range { start: 0, end: 0 },
+            "the changed text says something else than it should: this is a defect of netbird-gitops",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn inserted(text: &str, kind: Kind, name: &str, entry: serde_json::Value) -> String {
+        let text = insert_entry(text.as_bytes(), &Address::new(kind, name), &entry).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn an_entry_goes_behind_the_others_as_they_are_written() {
+        let text = "{\n  \"groups\": {\n    \"a\": {}\n  }\n}\n";
+        let with = inserted(text, Kind::Group, "b", json!({ "peers": ["x", "y"] }));
+        let wanted = "{\n  \"groups\": {\n    \"a\": {},\n    \"b\": {\n      \"peers\": [\"x\", \"y\"]\n    }\n  }\n}\n";
+        assert_eq!(with, wanted);
+        let line = inserted("{\"groups\": {\"a\": {}}}", Kind::Group, "b", json!({}));
+        assert_eq!(line, "{\"groups\": {\"a\": {}, \"b\": {}}}");
+    }
+
+    #[test]
+    fn a_missing_section_is_made() {
+        let text = "{\r\n\t\"groups\": {}\r\n}";
+        let entry = json!({ "groups": ["a"] });
+        let with = inserted(text, Kind::NameserverGroup, "n", entry);
+        let wanted = "{\r\n\t\"groups\": {},\r\n\t\"dns\": {\r\n\t\t\"nameserver_groups\": {\r\n\t\t\t\"n\": {\r\n\
+                      \t\t\t\t\"groups\": [\"a\"]\r\n\t\t\t}\r\n\t\t}\r\n\t}\r\n}";
+        assert_eq!(with, wanted);
+    }
+
+    #[test]
+    fn an_empty_section_opens() {
+        let with = inserted("{\n  \"groups\": {}\n}\n", Kind::Group, "a", json!({}));
+        assert_eq!(with, "{\n  \"groups\": {\n    \"a\": {}\n  }\n}\n");
+    }
+
+    #[test]
+    fn what_is_there_is_not_written_over() {
+        let error = insert_entry(
+            b"{\"groups\": {\"a\": {}}}",
+            &Address::new(Kind::Group, "a"),
+            &json!({}),
+        );
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "1:13: \"a\" is declared already"
+        );
+    }
+}

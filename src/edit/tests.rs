@@ -1,0 +1,150 @@
+use std::collections::BTreeSet;
+
+use super::{Edit, enrolled, mark_enrolled};
+
+mod any_text;
+mod on_disk;
+
+fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// The text with `a` marked.
+fn marked(text: &str) -> String {
+    let edit = mark_enrolled(text.as_bytes(), &names(["a"])).unwrap();
+    assert_eq!(edit.flipped, names(["a"]), "{text}");
+    String::from_utf8(edit.text).unwrap()
+}
+
+#[test]
+fn every_other_byte_stays() {
+    for text in [
+        "{\n  \"groups\": {},\n  \"setup_keys\": {\n    \"a\": { \"type\": \"one-off\", \"enrolled\": false }\n  }\n}\n",
+        "{\"setup_keys\":{\"a\":{\"enrolled\":false,\"usage_limit\":1.10e2}}}",
+        "\u{feff}{\r\n\t\"setup_keys\" : {\r\n\t\t\"\\u0061\" : {\r\n\t\t\t\"enrolled\" : false\r\n\t\t}\r\n\t}\r\n}",
+        "{\"setup_keys\":{\"\\u00fcber\":{\"enrolled\":false,\"x\":false},\"a\":{\"enrolled\":\n\n false}},\"b\":\"\\u00fc\\/é🦉\"}  \n\n",
+    ] {
+        let keep = text.rfind("\"enrolled\"").unwrap();
+        let at = keep + text[keep..].find("false").unwrap();
+        let wanted = if text.contains("ber\"") {
+            // The first flag belongs to another key.
+            format!("{}true{}", &text[..at], &text[at + 5..])
+        } else {
+            text.replacen("false", "true", 1)
+        };
+        assert_eq!(marked(text), wanted);
+    }
+}
+
+#[test]
+fn the_field_is_added_as_its_neighbours_are_written() {
+    for (before, after) in [
+        (r#"{}"#, r#"{"enrolled": true}"#),
+        (r#"{ }"#, r#"{ "enrolled": true }"#),
+        ("{\n    }", "{\n      \"enrolled\": true\n    }"),
+        ("{\r\n    }", "{\r\n      \"enrolled\": true\r\n    }"),
+        (r#"{"x": 1}"#, r#"{"x": 1, "enrolled": true}"#),
+        (r#"{"x":1}"#, r#"{"x":1,"enrolled":true}"#),
+        (r#"{ "x": 1 }"#, r#"{ "x": 1, "enrolled": true }"#),
+        (r#"{"x": 1,"y" :2}"#, r#"{"x": 1,"y" :2,"enrolled" :true}"#),
+        (
+            "{\n      \"x\": 1\n    }",
+            "{\n      \"x\": 1,\n      \"enrolled\": true\n    }",
+        ),
+        (
+            "{\r\n\t\"x\": 1,\r\n\t\"y\": []\r\n}",
+            "{\r\n\t\"x\": 1,\r\n\t\"y\": [],\r\n\t\"enrolled\": true\r\n}",
+        ),
+        (
+            "{ \"x\": 1\n, \"y\": 2\n}",
+            "{ \"x\": 1\n, \"y\": 2\n, \"enrolled\": true\n}",
+        ),
+        ("{\"x\":\n 1}", "{\"x\":\n 1, \"enrolled\": true}"),
+    ] {
+        let around = |key: &str| format!("{{\n  \"setup_keys\": {{\n    \"a\": {key}\n  }}\n}}\n");
+        assert_eq!(marked(&around(before)), around(after));
+    }
+}
+
+#[test]
+fn what_became_of_each_name() {
+    let text = r#"{"setup_keys": {"a": {"enrolled": false}, "b": {"enrolled": true}, "c": {"enrolled": false}}}"#;
+    let edit = mark_enrolled(text.as_bytes(), &names(["a", "b", "d"])).unwrap();
+    assert_eq!(
+        edit,
+        Edit {
+            text: text.replacen("false", "true", 1).into_bytes(),
+            flipped: names(["a"]),
+            already: names(["b"]),
+            missing: names(["d"]),
+        }
+    );
+    for text in [
+        "{}",
+        "{\"setup_keys\": {}}",
+        " {\"groups\": {\"a\": {}}}\r\n",
+    ] {
+        let edit = mark_enrolled(text.as_bytes(), &names(["a"])).unwrap();
+        assert_eq!(
+            (edit.text.as_slice(), edit.missing),
+            (text.as_bytes(), names(["a"]))
+        );
+    }
+}
+
+#[test]
+fn which_keys_are_marked() {
+    let text = r#"{"setup_keys": {"a": {"enrolled": false}, "\u0062": {"enrolled": true}, "c": {}, "d": 1, "e": {"enrolled": "x"}}}"#;
+    assert_eq!(enrolled(text.as_bytes()).unwrap(), names(["b"]));
+    assert_eq!(enrolled(b"{}").unwrap(), names([]));
+    assert!(enrolled(b"{\"a\": 1, \"a\": 1}").is_err());
+}
+
+#[test]
+fn refused_texts() {
+    for (text, wanted) in [
+        ("", "1:1: no JSON"),
+        ("null", "1:1: an object is wanted here"),
+        ("[]", "1:1: an object is wanted here"),
+        (
+            "{\"setup_keys\": []}",
+            "1:16: setup_keys: an object is wanted here",
+        ),
+        (
+            "{\"setup_keys\":\n {\"a\": true}}",
+            "2:8: setup_keys[\"a\"]: an object is wanted here",
+        ),
+        (
+            "{\"setup_keys\": {\"a\": {\"enrolled\": \"false\"}}}",
+            "1:35: setup_keys[\"a\"].enrolled: neither true nor false",
+        ),
+        (
+            "{\"setup_keys\": {\"a\": {\"enrolled\": null}}}",
+            "1:35: setup_keys[\"a\"].enrolled: neither",
+        ),
+        (
+            "{\"setup_keys\": {\"ä\": {}, \"a\": {}, \"\\u0061\": {}}}",
+            "1:35: the member \"a\" is here twice",
+        ),
+        (
+            "{\"setup_keys\": {\"a\": {\"enrolled\": false, \"enrolled\": false}}}",
+            "1:42: the member \"enrolled\" is here twice",
+        ),
+        (
+            "{\"x\": [{\"y\": 1, \"y\": 2}]}",
+            "1:17: the member \"y\" is here twice",
+        ),
+        ("{\"setup_keys\": {},}", "1:19: no JSON"),
+        ("{\"setup_keys\": {} // keys\n}", "1:19: no JSON"),
+        ("{\"setup_keys\": {}}\n<<<<<<< HEAD\n", "2:1: no JSON"),
+        ("{\"setup_keys\": {\"a\": {}", "1:23: no JSON"),
+        ("{\"setup_keys\": {\"a\nb\": {}}}", "no JSON"),
+    ] {
+        let error = mark_enrolled(text.as_bytes(), &names(["a"]))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(wanted), "{text:?}: {error}");
+    }
+    let error = mark_enrolled(b"{\n\"\xff\"}", &names(["a"])).unwrap_err();
+    assert_eq!(error.to_string(), "2:2: this is no UTF-8");
+}

@@ -1,0 +1,204 @@
+//! Which declared keys were used since, and what that asks for: one pure function that `plan`, `apply` and
+//! `sync-events` share, so that a peer that enrolled a minute ago is never foreign to any of them.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::Binding;
+use crate::actual::Actual;
+use crate::desired::{Desired, KeyType, SetupKey};
+use crate::keys::{self, Circumstances};
+use crate::state::{Address, Id, Kind};
+use crate::wire::Peer;
+
+/// A pending key that was used, and the peer that it is bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enrollment {
+    /// The key's name, which the peer is to bear.
+    pub key: String,
+    /// The key's id.
+    pub key_id: Id,
+    /// The peer.
+    pub peer: Id,
+    /// Whether the event log says so; otherwise the times of key and peer do.
+    pub by_event: bool,
+    /// The peer's name, where it is another.
+    pub renamed_from: Option<String>,
+    /// Names of the groups that it belongs to: the key's, and those that list it.
+    pub groups: BTreeSet<String>,
+}
+
+/// A pending key that was used, and why nothing is done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftAlone {
+    /// The key's name.
+    pub key: String,
+    /// Why, as what follows the name.
+    pub why: String,
+}
+
+/// What became of the used keys of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Detection {
+    /// By name.
+    pub enrollments: Vec<Enrollment>,
+    /// By name.
+    pub left_alone: Vec<LeftAlone>,
+}
+
+/// Finds the declared one-off keys that are pending and used.
+///
+/// `replace` are the entries that are to be made anew: what stands for them now is not waited for.
+pub fn detect(
+    desired: &Desired,
+    actual: &Actual,
+    now: Timestamp,
+    replace: &BTreeSet<Address>,
+) -> Detection {
+    let mut detection = Detection::default();
+    for (name, key_id) in &used(desired, actual, now, replace) {
+        let mut leave = |why: String| {
+            detection.left_alone.push(LeftAlone {
+                key: name.clone(),
+                why,
+            })
+        };
+        let (peer, by_event) = match actual.bindings.of_key(key_id) {
+            Some(Binding::Event(peer)) => (peer, true),
+            Some(Binding::Time(peer)) => (peer, false),
+            Some(Binding::PeerGone) => {
+                leave("was used, and the peer that enrolled with it is gone".into());
+                continue;
+            }
+            Some(Binding::Several(peers)) => {
+                let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
+                let labels = labels.join(", ");
+                leave(format!(
+                    "was used, and which of several peers enrolled with it cannot be told: {labels}"
+                ));
+                continue;
+            }
+            Some(Binding::Nobody) | None => {
+                leave("was used, and no peer can be told to have enrolled with it: it is gone, or the event is".into());
+                continue;
+            }
+        };
+        let Some(facts) = actual.peers.get(peer) else {
+            continue;
+        };
+        let renamed_from = (facts.name != *name).then(|| facts.name.clone());
+        if renamed_from.is_some() && actual.peers_named(name).next().is_some() {
+            leave(format!(
+                "was used by the peer {:?}, but another peer is called {name:?}",
+                facts.name
+            ));
+            continue;
+        }
+        let listing = desired
+            .groups()
+            .filter(|(_, group)| group.peers.iter().flatten().any(|peer| peer == name));
+        let own = desired
+            .setup_key(name)
+            .and_then(|key| key.auto_groups.clone())
+            .unwrap_or_default();
+        detection.enrollments.push(Enrollment {
+            key: name.clone(),
+            key_id: key_id.clone(),
+            peer: peer.clone(),
+            by_event,
+            renamed_from,
+            groups: listing.map(|(group, _)| group.clone()).chain(own).collect(),
+        });
+    }
+    detection
+}
+
+/// Returns the live keys that stand for pending names and were used; `keys` tells them apart from ghosts of older lives.
+fn used(
+    desired: &Desired,
+    actual: &Actual,
+    now: Timestamp,
+    replace: &BTreeSet<Address>,
+) -> Vec<(String, Id)> {
+    let circumstances = Circumstances {
+        now,
+        replace: false,
+        namesakes_are_ours: false,
+    };
+    let enrollable = desired
+        .setup_keys()
+        .filter(|(name, _)| is_enrollable(desired, name))
+        .filter(|(name, _)| !replace.contains(&Address::new(Kind::SetupKey, *name)));
+    let moved = |(name, declared): (&String, &SetupKey)| {
+        let live = actual.named(Kind::SetupKey, name);
+        let namesakes = live
+            .iter()
+            .filter_map(|live| Some((actual.keys.get(&live.id)?, live)));
+        let decision = keys::decide(
+            name,
+            declared,
+            &namesakes.collect::<Vec<_>>(),
+            circumstances,
+        );
+        Some((name.clone(), decision.moved?.id))
+    };
+    enrollable.filter_map(moved).collect()
+}
+
+/// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).
+pub fn strangers(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {
+    let mut strangers = Vec::new();
+    for (peer, key) in actual.bindings.by_event() {
+        let name = actual.keys.get(key).map(|key| key.name.as_str());
+        if name.is_none_or(|name| desired.setup_key(name).is_none()) {
+            strangers.push((
+                peer.clone(),
+                name.map_or_else(|| format!("(deleted key {key})"), str::to_owned),
+            ));
+        }
+    }
+    strangers
+}
+
+/// Returns whether a declared key is one whose use is an enrollment: one peer, one name, for good.
+pub fn is_enrollable(desired: &Desired, name: &str) -> bool {
+    desired.setup_key(name).is_some_and(|key| {
+        !key.enrolled && key.key_type == KeyType::OneOff && key.ephemeral != Some(true)
+    })
+}
+
+/// Returns the DNS label that a peer gets with a new name, without the account's domain: the part before the first dot
+/// in lower case, what is no letter, digit or hyphen as a hyphen, cut to 59 characters, and a suffix from its address
+/// where any peer, the same one too, has that label already (netbird-api.md §4). `None` where the server makes punycode
+/// of it.
+pub fn dns_label<'a>(
+    name: &str,
+    peer: &Peer,
+    peers: impl IntoIterator<Item = &'a Peer>,
+) -> Option<String> {
+    let first = name.split('.').next().unwrap_or_default();
+    if !first.is_ascii() {
+        return None;
+    }
+    let letter = |char: char| {
+        if char.is_ascii_alphanumeric() {
+            char.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let label: String = first.chars().map(letter).take(59).collect();
+    let is_taken = peers
+        .into_iter()
+        .any(|other| other.dns_label.split('.').next() == Some(label.as_str()));
+    if !is_taken {
+        return Some(label);
+    }
+    let mut octets = peer.ip.split('.').skip(2);
+    Some(format!(
+        "{label}-{}-{}",
+        octets.next().unwrap_or_default(),
+        octets.next().unwrap_or_default()
+    ))
+}

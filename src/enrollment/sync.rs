@@ -1,0 +1,60 @@
+//! The part of a plan that `sync-events` carries out: renames of peers, and their groups.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Enrollment;
+use crate::actual::Actual;
+use crate::change::{Change, Operation};
+use crate::plan::{Plan, ordered, peer_renames};
+use crate::resource::{Group, Live, Resource, differences};
+use crate::state::{Address, Id, Kind};
+
+/// Returns the plan of the enrollments alone: one rename a peer, one update a group.
+pub fn plan(enrollments: &[Enrollment], actual: &Actual) -> Plan {
+    let mut joins: BTreeMap<&str, BTreeSet<Id>> = BTreeMap::new();
+    for enrollment in enrollments {
+        for group in &enrollment.groups {
+            joins
+                .entry(group)
+                .or_default()
+                .insert(enrollment.peer.clone());
+        }
+    }
+    let groups = joins.into_iter().filter_map(|(name, joining)| {
+        // a group that is not there, or that stands for several, is a matter of plan and apply
+        let [live] = actual.named(Kind::Group, name) else {
+            return None;
+        };
+        update(live, joining).filter(|_| !actual.protected_groups.contains_key(&live.id))
+    });
+    let changes = groups.chain(peer_renames(enrollments, actual)).collect();
+    ordered(changes, actual)
+}
+
+fn update(live: &Live, joining: BTreeSet<Id>) -> Option<Change> {
+    let Resource::Group(Group {
+        peers: Some(members),
+    }) = &live.resource
+    else {
+        return None;
+    };
+    let after = Resource::Group(Group {
+        peers: Some(members | &joining),
+    });
+    let fields = differences(&after, &live.resource);
+    (!fields.is_empty()).then(|| Change {
+        address: Address::new(Kind::Group, &live.name),
+        operation: Operation::Update {
+            live: live.clone(),
+            fields,
+            after,
+        },
+        reason: String::new(),
+    })
+}
+
+/// Returns the groups of an enrollment that are there to be joined.
+pub fn groups_there(enrollment: &Enrollment, actual: &Actual) -> BTreeSet<String> {
+    let is_there = |name: &&String| actual.named(Kind::Group, name).len() == 1;
+    enrollment.groups.iter().filter(is_there).cloned().collect()
+}

@@ -1,0 +1,428 @@
+//! Who came by which key: the table, and what holds for any account.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use super::{Bindings, bind};
+use crate::state::Id;
+use crate::testing::{MADE, over, table};
+use crate::wire::{Event, Peer, SetupKey};
+
+fn at(ms: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(MADE * 1000 + ms).expect("a time of this century");
+    time.to_string()
+}
+
+/// A one-off key with that id, used at that millisecond.
+fn used(id: &str, ms: i64) -> Value {
+    json!({ "id": id, "name": "any", "type": "one-off", "valid": false, "used_times": 1, "last_used": at(ms) })
+}
+
+fn reusable(id: &str, ms: i64) -> Value {
+    over(used(id, ms), json!({ "type": "reusable", "valid": true }))
+}
+
+/// A peer with that id, enrolled at that millisecond.
+fn peer(id: &str, ms: i64) -> Value {
+    json!({ "id": id, "name": "any", "created_at": at(ms) })
+}
+
+fn event(key: &str, peer: &str) -> Value {
+    json!({ "activity_code": "peer.setupkey.add", "initiator_id": key, "target_id": peer })
+}
+
+struct Account {
+    keys: Vec<SetupKey>,
+    peers: BTreeMap<Id, Peer>,
+    events: Option<Vec<Event>>,
+}
+
+impl Account {
+    fn new(keys: &[Value], peers: &[Value], events: Option<&[Value]>) -> Self {
+        fn read<T: serde::de::DeserializeOwned>(list: &[Value]) -> Vec<T> {
+            serde_json::from_value(list.into()).expect("answers of the server's form")
+        }
+        let peers = read::<Peer>(peers)
+            .into_iter()
+            .map(|peer| (peer.id.clone(), peer));
+        Account {
+            keys: read(keys),
+            peers: peers.collect(),
+            events: events.map(read),
+        }
+    }
+
+    fn bind(&self) -> Bindings {
+        bind(&self.keys, &self.peers, self.events.as_deref())
+    }
+}
+
+/// The binding of every key, and the key of every peer.
+fn outcome(keys: &[Value], peers: &[Value], events: Option<&[Value]>) -> String {
+    let account = Account::new(keys, peers, events);
+    let bindings = account.bind();
+    let mut text = String::new();
+    for id in account
+        .keys
+        .iter()
+        .map(|key| &key.id)
+        .collect::<BTreeSet<_>>()
+    {
+        match bindings.of_key(id) {
+            Some(binding) => text.push_str(&format!("{id}: {binding:?}\n")),
+            None => text.push_str(&format!("{id}: not asked\n")),
+        }
+    }
+    for id in account.peers.keys() {
+        if let Some(key) = bindings.key_of(id) {
+            text.push_str(&format!("{id} came by {key}\n"));
+        }
+    }
+    text
+}
+
+#[test]
+fn by_event() {
+    let two = [peer("p1", 0), peer("p2", 0)];
+    let remove =
+        json!({ "activity_code": "user.peer.delete", "initiator_id": "sys", "target_id": "p9" });
+    let rows = [
+        (
+            "the event decides, whatever the times",
+            outcome(&[used("k1", 90_000)], &two, Some(&[event("k1", "p2")])),
+        ),
+        (
+            "in any order, among others (C036, C019)",
+            outcome(
+                &[used("k1", 10), used("k2", 10)],
+                &two,
+                Some(&[
+                    json!({ "activity_code": "made.up" }),
+                    event("k2", "p1"),
+                    remove,
+                    event("k1", "p2"),
+                ]),
+            ),
+        ),
+        (
+            "its peer is gone (C114): never another by its time",
+            outcome(&[used("k1", 10)], &two, Some(&[event("k1", "p9")])),
+        ),
+        (
+            "two peers in the log, one is gone",
+            outcome(
+                &[used("k1", 10)],
+                &two,
+                Some(&[event("k1", "p9"), event("k1", "p2")]),
+            ),
+        ),
+        (
+            "two living peers in the log",
+            outcome(
+                &[used("k1", 10)],
+                &two,
+                Some(&[event("k1", "p1"), event("k1", "p2")]),
+            ),
+        ),
+        (
+            "one peer in the log under two keys",
+            outcome(
+                &[used("k1", 10), used("k2", 10)],
+                &two,
+                Some(&[event("k1", "p1"), event("k2", "p1")]),
+            ),
+        ),
+        (
+            "two keys share an id (C088)",
+            outcome(
+                &[used("17", 10), used("17", 10), used("k2", 5_000)],
+                &two,
+                Some(&[event("17", "p1")]),
+            ),
+        ),
+        (
+            "an unused key",
+            outcome(
+                &[over(used("k1", 0), json!({ "used_times": 0 }))],
+                &two,
+                Some(&[event("k1", "p1")]),
+            ),
+        ),
+        (
+            "a reusable key",
+            outcome(
+                &[reusable("r1", 10)],
+                &two,
+                Some(&[event("r1", "p1"), event("r1", "p2")]),
+            ),
+        ),
+        (
+            "an ephemeral key (C119)",
+            outcome(
+                &[over(used("k1", 10), json!({ "ephemeral": true }))],
+                &two,
+                Some(&[event("k1", "p1")]),
+            ),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+the event decides, whatever the times
+    k1: Event(Id("p2"))
+    p2 came by k1
+in any order, among others (C036, C019)
+    k1: Event(Id("p2"))
+    k2: Event(Id("p1"))
+    p1 came by k2
+    p2 came by k1
+its peer is gone (C114): never another by its time
+    k1: PeerGone
+two peers in the log, one is gone
+    k1: Event(Id("p2"))
+    p2 came by k1
+two living peers in the log
+    k1: Several([Id("p1"), Id("p2")])
+    p1 came by k1
+    p2 came by k1
+one peer in the log under two keys
+    k1: Several([Id("p1")])
+    k2: Several([Id("p1")])
+two keys share an id (C088)
+    17: not asked
+    k2: Nobody
+an unused key
+    k1: not asked
+    p1 came by k1
+a reusable key
+    r1: not asked
+    p1 came by r1
+    p2 came by r1
+an ephemeral key (C119)
+    k1: not asked
+    p1 came by k1
+
+"#]]
+        .raw()
+    );
+}
+
+#[test]
+fn by_time() {
+    let rows = [
+        (
+            "the log is off",
+            outcome(&[used("k1", 54)], &[peer("p1", 0)], None),
+        ),
+        (
+            "the log is rotated",
+            outcome(&[used("k1", 54)], &[peer("p1", 0)], Some(&[])),
+        ),
+        (
+            "at the same instant",
+            outcome(&[used("k1", 0)], &[peer("p1", 0)], None),
+        ),
+        (
+            "one second later",
+            outcome(&[used("k1", 1_000)], &[peer("p1", 0)], None),
+        ),
+        (
+            "more than a second later",
+            outcome(&[used("k1", 1_001)], &[peer("p1", 0)], None),
+        ),
+        (
+            "before the peer was there",
+            outcome(&[used("k1", -1)], &[peer("p1", 0)], None),
+        ),
+        (
+            "two peers fit",
+            outcome(&[used("k1", 500)], &[peer("p1", 0), peer("p2", 100)], None),
+        ),
+        (
+            "two peers fit, one came by another key",
+            outcome(
+                &[used("k1", 500), reusable("r1", 40)],
+                &[peer("p1", 0), peer("p2", 100)],
+                Some(&[event("r1", "p1")]),
+            ),
+        ),
+        (
+            "two keys claim one peer",
+            outcome(&[used("k1", 100), used("k2", 200)], &[peer("p1", 0)], None),
+        ),
+        (
+            "a reusable key fits better",
+            outcome(
+                &[used("k1", 500), reusable("r1", 3)],
+                &[peer("p1", 0)],
+                None,
+            ),
+        ),
+        (
+            "a reusable key fits as well",
+            outcome(
+                &[used("k1", 500), reusable("r1", 500)],
+                &[peer("p1", 0)],
+                None,
+            ),
+        ),
+        (
+            "a reusable key fits worse",
+            outcome(
+                &[used("k1", 3), reusable("r1", 500)],
+                &[peer("p1", 0)],
+                None,
+            ),
+        ),
+        (
+            "a person's peer",
+            outcome(
+                &[used("k1", 3)],
+                &[over(peer("p1", 0), json!({ "user_id": "mira" }))],
+                None,
+            ),
+        ),
+        (
+            "an ephemeral peer (C119)",
+            outcome(
+                &[used("k1", 3)],
+                &[over(peer("p1", 0), json!({ "ephemeral": true }))],
+                None,
+            ),
+        ),
+        (
+            "a person's peer beside the right one",
+            outcome(
+                &[used("k1", 3)],
+                &[
+                    over(peer("p1", 0), json!({ "user_id": "mira" })),
+                    peer("p2", 0),
+                ],
+                None,
+            ),
+        ),
+        (
+            "two keys share an id (C088)",
+            outcome(&[used("17", 3), used("17", 3)], &[peer("p1", 0)], None),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+the log is off
+    k1: Time(Id("p1"))
+    p1 came by k1
+the log is rotated
+    k1: Time(Id("p1"))
+    p1 came by k1
+at the same instant
+    k1: Time(Id("p1"))
+    p1 came by k1
+one second later
+    k1: Time(Id("p1"))
+    p1 came by k1
+more than a second later
+    k1: Nobody
+before the peer was there
+    k1: Nobody
+two peers fit
+    k1: Several([Id("p1"), Id("p2")])
+two peers fit, one came by another key
+    k1: Time(Id("p2"))
+    r1: not asked
+    p1 came by r1
+    p2 came by k1
+two keys claim one peer
+    k1: Several([Id("p1")])
+    k2: Several([Id("p1")])
+a reusable key fits better
+    k1: Several([Id("p1")])
+    r1: not asked
+a reusable key fits as well
+    k1: Several([Id("p1")])
+    r1: not asked
+a reusable key fits worse
+    k1: Time(Id("p1"))
+    r1: not asked
+    p1 came by k1
+a person's peer
+    k1: Nobody
+an ephemeral peer (C119)
+    k1: Nobody
+a person's peer beside the right one
+    k1: Time(Id("p2"))
+    p2 came by k1
+two keys share an id (C088)
+    17: not asked
+
+"#]]
+        .raw()
+    );
+}
+
+prop_compose! {
+    fn any_key()(id in 0..6_u8, ms in 0..2_500_i64, one_off in prop::bool::weighted(0.8), used_times in 0..3_i64,
+                 ephemeral in prop::bool::weighted(0.1)) -> Value {
+        let base = if one_off { used(&format!("k{id}"), ms) } else { reusable(&format!("k{id}"), ms) };
+        over(base, json!({ "used_times": used_times, "ephemeral": ephemeral }))
+    }
+}
+
+prop_compose! {
+    fn any_peer()(id in 0..6_u8, ms in 0..2_500_i64, sso in prop::bool::weighted(0.1),
+                  ephemeral in prop::bool::weighted(0.1)) -> Value {
+        let user = if sso { "mira" } else { "" };
+        over(peer(&format!("p{id}"), ms), json!({ "user_id": user, "ephemeral": ephemeral }))
+    }
+}
+
+prop_compose! {
+    fn any_events()(pairs in prop::collection::vec((0..6_u8, 0..8_u8), 0..6)) -> Vec<Value> {
+        pairs.iter().map(|(key, peer)| event(&format!("k{key}"), &format!("p{peer}"))).collect()
+    }
+}
+
+fn turned<T: Clone>(list: &[T], by: usize) -> Vec<T> {
+    let mut turned: Vec<T> = list.iter().rev().cloned().collect();
+    turned.rotate_left(by % list.len().max(1));
+    turned
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_lists_means_nothing(
+        keys in prop::collection::vec(any_key(), 0..7),
+        peers in prop::collection::vec(any_peer(), 0..7),
+        events in prop::option::of(any_events()),
+        by in 0..7_usize,
+    ) {
+        // peers come as a map: of two with one id the first would win, so there is one of each
+        let peers: BTreeMap<String, Value> = peers.into_iter().map(|peer| (peer["id"].to_string(), peer)).collect();
+        let peers: Vec<Value> = peers.into_values().collect();
+        let one = Account::new(&keys, &peers, events.as_deref()).bind();
+        let events = events.map(|events| turned(&events, by));
+        let other = Account::new(&turned(&keys, by), &turned(&peers, by), events.as_deref()).bind();
+        prop_assert_eq!(one, other);
+    }
+
+    #[test]
+    fn one_key_one_peer(
+        keys in prop::collection::vec(any_key(), 0..7),
+        peers in prop::collection::vec(any_peer(), 0..7),
+        events in prop::option::of(any_events()),
+    ) {
+        let account = Account::new(&keys, &peers, events.as_deref());
+        let bindings = account.bind();
+        let mut bound = BTreeSet::new();
+        let ids: BTreeSet<&Id> = account.keys.iter().map(|key| &key.id).collect();
+        for key in ids {
+            let Some(peer) = bindings.of_key(key).and_then(|binding| binding.peer()) else { continue };
+            prop_assert!(account.peers.contains_key(peer), "{} is bound to a peer that is gone", key);
+            prop_assert!(bound.insert(peer), "{} is bound twice", peer);
+            prop_assert_eq!(bindings.key_of(peer), Some(key));
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The live account as a netbird.json: what `export` prints and `adopt` takes entries from.
+//!
+//! Planning the result changes nothing. What the file cannot express is left out and named: the check that decides is the
+//! one that every file passes, so nothing invalid comes out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::actual::Actual;
+use crate::config::Source;
+use crate::desired::KeyType;
+use crate::enrollment::Binding;
+use crate::resource::{ALL, Live, Resource};
+use crate::state::{Address, Id, Kind};
+use crate::validate::validate;
+use crate::wire;
+
+/// An account as a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Export {
+    /// Entries by address, in the file's form.
+    pub entries: BTreeMap<Address, Value>,
+    /// What has no form in the file, and why.
+    pub left_out: Vec<(Address, String)>,
+}
+
+/// Puts the account into the file's form.
+pub fn export(actual: &Actual) -> Export {
+    let mut export = Export::default();
+    for (address, namesakes) in &actual.objects {
+        let entry = match address.kind {
+            Kind::SetupKey => setup_key(address, namesakes, actual),
+            _ => match namesakes.as_slice() {
+                [live] => entry(live, actual),
+                _ => Err(format!(
+                    "{} {} have this name",
+                    namesakes.len(),
+                    address.kind.plural()
+                )),
+            },
+        };
+        match entry {
+            Ok(Some(entry)) => drop(export.entries.insert(address.clone(), entry)),
+            Ok(None) => {}
+            Err(why) => export.left_out.push((address.clone(), why)),
+        }
+    }
+    list_pending(&mut export);
+    drop_invalid(&mut export);
+    export.left_out.sort();
+    export
+}
+
+impl Export {
+    /// Returns the entries as a file's value; sections without entries are left out: they are not managed.
+    pub fn file(&self) -> Value {
+        let mut sections: BTreeMap<Kind, Map<String, Value>> = BTreeMap::new();
+        for (address, entry) in &self.entries {
+            sections
+                .entry(address.kind)
+                .or_default()
+                .insert(address.name.clone(), entry.clone());
+        }
+        let mut file = Map::new();
+        for (kind, entries) in sections {
+            match kind {
+                Kind::NameserverGroup => {
+                    file.insert("dns".into(), json!({ "nameserver_groups": entries }));
+                }
+                _ => {
+                    file.insert(kind.section().into(), Value::Object(entries));
+                }
+            }
+        }
+        Value::Object(file)
+    }
+
+    /// Returns the file's text: indented, sorted, with a final newline.
+    pub fn text(&self) -> String {
+        format!("{:#}\n", self.file())
+    }
+}
+
+fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
+    match &live.resource {
+        Resource::Group(_) if live.name == ALL => Ok(None),
+        Resource::Group(group) => match actual.protected_groups.get(&live.id) {
+            Some(why) => Err(format!("it is {why}")),
+            None => Ok(Some(
+                json!({ "peers": members(group.peers.iter().flatten(), actual) }),
+            )),
+        },
+        Resource::Policy(policy) => {
+            if policy.rules.0 != 1 {
+                return Err(format!("it has {} rules", policy.rules.0));
+            }
+            if policy.source_resource.is_some() || policy.destination_resource.is_some() {
+                return Err("it names a network resource or a peer".into());
+            }
+            if policy.sources.is_empty() || policy.destinations.is_empty() {
+                return Err("it has no sources, or no destinations".into());
+            }
+            let mut fields = live.resource.fields();
+            fields.retain(|field, _| {
+                !matches!(
+                    &field[..],
+                    "source_resource" | "destination_resource" | "rules"
+                )
+            });
+            // ports of all and icmp cannot stand; of others an empty list is every port
+            if policy.ports.as_ref().is_none_or(BTreeSet::is_empty) {
+                fields.remove("ports");
+            }
+            Ok(Some(Value::Object(fields)))
+        }
+        Resource::Route(route) => {
+            if route.peer.is_some() || route.peer_groups.is_empty() {
+                return Err("it goes through a single peer, or through nobody".into());
+            }
+            let mut fields = live.resource.fields();
+            fields.retain(|field, value| field != "peer" && !value.is_null());
+            Ok(Some(Value::Object(fields)))
+        }
+        Resource::NameserverGroup(_) => {
+            let mut fields = live.resource.fields();
+            if fields
+                .get("domains")
+                .and_then(Value::as_array)
+                .is_some_and(Vec::is_empty)
+            {
+                fields.remove("domains");
+            }
+            Ok(Some(Value::Object(fields)))
+        }
+        Resource::SetupKey(_) | Resource::Peer(_) => Ok(None),
+    }
+}
+
+/// Names of members: the key's where the peer came by a one-off key that it is named after, else its own.
+fn members<'a>(peers: impl Iterator<Item = &'a Id>, actual: &Actual) -> BTreeSet<String> {
+    let named = peers
+        .filter_map(|id| actual.peers.get(id))
+        .filter(|peer| !peer.ephemeral);
+    named
+        .map(|peer| peer.name.clone())
+        .filter(|name| can_be_listed(name))
+        .collect()
+}
+
+/// Whether the file may have that name among a group's peers; the check of the whole file knows entries only.
+fn can_be_listed(name: &str) -> bool {
+    let file = json!({ "groups": { "g": { "peers": [name] } } });
+    flaws(&file).is_empty()
+}
+
+/// A key that can still be used is declared pending, one whose peer bears its name enrolled; what is dead is left out.
+fn setup_key(
+    address: &Address,
+    namesakes: &[Live],
+    actual: &Actual,
+) -> Result<Option<Value>, String> {
+    let keys = namesakes
+        .iter()
+        .filter_map(|live| Some((live, actual.keys.get(&live.id)?)));
+    let is_spent = |key: &wire::SetupKey| key.key_type == KeyType::OneOff && key.used_times > 0;
+    let (valid, dead): (Vec<_>, Vec<_>) = keys.partition(|(_, key)| key.valid && !is_spent(key));
+    let enrolled = dead.iter().rfind(|(live, key)| {
+        let peer = actual.bindings.of_key(&live.id).and_then(Binding::peer);
+        let peer = peer.and_then(|id| actual.peers.get(id));
+        !key.ephemeral && peer.is_some_and(|peer| peer.name == address.name)
+    });
+    let (live, key, is_enrolled) = match (&valid[..], enrolled) {
+        ([(live, key)], None) => (live, key, false),
+        ([], Some((live, key))) => (live, key, true),
+        ([], None) => return Err("it is used, expired or revoked".into()),
+        _ => return Err("several keys have this name".into()),
+    };
+    let mut fields = live.resource.fields();
+    fields.remove("expires");
+    fields.insert("expires_in".into(), json!(life_time(key)));
+    if key.key_type == KeyType::OneOff && !key.ephemeral {
+        fields.insert("enrolled".into(), json!(is_enrolled));
+    }
+    Ok(Some(Value::Object(fields)))
+}
+
+/// Seconds from a key's creation to its expiry, 0 = never. The server does not tell the life time it was made with.
+fn life_time(key: &wire::SetupKey) -> i64 {
+    let Some(expires) = key.expires else { return 0 };
+    let created = key
+        .id
+        .created_at()
+        .or_else(|| key.updated_at.map(|time| time.as_second()));
+    (expires.as_second() - created.unwrap_or_default()).clamp(1, 9_223_372_036)
+}
+
+/// A pending one-off key must be listed in the groups that it joins: otherwise its enrollment would be undone.
+fn list_pending(export: &mut Export) {
+    let is_pending = |entry: &Value| entry["enrolled"] == Value::Bool(false);
+    let pending = export
+        .entries
+        .iter()
+        .filter(|(address, entry)| address.kind == Kind::SetupKey && is_pending(entry));
+    let pairs: Vec<(String, String)> = pending
+        .flat_map(|(address, entry)| {
+            let groups = entry["auto_groups"].as_array().into_iter().flatten();
+            let groups = groups.filter_map(Value::as_str);
+            groups
+                .map(|group| (group.to_owned(), address.name.clone()))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    for (group, key) in pairs {
+        let group = export.entries.get_mut(&Address::new(Kind::Group, group));
+        let Some(Value::Array(peers)) = group.and_then(|group| group.get_mut("peers")) else {
+            continue;
+        };
+        if !peers.iter().any(|peer| *peer == key) {
+            peers.push(Value::String(key));
+            peers.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+        }
+    }
+}
+
+/// Takes out what a file must not have, entry by entry.
+fn drop_invalid(export: &mut Export) {
+    if flaws(&export.file()).is_empty() {
+        return;
+    }
+    // alone first: most flaws are an entry's own, such as a name with a control character
+    for (address, entry) in export.entries.clone() {
+        let alone = Export {
+            entries: BTreeMap::from([(address.clone(), entry)]),
+            ..Export::default()
+        };
+        if let Some(why) = flaws(&alone.file()).into_iter().next() {
+            export.entries.remove(&address);
+            export.left_out.push((address, why));
+        }
+    }
+    // then what does not go together: whatever leaves fewer flaws behind when it goes
+    loop {
+        let flaws = flaws(&export.file());
+        let Some(why) = flaws.first().cloned() else {
+            return;
+        };
+        let helps = |address: &&Address| {
+            let mut rest = export.clone();
+            rest.entries.remove(*address);
+            self::flaws(&rest.file()).len() < flaws.len()
+        };
+        let found = export
+            .entries
+            .keys()
+            .find(helps)
+            .or(export.entries.keys().next_back())
+            .cloned();
+        let Some(address) = found else { return };
+        export.entries.remove(&address);
+        export.left_out.push((address, why));
+    }
+}
+
+/// What is wrong with a file; an empty one has no flaw here.
+fn flaws(file: &Value) -> Vec<String> {
+    if file.as_object().is_some_and(Map::is_empty) {
+        return Vec::new();
+    }
+    match Source::from_text("export", file.to_string()) {
+        Err(error) => vec![error.message()],
+        Ok(source) => match validate(&source) {
+            Ok(_) => Vec::new(),
+            Err(problems) => problems
+                .errors()
+                .map(|problem| problem.message.clone())
+                .collect(),
+        },
+    }
+}

@@ -1,0 +1,290 @@
+//! The git checkout that holds the file, read through the git binary.
+//!
+//! A checkout is not trusted: its configuration and attributes may name programs, and git would run them. So only
+//! discovery and the naming of commits happen in the checkout itself, by commands that run nothing. Everything else
+//! runs in a *scratch* repository: a directory of ours that is thrown away, with a configuration of ours, that borrows
+//! the checkout's objects. There is no hook, driver, filter, alias, pager or helper to run in it, and `git merge-tree`
+//! writes its trees there, so that reading leaves the checkout as it is. The child's environment is made from a short
+//! list of variables, so no token is in it, and nothing is ever fetched.
+
+mod blobs;
+mod command;
+mod error;
+mod merge;
+mod object;
+mod path;
+mod scratch;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+pub use blobs::{Answer, Blobs};
+pub use error::GitError;
+pub use merge::Merged;
+pub use object::{Entry, Message, Range, Sha};
+pub use path::RepoPath;
+
+use command::Command;
+pub(crate) use object::mode_of;
+use scratch::{Objects, Scratch};
+
+/// What a directory turned out to be.
+#[derive(Debug)]
+pub enum Opened {
+    /// In a git checkout.
+    Checkout(Git),
+    /// In none: there is no history.
+    NotACheckout,
+    /// The git binary is not on PATH, so nobody can tell: there is no history that could be read.
+    NoGit,
+}
+
+/// A git checkout, open for reading.
+#[derive(Debug)]
+pub struct Git {
+    /// Root of the work tree, canonical.
+    top: PathBuf,
+    /// Where discovery started.
+    dir: PathBuf,
+    shallow: bool,
+    version: (u32, u32),
+    scratch: Scratch,
+}
+
+impl Git {
+    /// Opens the checkout that `dir` is in; an empty path is the current directory.
+    ///
+    /// A directory that has no `.git` above it is not a checkout; where there is one and git refuses (dubious
+    /// ownership, damage) that is an error with git's own words, never "no checkout".
+    pub fn open(dir: &Path) -> Result<Opened, GitError> {
+        let dir = path::canonical(dir)?;
+        let real = |args: &[&str]| Command::in_checkout(&dir).args(args).run();
+        let version = match real(&["version"]) {
+            Err(error) if error.is_no_git() => return Ok(Opened::NoGit),
+            version => version?,
+        };
+        let version = parse_version(&String::from_utf8_lossy(&version));
+        let top = match Command::in_checkout(&dir)
+            .args(["rev-parse", "--show-toplevel"])
+            .run()
+        {
+            Err(error) if error.says("not a git repository") && !path::has_git_above(&dir) => {
+                return Ok(Opened::NotACheckout);
+            }
+            top => path::from_output(top?)?,
+        };
+        let objects = dir.join(path::from_output(real(&[
+            "rev-parse",
+            "--git-path",
+            "objects",
+        ])?)?);
+        let boundary = dir.join(path::from_output(real(&[
+            "rev-parse",
+            "--git-path",
+            "shallow",
+        ])?)?);
+        let facts = real(&[
+            "rev-parse",
+            "--is-shallow-repository",
+            "--show-object-format",
+        ])?;
+        let facts = String::from_utf8_lossy(&facts).into_owned();
+        let mut facts = facts.lines();
+        let shallow = facts.next() != Some("false");
+        let sha256 = facts.next() == Some("sha256");
+        let scratch = Scratch::new(path::canonical(&objects)?, &boundary, sha256)?;
+        Ok(Opened::Checkout(Git {
+            top: path::canonical(&top)?,
+            dir,
+            shallow,
+            version,
+            scratch,
+        }))
+    }
+
+    /// Returns whether history was cut off when it was fetched.
+    pub fn is_shallow(&self) -> bool {
+        self.shallow
+    }
+
+    /// The root of the work tree.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Returns the path inside the checkout of a file that is named relative to the current directory.
+    ///
+    /// The file need not exist. A link in its directories is followed; the file itself may be one, and is not.
+    pub fn locate(&self, file: &Path) -> Result<RepoPath, GitError> {
+        path::locate(&self.top, file)
+    }
+
+    /// Returns the commit that is checked out; `None` where there is no commit yet.
+    pub fn head(&self) -> Result<Option<Sha>, GitError> {
+        if let Some(sha) = self.find("HEAD")? {
+            return Ok(Some(sha));
+        }
+        // on a branch that has no commit; a HEAD that is detached and missing is damage
+        Command::in_checkout(&self.dir)
+            .args(["symbolic-ref", "-q", "HEAD"])
+            .run()
+            .map(|_| None)
+            .map_err(|_| GitError::new("cannot read HEAD: it names no commit", None))
+    }
+
+    /// Returns the commit that `rev` names: a branch, a tag, `origin/main`, a hash, anything `git rev-parse` knows.
+    pub fn resolve(&self, rev: &str) -> Result<Sha, GitError> {
+        self.find(rev)?.ok_or_else(|| {
+            let hint = if self.shallow {
+                "the checkout is shallow; in CI, set fetch-depth: 0 of the checkout step"
+            } else {
+                "in CI, a branch other than the one checked out is origin/NAME"
+            };
+            GitError::new(format!("git knows no commit {rev:?}"), Some(hint.into()))
+        })
+    }
+
+    /// The name goes through stdin, where a leading dash means nothing.
+    fn find(&self, rev: &str) -> Result<Option<Sha>, GitError> {
+        if rev.is_empty() || rev.contains(['\n', '\0']) {
+            return Ok(None);
+        }
+        let answer = Command::in_checkout(&self.dir)
+            .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
+            .input(format!("{rev}^{{commit}}\n"))
+            .run()?;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let sha = answer.trim_end().strip_suffix(" commit");
+        Ok(sha.and_then(Sha::parse))
+    }
+
+    /// Returns what `commit` has at `path`.
+    pub fn entry(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Entry>, GitError> {
+        self.entry_in(Objects::Checkout, commit, path)
+    }
+
+    fn entry_in(
+        &self,
+        objects: Objects,
+        tree: &Sha,
+        path: &RepoPath,
+    ) -> Result<Option<Entry>, GitError> {
+        let found = self
+            .scratch
+            .command(objects)
+            .args([
+                "ls-tree",
+                "-z",
+                "--full-tree",
+                tree.as_str(),
+                "--",
+                path.as_str(),
+            ])
+            .run()?;
+        let found = String::from_utf8_lossy(&found).into_owned();
+        let Some((facts, _)) = found.split_once('\t') else {
+            return Ok(None);
+        };
+        let mut facts = facts.split(' ');
+        let (mode, id) = (facts.next().unwrap_or_default(), facts.nth(1));
+        match (mode_of(mode), id.and_then(Sha::parse)) {
+            (None, Some(id)) => Ok(Some(Entry::File(id))),
+            (Some(other), _) => Ok(Some(Entry::Other(other))),
+            (None, None) => Err(GitError::new(
+                format!("git ls-tree answered {found:?}"),
+                None,
+            )),
+        }
+    }
+
+    /// Returns the blob of the file that `commit` has at `path`; `None` where it has none.
+    pub fn blob_id(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Sha>, GitError> {
+        match self.entry(commit, path)? {
+            None => Ok(None),
+            Some(Entry::File(id)) => Ok(Some(id)),
+            Some(Entry::Other(what)) => Err(not_a_file(path, commit, what)),
+        }
+    }
+
+    /// Returns the file that `commit` has at `path`, byte by byte as committed; `None` where it has none.
+    pub fn show(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Vec<u8>>, GitError> {
+        let id = self.blob_id(commit, path)?;
+        id.map(|id| self.blob(Objects::Checkout, &id)).transpose()
+    }
+
+    fn blob(&self, objects: Objects, id: &Sha) -> Result<Vec<u8>, GitError> {
+        self.scratch
+            .command(objects)
+            .args(["cat-file", "blob", id.as_str()])
+            .run()
+    }
+
+    /// Returns the messages of `range`, newest first.
+    pub fn messages(&self, range: Range<'_>) -> Result<Vec<Message>, GitError> {
+        let mut log = self.scratch.command(Objects::Checkout);
+        log.args(["log", "-z", "--encoding=UTF-8", "--format=tformat:%H%n%B"]);
+        match range {
+            Range::FirstParents { first, tip } => {
+                let before = format!("{first}^@");
+                log.args(["--first-parent", tip.as_str(), "--not", &before, "--"]);
+            }
+            Range::Between { base, head } => {
+                log.args([head.as_str(), "--not", base.as_str(), "--"]);
+            }
+        }
+        let log = String::from_utf8_lossy(&log.run()?).into_owned();
+        let messages = log.split('\0').filter_map(|record| {
+            let (commit, text) = record.split_once('\n')?;
+            let (commit, text) = (Sha::parse(commit)?, text.to_owned());
+            Some(Message { commit, text })
+        });
+        Ok(messages.collect())
+    }
+
+    /// Starts a process that hands out blobs.
+    pub fn blobs(&self) -> Result<Blobs, GitError> {
+        Blobs::start(self.scratch.command(Objects::Checkout), self.scratch.path())
+    }
+
+    /// Runs `git log` along the first parents of `tip`, for commits that touch one of `paths`.
+    pub(crate) fn log_raw(&self, tip: &Sha, paths: &[RepoPath]) -> Result<Vec<u8>, GitError> {
+        let flags = [
+            "log",
+            "--first-parent",
+            "-m",
+            "--raw",
+            "--no-abbrev",
+            "--no-renames",
+            "-z",
+            "--format=tformat:%H %ct",
+            tip.as_str(),
+            "--",
+        ];
+        let paths = paths.iter().map(RepoPath::as_str);
+        self.scratch
+            .command(Objects::Checkout)
+            .args(flags.into_iter().chain(paths))
+            .run()
+    }
+}
+
+fn not_a_file(path: &RepoPath, commit: &Sha, what: &str) -> GitError {
+    GitError::new(
+        format!("{path} is {what} in commit {}, not a file", commit.short()),
+        None,
+    )
+}
+
+/// `git version 2.39.5`, with more behind it on some systems.
+fn parse_version(text: &str) -> (u32, u32) {
+    let mut numbers = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|part| part.parse().ok());
+    (
+        numbers.next().unwrap_or_default(),
+        numbers.next().unwrap_or_default(),
+    )
+}

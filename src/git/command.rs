@@ -1,0 +1,195 @@
+//! One git process: its environment, the settings that keep it from running anything, its output.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
+
+use super::GitError;
+
+/// The variables that git gets. Everything else stays here: tokens under whatever name, and `GIT_DIR` and its like,
+/// which are set where this runs in a hook. The three of git's own say where the user's configuration is, in which
+/// `safe.directory` stands; `SUDO_UID` is another part of that check.
+const KEPT: [&str; 15] = [
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "XDG_CONFIG_HOME",
+    "USERPROFILE",
+    "SYSTEMROOT",
+    "PROGRAMDATA",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "LD_LIBRARY_PATH",
+    "SUDO_UID",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+];
+
+/// Said on the command line, these win over every file. In a checkout they are a second wall, since the commands that
+/// run there start nothing anyway; in the scratch repository they make output independent of the user's taste.
+const SETTINGS: [&str; 22] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.askPass=",
+    "core.sshCommand=false",
+    "core.gitProxy=",
+    "core.alternateRefsCommand=false",
+    "core.attributesFile=/dev/null",
+    "core.quotePath=false",
+    "credential.helper=",
+    "diff.external=",
+    "gpg.program=false",
+    "log.showSignature=false",
+    "log.follow=false",
+    "log.showRoot=true",
+    "log.diffMerges=first-parent",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "color.ui=false",
+    "advice.graftFileDeprecated=false",
+];
+
+/// A git command to be run.
+#[derive(Debug)]
+pub(super) struct Command {
+    process: std::process::Command,
+    /// The subcommand, for messages.
+    name: String,
+    dir: String,
+    input: Option<String>,
+}
+
+impl Command {
+    /// A command in the checkout itself: for discovery and the naming of commits only.
+    pub(super) fn in_checkout(dir: &Path) -> Self {
+        let mut process = std::process::Command::new("git");
+        process.env_clear().current_dir(dir).env("PATH", path());
+        let kept = KEPT
+            .iter()
+            .filter_map(|name| Some((name, env::var_os(name)?)));
+        process.envs(kept);
+        process.envs([
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_NO_REPLACE_OBJECTS", "1"),
+            ("GIT_LITERAL_PATHSPECS", "1"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
+            ("GIT_ALLOW_PROTOCOL", "none"),
+            ("GIT_PAGER", "cat"),
+            ("LC_ALL", "C"),
+        ]);
+        process.arg("--no-pager");
+        for setting in SETTINGS {
+            process.args(["-c", setting]);
+        }
+        Command {
+            process,
+            name: String::new(),
+            dir: dir.display().to_string(),
+            input: None,
+        }
+    }
+
+    /// A command in the scratch repository at `dir`: neither the checkout's configuration nor the user's is read.
+    pub(super) fn in_scratch(dir: &Path) -> Self {
+        let mut command = Command::in_checkout(dir);
+        command.process.env("GIT_CONFIG_NOSYSTEM", "1");
+        for (name, value) in [
+            ("GIT_CONFIG_GLOBAL", Path::new("/dev/null")),
+            ("HOME", dir),
+            ("XDG_CONFIG_HOME", dir),
+            ("GIT_DIR", dir),
+        ] {
+            command.process.env(name, value);
+        }
+        command
+    }
+
+    pub(super) fn env(&mut self, name: &str, value: impl AsRef<OsStr>) -> &mut Self {
+        self.process.env(name, value);
+        self
+    }
+
+    /// Adds arguments; the first one ever is the subcommand.
+    pub(super) fn args<S: AsRef<str>>(&mut self, args: impl IntoIterator<Item = S>) -> &mut Self {
+        for arg in args {
+            if self.name.is_empty() {
+                self.name = arg.as_ref().into();
+            }
+            self.process.arg(arg.as_ref());
+        }
+        self
+    }
+
+    /// What it reads on stdin, less than a pipe holds.
+    pub(super) fn input(&mut self, text: String) -> &mut Self {
+        self.input = Some(text);
+        self
+    }
+
+    /// Runs it and returns its stdout.
+    pub(super) fn run(&mut self) -> Result<Vec<u8>, GitError> {
+        let output = self.output()?;
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(self.refused(&output.stderr))
+        }
+    }
+
+    /// Runs it and returns all of what came, whatever its exit code.
+    pub(super) fn output(&mut self) -> Result<Output, GitError> {
+        log::debug!("git {}", self.shown());
+        let stdin = match self.input {
+            Some(_) => Stdio::piped(),
+            None => Stdio::null(),
+        };
+        self.process
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = self.process.spawn().map_err(|e| GitError::start(&e))?;
+        if let (Some(text), Some(mut stdin)) = (&self.input, child.stdin.take()) {
+            // a child that ends before it has read everything says why on stderr
+            drop(stdin.write_all(text.as_bytes()));
+        }
+        child.wait_with_output().map_err(|e| GitError::start(&e))
+    }
+
+    /// Starts it with both ends open.
+    pub(super) fn spawn(&mut self, stderr: Stdio) -> Result<Child, GitError> {
+        log::debug!("git {}", self.shown());
+        self.process
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .map_err(|e| GitError::start(&e))
+    }
+
+    pub(super) fn refused(&self, said: &[u8]) -> GitError {
+        GitError::refused(&self.name, said, &self.dir)
+    }
+
+    /// The command without the settings, for the log.
+    fn shown(&self) -> String {
+        let args = self.process.get_args().skip(1 + 2 * SETTINGS.len());
+        let args: Vec<_> = args.map(OsStr::to_string_lossy).collect();
+        args.join(" ")
+    }
+}
+
+/// PATH without relative directories: one of them would be the checkout, and a file there could be called git.
+fn path() -> OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let absolute = env::split_paths(&path).filter(|dir| dir.is_absolute());
+    env::join_paths(absolute).unwrap_or_default()
+}

@@ -1,0 +1,96 @@
+//! Why git could not be asked, in git's own words.
+
+use std::fmt;
+use std::io;
+
+/// A git command that did not do what it should.
+#[derive(Debug)]
+pub struct GitError {
+    text: String,
+    hint: Option<String>,
+    no_git: bool,
+}
+
+impl GitError {
+    pub(crate) fn new(text: impl Into<String>, hint: Option<String>) -> Self {
+        GitError {
+            text: text.into(),
+            hint,
+            no_git: false,
+        }
+    }
+
+    /// The binary could not be started.
+    pub(super) fn start(error: &io::Error) -> Self {
+        GitError {
+            no_git: error.kind() == io::ErrorKind::NotFound,
+            ..GitError::new(format!("cannot run git: {error}"), None)
+        }
+    }
+
+    /// It ran and complained.
+    pub(super) fn refused(command: &str, said: &[u8], dir: &str) -> Self {
+        let said = String::from_utf8_lossy(said);
+        let said: Vec<String> = said
+            .lines()
+            .map(|line| line.chars().filter(|c| !c.is_control()).collect::<String>())
+            .filter(|line| !line.trim().is_empty() && !line.starts_with("hint:"))
+            .collect();
+        let said = said.join("\n");
+        let hint = hint(&said, dir);
+        let said = if said.is_empty() {
+            "no reason given"
+        } else {
+            &said
+        };
+        GitError::new(format!("git {command} failed: {said}"), hint)
+    }
+
+    /// Returns whether git's words have that in them.
+    pub(super) fn says(&self, words: &str) -> bool {
+        self.text.contains(words)
+    }
+
+    pub(super) fn is_no_git(&self) -> bool {
+        self.no_git
+    }
+}
+
+impl fmt::Display for GitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for GitError {}
+
+/// What to do about the failures that people meet.
+fn hint(said: &str, dir: &str) -> Option<String> {
+    let hint = if said.contains("dubious ownership") {
+        format!(
+            "the checkout belongs to another user; if it is the job's own, run git config --global --add \
+             safe.directory {dir} before this, in the same container"
+        )
+    } else if said.contains("not a git repository") {
+        "there is a .git here that git does not accept: clone again, or remove it".into()
+    } else if said.contains("safe.bareRepository") || said.contains("must be run in a work tree") {
+        "run it in a work tree, not in a bare repository".into()
+    } else if ["missing", "promisor", "bad object", "not our ref", "lazy"]
+        .iter()
+        .any(|word| said.contains(word))
+    {
+        missing_objects()
+    } else {
+        return None;
+    };
+    Some(hint)
+}
+
+/// The way out where the checkout lacks objects.
+pub(super) fn missing_objects() -> String {
+    "the checkout does not hold all objects; fetch all of it: fetch-depth: 0 and no filter in the checkout step".into()
+}

@@ -1,0 +1,96 @@
+//! What a merge of two commits would make of a file, without touching anything.
+
+use super::scratch::Objects;
+use super::{Entry, Git, GitError, RepoPath, Sha};
+
+/// The first git that has `merge-tree --write-tree`.
+const FIRST: (u32, u32) = (2, 38);
+
+/// A file after a merge that nobody made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merged {
+    /// Its content, and the paths of other files that conflict.
+    File(Vec<u8>, Vec<String>),
+    /// The merge has no such file; with the paths that conflict.
+    Absent(Vec<String>),
+    /// The file itself conflicts; with all paths that do.
+    Conflict(Vec<String>),
+    /// The two have no common ancestor in this checkout: it is shallow, or they never had one.
+    NoAncestor,
+    /// The git binary is too old for `merge-tree --write-tree`; its version.
+    OldGit(u32, u32),
+}
+
+impl Git {
+    /// Returns what merging `head` into `base` makes of the file at `path`.
+    ///
+    /// Merge drivers, named by attributes, are not run: git's own merge of text is what counts.
+    pub fn merge(&self, base: &Sha, head: &Sha, path: &RepoPath) -> Result<Merged, GitError> {
+        if self.version < FIRST {
+            return Ok(Merged::OldGit(self.version.0, self.version.1));
+        }
+        if !self.have_ancestor(base, head)? {
+            return Ok(Merged::NoAncestor);
+        }
+        let mut command = self.scratch.command(Objects::Scratch);
+        command.args([
+            "merge-tree",
+            "--write-tree",
+            "-z",
+            "--name-only",
+            "--no-messages",
+        ]);
+        let output = command.args([base.as_str(), head.as_str()]).output()?;
+        let refused = || Err(command.refused(&output.stderr));
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            return refused();
+        }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut parts = text.split('\0').filter(|part| !part.is_empty());
+        let Some(tree) = parts.next().and_then(Sha::parse) else {
+            return refused();
+        };
+        let mut conflicts: Vec<String> = parts.map(str::to_owned).collect();
+        conflicts.sort();
+        conflicts.dedup();
+        if conflicts.iter().any(|name| name == path.as_str()) {
+            return Ok(Merged::Conflict(conflicts));
+        }
+        match self.entry_in(Objects::Scratch, &tree, path)? {
+            None => Ok(Merged::Absent(conflicts)),
+            Some(Entry::File(id)) => Ok(Merged::File(self.blob(Objects::Scratch, &id)?, conflicts)),
+            Some(Entry::Other(what)) => Err(super::not_a_file(path, head, what)),
+        }
+    }
+
+    fn have_ancestor(&self, a: &Sha, b: &Sha) -> Result<bool, GitError> {
+        let mut command = self.scratch.command(Objects::Checkout);
+        let output = command
+            .args(["merge-base", a.as_str(), b.as_str()])
+            .output()?;
+        match output.status.code() {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(command.refused(&output.stderr)),
+        }
+    }
+
+    /// Returns how many commits `base` has that `head` has not.
+    pub fn behind(&self, base: &Sha, head: &Sha) -> Result<usize, GitError> {
+        let count = self
+            .scratch
+            .command(Objects::Checkout)
+            .args([
+                "rev-list",
+                "--count",
+                base.as_str(),
+                "--not",
+                head.as_str(),
+                "--",
+            ])
+            .run()?;
+        let count = String::from_utf8_lossy(&count).into_owned();
+        let count = count.trim().parse();
+        count.map_err(|_| GitError::new("git rev-list --count answered no number", None))
+    }
+}

@@ -1,0 +1,104 @@
+//! Paths: from what the user typed to what git calls the file.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use super::GitError;
+
+/// A file's path from the root of the checkout, with slashes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RepoPath(String);
+
+impl RepoPath {
+    /// The path as git writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Resolves links and dots; an empty path is the current directory.
+pub(super) fn canonical(path: &Path) -> Result<PathBuf, GitError> {
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    path.canonicalize()
+        .map_err(|e| GitError::new(format!("cannot open {}: {e}", path.display()), None))
+}
+
+/// Returns whether `dir` or a directory above it has a `.git`.
+pub(super) fn has_git_above(dir: &Path) -> bool {
+    dir.ancestors()
+        .any(|dir| dir.join(".git").symlink_metadata().is_ok())
+}
+
+/// A path that git printed, with the newline behind it.
+pub(super) fn from_output(mut output: Vec<u8>) -> Result<PathBuf, GitError> {
+    if output.last() == Some(&b'\n') {
+        output.pop();
+    }
+    match String::from_utf8(output) {
+        Ok(path) => Ok(PathBuf::from(path)),
+        Err(error) => Err(not_utf8(&error.to_string())),
+    }
+}
+
+/// The path below `top`, the canonical root, of a file that need not exist.
+pub(super) fn locate(top: &Path, file: &Path) -> Result<RepoPath, GitError> {
+    let outside = || {
+        let text = format!(
+            "{} is outside the checkout {}",
+            file.display(),
+            top.display()
+        );
+        GitError::new(text, None)
+    };
+    let name = file.file_name().ok_or_else(|| {
+        let text = format!("{} does not name a file", file.display());
+        GitError::new(text, None)
+    })?;
+    let directory = lexical(file.parent().unwrap_or(Path::new("")))?;
+    let below = directory.strip_prefix(top).map_err(|_| outside())?;
+    let mut path = String::new();
+    for part in below.iter().chain([name]) {
+        let part = part
+            .to_str()
+            .ok_or_else(|| not_utf8(&part.display().to_string()))?;
+        if !path.is_empty() {
+            path.push('/');
+        }
+        path.push_str(part);
+    }
+    Ok(RepoPath(path))
+}
+
+/// Canonical as far as it exists; the rest (the directory of a file that moved away) word by word.
+fn lexical(dir: &Path) -> Result<PathBuf, GitError> {
+    let mut found = if dir.is_absolute() {
+        PathBuf::new()
+    } else {
+        canonical(Path::new("."))?
+    };
+    for part in dir.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(found.pop()),
+            part => {
+                found.push(part);
+                found = found.canonicalize().unwrap_or(found);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn not_utf8(path: &str) -> GitError {
+    GitError::new(format!("the path {path} is not UTF-8"), None)
+}

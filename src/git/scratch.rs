@@ -1,0 +1,89 @@
+//! The scratch repository: a bare one of ours, with the objects of the checkout.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::GitError;
+use super::command::Command;
+
+/// Where a command in the scratch repository finds objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Objects {
+    /// In the checkout; for commands that only read.
+    Checkout,
+    /// In the scratch repository, which borrows the checkout's; for commands that write.
+    Scratch,
+}
+
+/// The repository; its directory goes when it is dropped.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    dir: TempDir,
+    objects: PathBuf,
+}
+
+impl Scratch {
+    /// Makes one that borrows `objects`. `boundary` is the checkout's file of shallow commits, if it has one.
+    pub(super) fn new(objects: PathBuf, boundary: &Path, sha256: bool) -> Result<Self, GitError> {
+        let refuse = |error: io::Error| {
+            let hint = "TMPDIR chooses the directory of temporary files";
+            GitError::new(
+                format!("cannot make a temporary directory for git: {error}"),
+                Some(hint.into()),
+            )
+        };
+        let dir = tempfile::Builder::new()
+            .prefix("netbird-gitops-git-")
+            .tempdir()
+            .map_err(refuse)?;
+        let config = if sha256 {
+            "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
+        } else {
+            "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+        };
+        let fill = || {
+            let root = dir.path();
+            fs::create_dir_all(root.join("objects/info"))?;
+            fs::create_dir(root.join("refs"))?;
+            fs::write(root.join("HEAD"), "ref: refs/heads/none\n")?;
+            fs::write(root.join("config"), config)?;
+            fs::write(root.join("objects/info/alternates"), quoted(&objects))?;
+            if boundary.is_file() {
+                fs::copy(boundary, root.join("shallow"))?;
+            }
+            Ok(())
+        };
+        fill().map_err(refuse)?;
+        Ok(Scratch { dir, objects })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A git command in it.
+    pub(super) fn command(&self, objects: Objects) -> Command {
+        let mut command = Command::in_scratch(self.dir.path());
+        if objects == Objects::Checkout {
+            command.env("GIT_OBJECT_DIRECTORY", &self.objects);
+        }
+        command
+    }
+}
+
+/// A line of `info/alternates`; quoted, since a path may have a newline in it.
+fn quoted(path: &Path) -> Vec<u8> {
+    let mut line = vec![b'"'];
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'\n' => line.extend(b"\\n"),
+            b'"' | b'\\' => line.extend([b'\\', *byte]),
+            _ => line.push(*byte),
+        }
+    }
+    line.extend(b"\"\n");
+    line
+}

@@ -1,0 +1,246 @@
+//! Files and branches: `/contents`, `/raw`, `/branches` (gitea-api.md §1.1 to §1.5).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Error, Repo, decode, encode, encode_path};
+use crate::http::{Method, Reply};
+
+/// The largest file that is read through the raw endpoint: the gate of netbird.json (design §5).
+const RAW_MAX: u64 = 1 << 20;
+
+/// A file as it stands on a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its path in the repository.
+    pub path: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+    /// The id of its git blob, which a write has to name.
+    pub sha: String,
+    /// The last commit that touched it; not the branch's tip.
+    pub last_commit: Option<String>,
+}
+
+/// A write of one file that exists.
+#[derive(Debug, Clone)]
+pub struct Put<'a> {
+    /// The path in the repository.
+    pub path: &'a str,
+    /// The new content.
+    pub bytes: &'a [u8],
+    /// The blob that it replaces.
+    pub sha: &'a str,
+    /// The branch that the blob was read from.
+    pub branch: &'a str,
+    /// A branch to make off that one's tip, for the commit; else it goes onto `branch`.
+    pub new_branch: Option<&'a str>,
+    /// The commit message.
+    pub message: &'a str,
+    /// The time of the commit. Always sent: Gitea 1.25.0 makes it 0001 otherwise (§0).
+    pub date: Timestamp,
+}
+
+/// An object of `/contents`; more fields than these come and go (§1.1).
+#[derive(Debug, Deserialize)]
+struct Contents {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    sha: Option<String>,
+    last_commit_sha: Option<String>,
+    size: Option<u64>,
+    encoding: Option<String>,
+    content: Option<String>,
+    target: Option<String>,
+}
+
+impl Repo {
+    /// Reads a file from a branch.
+    ///
+    /// Errors with [`Error::NotFound`] when there is no such branch or path, with [`Error::NotAFile`], and with
+    /// [`Error::FileTooBig`] or [`Error::NoContent`] when the server hands out nothing: that is never an empty file.
+    pub fn file(&self, branch: &str, path: &str) -> Result<File, Error> {
+        let path = checked(path)?;
+        let url = format!("/contents/{}?ref={}", encode_path(&path), encode(branch));
+        let reply = self.send(Method::Get, &url, None)?;
+        let contents = contents(&reply, &path)?;
+        let (Some(sha), "file") = (
+            contents.sha.as_deref().filter(|sha| !sha.is_empty()),
+            contents.kind.as_deref().unwrap_or("file"),
+        ) else {
+            return Err(not_a_file(&reply, &path, &contents));
+        };
+        let size = contents.size.unwrap_or(0);
+        let bytes = match contents.content.as_deref() {
+            Some("") if size == 0 => Vec::new(),
+            // Gitea ≤1.23 and Forgejo say "too big" like this (§1.1).
+            Some("") => return Err(Error::FileTooBig { path, size }),
+            Some(text) => {
+                decode_base64(text, contents.encoding.as_deref()).ok_or_else(|| Error::Decode {
+                    call: reply.call.clone(),
+                    wanted: "a file in base64",
+                })?
+            }
+            None if size > RAW_MAX => return Err(Error::FileTooBig { path, size }),
+            None => self.raw(
+                &path,
+                sha,
+                size,
+                contents.last_commit_sha.as_deref().unwrap_or(branch),
+            )?,
+        };
+        Ok(File {
+            path,
+            bytes,
+            sha: sha.to_owned(),
+            last_commit: contents.last_commit_sha,
+        })
+    }
+
+    /// Reads a file for which `/contents` gave none (C104: once the case for executable files).
+    ///
+    /// `/raw` may answer for another ref than the one asked, or from a cache (§1.2): its `ETag` has to name the blob.
+    fn raw(&self, path: &str, sha: &str, size: u64, at: &str) -> Result<Vec<u8>, Error> {
+        let reply = self.send(
+            Method::Get,
+            &format!("/raw/{}?ref={}", encode_path(path), encode(at)),
+            None,
+        )?;
+        let tag = reply.header("etag").unwrap_or_default();
+        let tag = tag.trim_start_matches("W/").trim_matches('"');
+        if tag != sha || reply.bytes().len() as u64 != size {
+            return Err(Error::NoContent {
+                path: path.to_owned(),
+                problem: "its raw form is not the same blob".to_owned(),
+            });
+        }
+        Ok(reply.bytes().to_vec())
+    }
+
+    /// Writes a file that exists, as one commit, and returns the commit's id where the server tells.
+    ///
+    /// The blob's id is always sent: without it Gitea 1.26 makes a file that is not there (§1.3).
+    pub fn put_file(&self, put: &Put<'_>) -> Result<Option<String>, Error> {
+        let path = checked(put.path)?;
+        if put.sha.is_empty() {
+            return Err(Error::BadName {
+                wanted: "the id of a blob",
+                found: String::new(),
+            });
+        }
+        // Commits have whole seconds.
+        let date = Timestamp::from_second(put.date.as_second()).unwrap_or(put.date);
+        let date = date.to_string();
+        let mut body = json!({
+            "content": STANDARD.encode(put.bytes),
+            "sha": put.sha,
+            "branch": put.branch,
+            "message": put.message,
+            "dates": {"author": date, "committer": date},
+        });
+        if let Some(new_branch) = put.new_branch {
+            body["new_branch"] = json!(new_branch);
+        }
+        let url = format!("/contents/{}", encode_path(&path));
+        let reply = self.send(Method::Put, &url, Some(&body))?;
+        // A 2xx whose body is cut short is a success all the same (§1.3).
+        let commit = reply.json().ok().and_then(|body| {
+            let sha = body.pointer("/commit/sha")?.as_str()?;
+            Some(sha.to_owned()).filter(|sha| !sha.is_empty())
+        });
+        Ok(commit)
+    }
+
+    /// Returns the commit at the tip of a branch.
+    pub fn tip(&self, branch: &str) -> Result<String, Error> {
+        let reply = self.send(
+            Method::Get,
+            &format!("/branches/{}", encode_path(branch)),
+            None,
+        )?;
+        let body = reply.json()?;
+        let id = body.pointer("/commit/id").and_then(Value::as_str);
+        id.filter(|id| !id.is_empty())
+            .map(str::to_owned)
+            .ok_or(Error::Decode {
+                call: reply.call.clone(),
+                wanted: "a branch",
+            })
+    }
+
+    /// Deletes a branch.
+    pub fn delete_branch(&self, branch: &str) -> Result<(), Error> {
+        let path = format!("/branches/{}", encode_path(branch));
+        self.send(Method::Delete, &path, None).map(drop)
+    }
+}
+
+/// A directory is a list of its entries; so is an empty repository on Forgejo (§1.1).
+fn contents(reply: &Reply, path: &str) -> Result<Contents, Error> {
+    match reply.json()? {
+        Value::Array(entries) => Err(Error::NotAFile {
+            path: path.to_owned(),
+            what: match entries.is_empty() {
+                true => "in an empty repository",
+                false => "a directory",
+            }
+            .to_owned(),
+        }),
+        _ => decode(reply, "a file"),
+    }
+}
+
+fn not_a_file(reply: &Reply, path: &str, contents: &Contents) -> Error {
+    let what = match contents.kind.as_deref() {
+        Some("symlink") => {
+            let target = contents.target.as_deref().unwrap_or_default();
+            format!(
+                "a symbolic link to {}",
+                crate::http::text::clean(target, 200)
+            )
+        }
+        Some("submodule") => "a submodule".to_owned(),
+        Some("dir") => "a directory".to_owned(),
+        _ => {
+            return Error::Decode {
+                call: reply.call.clone(),
+                wanted: "a file",
+            };
+        }
+    };
+    Error::NotAFile {
+        path: path.to_owned(),
+        what,
+    }
+}
+
+/// Standard base64 with padding; line breaks in it mean nothing (C033).
+fn decode_base64(text: &str, encoding: Option<&str>) -> Option<Vec<u8>> {
+    if !matches!(encoding, None | Some("base64" | "")) {
+        return None;
+    }
+    let text: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    STANDARD.decode(text).ok()
+}
+
+/// Returns a path relative to the repository's root, without `./`.
+fn checked(path: &str) -> Result<String, Error> {
+    let segments: Vec<&str> = path.split('/').filter(|segment| *segment != ".").collect();
+    if segments
+        .iter()
+        .any(|segment| matches!(*segment, "" | ".." | ".git"))
+        || path.contains('\0')
+    {
+        return Err(Error::BadName {
+            wanted: "a path in the repository",
+            found: path.to_owned(),
+        });
+    }
+    Ok(segments.join("/"))
+}

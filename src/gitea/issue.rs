@@ -1,0 +1,157 @@
+//! One issue about drift: opened when there is some, edited while it lasts, closed when it is gone (gitea-api.md §1.10).
+//!
+//! Scheduled runs set no commit status (§1.9), so this is how they are heard. A closed issue is not opened again: the
+//! next drift is another story, and gets an issue of its own that people are told about.
+
+use super::{Error, Issue, IssueEdit, Repo, User};
+
+/// What is to be said. Without any, the issue is closed.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// The issue's title.
+    pub title: &'a str,
+    /// Its text, with the marker at the very start.
+    pub body: &'a str,
+    /// A label for it, made where it is missing; only new issues get it.
+    pub label: Option<&'a str>,
+}
+
+/// What became of the issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// It is new.
+    Opened(Link),
+    /// It was there, and says something else now.
+    Edited(Link),
+    /// It said the same already.
+    Unchanged(Link),
+    /// It was there, and is closed now.
+    Closed(Link),
+    /// There is none, and nothing to say.
+    None,
+}
+
+/// An issue, for messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Its number.
+    pub number: u64,
+    /// Its page.
+    pub url: String,
+}
+
+/// Keeps the issue whose text starts with `marker` as `report` says.
+///
+/// An issue of another author is not ours ([`super::comment::upsert`] says why). Of several the one with the lowest number
+/// stays, the others are closed.
+pub fn keep(repo: &Repo, marker: &str, report: Option<Report<'_>>) -> Result<Kept, Error> {
+    let me = match repo.user() {
+        Ok(user) => Some(user),
+        Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => None,
+        Err(error) => return Err(error),
+    };
+    let found = ours(repo, marker, me.as_ref())?;
+    let Some(report) = report else {
+        let mut closed = Kept::None;
+        for issue in found.iter().rev() {
+            if change(repo, issue.number, CLOSE)? {
+                closed = Kept::Closed(link(issue));
+            }
+        }
+        return Ok(closed);
+    };
+    debug_assert!(report.body.starts_with(marker), "the marker comes first");
+    for (n, issue) in found.iter().enumerate() {
+        let same = issue.title == report.title && issue.body == report.body;
+        if !same && !change(repo, issue.number, text_of(report))? {
+            continue;
+        }
+        close(repo, &found[n + 1..], me.as_ref());
+        return Ok(match same {
+            true => Kept::Unchanged(link(issue)),
+            false => Kept::Edited(link(issue)),
+        });
+    }
+    open(repo, marker, report, me.as_ref())
+}
+
+const CLOSE: IssueEdit<'static> = IssueEdit {
+    title: None,
+    body: None,
+    state: Some("closed"),
+};
+
+/// Opens an issue, and gives way to an older one that came up meanwhile.
+fn open(repo: &Repo, marker: &str, report: Report<'_>, me: Option<&User>) -> Result<Kept, Error> {
+    let label = report.label.and_then(|name| match repo.label(name) {
+        Ok(id) => Some(id),
+        Err(error) => {
+            log::warn!("the issue gets no label: {error}");
+            None
+        }
+    });
+    let labels: Vec<i64> = label.into_iter().collect();
+    let new = repo.create_issue(report.title, report.body, &labels)?;
+    // The answer tells who we are, where the server did not.
+    let Some(me) = me.or(new.user.as_ref()) else {
+        return Ok(Kept::Opened(link(&new)));
+    };
+    // It stands. That this could not be checked is no reason to say otherwise.
+    let found = ours(repo, marker, Some(me)).unwrap_or_default();
+    let Some(first) = found.first().filter(|first| first.number < new.number) else {
+        return Ok(Kept::Opened(link(&new)));
+    };
+    let same = first.title == new.title && first.body == new.body;
+    if !same && !change(repo, first.number, text_of(report))? {
+        return Ok(Kept::Opened(link(&new)));
+    }
+    close(repo, std::slice::from_ref(&new), Some(me));
+    Ok(Kept::Edited(link(first)))
+}
+
+fn text_of(report: Report<'_>) -> IssueEdit<'_> {
+    IssueEdit {
+        title: Some(report.title),
+        body: Some(report.body),
+        state: None,
+    }
+}
+
+/// Returns the open issues that start with the marker, the lowest number first.
+fn ours(repo: &Repo, marker: &str, me: Option<&User>) -> Result<Vec<Issue>, Error> {
+    // The automatic user of jobs is in no list of users (§1.6), so the server may not filter by it.
+    let creator = me.filter(|me| me.id > 0).map(|me| me.login.as_str());
+    let mut issues = repo.open_issues(creator)?;
+    issues.retain(|issue| {
+        let author = issue.user.as_ref().map(|user| user.id);
+        issue.body.starts_with(marker) && me.is_none_or(|me| author == Some(me.id))
+    });
+    issues.sort_by_key(|issue| issue.number);
+    issues.dedup_by_key(|issue| issue.number);
+    Ok(issues)
+}
+
+/// Returns whether the issue was changed: it may be another's, or gone.
+fn change(repo: &Repo, number: u64, edit: IssueEdit<'_>) -> Result<bool, Error> {
+    match repo.edit_issue(number, edit) {
+        Ok(()) => Ok(true),
+        Err(Error::Forbidden(_) | Error::NotFound(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Closes surplus issues, where they are known to be ours. One that stays is a nuisance and no failure.
+fn close(repo: &Repo, issues: &[Issue], me: Option<&User>) {
+    for issue in issues.iter().filter(|_| me.is_some()) {
+        if let Err(error) = repo.edit_issue(issue.number, CLOSE) {
+            log::warn!("a second issue stays open: {error}");
+        }
+    }
+}
+
+fn link(issue: &Issue) -> Link {
+    Link {
+        number: issue.number,
+        url: issue.html_url.clone(),
+    }
+}

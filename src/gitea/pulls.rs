@@ -1,0 +1,134 @@
+//! Pull requests (gitea-api.md §1.11).
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Error, IssueEdit, Repo, decode, encode, or_default};
+use crate::http::Method;
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Pull {
+    /// Its number in the repository.
+    pub number: u64,
+    /// Its title.
+    #[serde(default, deserialize_with = "or_default")]
+    pub title: String,
+    /// Its text.
+    #[serde(default, deserialize_with = "or_default")]
+    pub body: String,
+    /// `open` or `closed`, merged ones too.
+    #[serde(default, deserialize_with = "or_default")]
+    pub state: String,
+    /// Was it merged?
+    #[serde(default, deserialize_with = "or_default")]
+    pub merged: bool,
+    /// The commit that it became.
+    pub merge_commit_sha: Option<String>,
+    /// Its page.
+    #[serde(default, deserialize_with = "or_default")]
+    pub html_url: String,
+    /// Where it comes from.
+    #[serde(default, deserialize_with = "or_default")]
+    pub head: PullEnd,
+    /// Where it goes.
+    #[serde(default, deserialize_with = "or_default")]
+    pub base: PullEnd,
+}
+
+/// One of the two branches of a pull request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct PullEnd {
+    /// The branch's name.
+    #[serde(default, rename = "ref", deserialize_with = "or_default")]
+    pub branch: String,
+    /// The commit.
+    #[serde(default, deserialize_with = "or_default")]
+    pub sha: String,
+    /// The repository's id; −1 for a fork that was deleted.
+    #[serde(default, deserialize_with = "or_default")]
+    pub repo_id: i64,
+}
+
+impl Pull {
+    fn is_open(&self, base: &str, head: &str) -> bool {
+        self.state == "open"
+            && self.head.branch == head
+            && self.base.branch == base
+            && self.head.repo_id == self.base.repo_id
+    }
+}
+
+impl Repo {
+    /// Returns a pull request.
+    pub fn pull(&self, number: u64) -> Result<Pull, Error> {
+        decode(
+            &self.send(Method::Get, &format!("/pulls/{number}"), None)?,
+            "a pull request",
+        )
+    }
+
+    /// Returns the pull request that was merged as this commit, if there is one (§1.11). The commit's full id.
+    pub fn pull_merged_as(&self, commit: &str) -> Result<Option<Pull>, Error> {
+        match self.send(
+            Method::Get,
+            &format!("/commits/{}/pull", encode(commit)),
+            None,
+        ) {
+            Ok(reply) => decode(&reply, "a pull request").map(Some),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the open pull request of this repository's branch `head` into `base`.
+    pub fn open_pull(&self, base: &str, head: &str) -> Result<Option<Pull>, Error> {
+        // Finds one of any state (§1.11): none at all is the usual case, and known after one request.
+        let path = format!("/pulls/{}/{}", encode(base), encode(head));
+        match self.send(Method::Get, &path, None) {
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+            Ok(reply) => {
+                let pull: Pull = decode(&reply, "a pull request")?;
+                if pull.is_open(base, head) {
+                    return Ok(Some(pull));
+                }
+            }
+        }
+        Ok(self.open_pulls(base, head)?.into_iter().next())
+    }
+
+    /// Returns all open pull requests of this repository's branch `head` into `base`, the lowest number first. There is one
+    /// at most, but for two that were opened at the same instant.
+    pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>, Error> {
+        // The filters of this list are not to be relied on (§1.11).
+        let mut pulls: Vec<Pull> =
+            self.list("/pulls?state=open", "a list of pull requests", |_| false)?;
+        pulls.retain(|pull| pull.is_open(base, head));
+        pulls.sort_by_key(|pull| pull.number);
+        pulls.dedup_by_key(|pull| pull.number);
+        Ok(pulls)
+    }
+
+    /// Opens a pull request. Errors with 409 when there is an open one for these branches.
+    pub fn create_pull(
+        &self,
+        head: &str,
+        base: &str,
+        title: &str,
+        body: &str,
+    ) -> Result<Pull, Error> {
+        let new = json!({"head": head, "base": base, "title": title, "body": body});
+        decode(
+            &self.send(Method::Post, "/pulls", Some(&new))?,
+            "a pull request",
+        )
+    }
+
+    /// Changes a pull request.
+    pub fn edit_pull(&self, number: u64, edit: IssueEdit<'_>) -> Result<(), Error> {
+        let path = format!("/pulls/{number}");
+        self.send(Method::Patch, &path, Some(&edit.to_json()))
+            .map(drop)
+    }
+}

@@ -1,0 +1,571 @@
+//! The table of design §4, as what a plan makes of one declared key and its live namesakes.
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::state::Kind;
+use crate::testing::{
+    Case, MADE, NOW, enrolled, group, key, key_at, over, peer, table, time, used_at,
+};
+
+/// The key `k` that grants `pilots`, with these fields in the file, against these live keys of that name.
+fn case(declared: Value, keys: Vec<Value>) -> Case {
+    let base = json!({ "type": "one-off", "expires_in": 604_800, "auto_groups": ["pilots"] });
+    let file = json!({ "groups": { "pilots": {}, "ops": {} }, "setup_keys": { "k": over(base, declared) } });
+    Case::new(
+        file,
+        json!({ "groups": [group("pilots", &[]), group("ops", &[])], "setup_keys": keys }),
+    )
+}
+
+fn outcome(declared: Value, keys: Vec<Value>) -> String {
+    case(declared, keys).outcome()
+}
+
+fn pending() -> Value {
+    json!({})
+}
+
+/// Live, valid, unused, as it was sealed.
+fn sealed() -> Value {
+    key("k", &["pilots"])
+}
+
+fn sealed_at(second: i64) -> Value {
+    key_at("k", &["pilots"], second)
+}
+
+/// Made and never given its groups: the run was killed in between.
+fn never_sealed_at(second: i64) -> Value {
+    over(
+        key_at("k", &[], second),
+        json!({ "updated_at": time(second + 1) }),
+    )
+}
+
+fn dead(state: &str) -> Value {
+    json!({ "valid": false, "state": state, "revoked": state == "revoked",
+            "expires": time(if state == "expired" { MADE + 86_400 } else { NOW + 86_400 }) })
+}
+
+#[test]
+fn a_pending_key_without_namesakes() {
+    let reusable = json!({ "type": "reusable" });
+    let live = |fields: Value| vec![over(sealed(), fields)];
+    let live_reusable = |fields: Value| {
+        live(over(
+            json!({ "type": "reusable", "usage_limit": 0 }),
+            fields,
+        ))
+    };
+    let rows = [
+        ("no live key", outcome(pending(), vec![])),
+        ("unused, equal", outcome(pending(), vec![sealed()])),
+        (
+            "groups differ",
+            outcome(json!({ "auto_groups": ["pilots", "ops"] }), vec![sealed()]),
+        ),
+        (
+            "groups are not ours",
+            Case::new(
+                json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 60 } } }),
+                json!({ "groups": [group("pilots", &[])], "setup_keys": [sealed()] }),
+            )
+            .outcome(),
+        ),
+        (
+            "the type differs",
+            outcome(reusable.clone(), vec![sealed()]),
+        ),
+        (
+            "expires at all differs",
+            outcome(json!({ "expires_in": 0 }), vec![sealed()]),
+        ),
+        (
+            "the life time differs, which nobody can see",
+            outcome(json!({ "expires_in": 60 }), vec![sealed()]),
+        ),
+        (
+            "ephemeral differs",
+            outcome(json!({ "ephemeral": true }), vec![sealed()]),
+        ),
+        (
+            "the DNS-label flag differs",
+            outcome(json!({ "allow_extra_dns_labels": true }), vec![sealed()]),
+        ),
+        (
+            "the usage limit differs",
+            outcome(
+                over(reusable.clone(), json!({ "usage_limit": 9 })),
+                live_reusable(json!({})),
+            ),
+        ),
+        (
+            "both differ: groups and limit",
+            outcome(
+                over(
+                    reusable.clone(),
+                    json!({ "usage_limit": 9, "auto_groups": ["ops"] }),
+                ),
+                live_reusable(json!({})),
+            ),
+        ),
+        (
+            "reusable, some of its uses spent",
+            outcome(
+                reusable.clone(),
+                live_reusable(json!({ "used_times": 3, "last_used": time(NOW) })),
+            ),
+        ),
+        (
+            "never sealed",
+            outcome(pending(), vec![never_sealed_at(MADE)]),
+        ),
+        (
+            "emptied by hand, later",
+            outcome(pending(), live(json!({ "auto_groups": [] }))),
+        ),
+        (
+            "never sealed, but the file wants no groups",
+            outcome(json!({ "auto_groups": [] }), vec![never_sealed_at(MADE)]),
+        ),
+        (
+            "never sealed, but used",
+            outcome(
+                reusable.clone(),
+                vec![over(
+                    never_sealed_at(MADE),
+                    json!({ "type": "reusable", "usage_limit": 0, "used_times": 1 }),
+                )],
+            ),
+        ),
+        (
+            "never sealed, if its id told its age",
+            outcome(
+                pending(),
+                vec![over(never_sealed_at(MADE), json!({ "id": "1802457731" }))],
+            ),
+        ),
+        (
+            "expires within a day",
+            outcome(pending(), live(json!({ "expires": time(NOW + 3_600) }))),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+no live key
+    create setup key k
+unused, equal
+    nothing
+groups differ
+    update setup key k
+        auto_groups ["pilots"] → ["ops","pilots"]
+groups are not ours
+    nothing
+the type differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        type "one-off" → "reusable"
+expires at all differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        expires true → false
+the life time differs, which nobody can see
+    nothing
+ephemeral differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        ephemeral false → true
+the DNS-label flag differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        allow_extra_dns_labels false → true
+the usage limit differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        usage_limit 0 → 9
+both differ: groups and limit
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        auto_groups ["pilots"] → ["ops"]
+        usage_limit 0 → 9
+reusable, some of its uses spent
+    nothing
+never sealed
+    replace setup key k: never sealed: nobody holds its secret
+        auto_groups [] → ["pilots"]
+emptied by hand, later
+    update setup key k
+        auto_groups [] → ["pilots"]
+never sealed, but the file wants no groups
+    nothing
+never sealed, but used
+    update setup key k
+        auto_groups [] → ["pilots"]
+never sealed, if its id told its age
+    update setup key k
+        auto_groups [] → ["pilots"]
+expires within a day
+    note: setup key "k" expires within a day, at 2026-10-21T15:13:20Z, and is not used yet
+
+"#]]
+        .raw()
+    );
+}
+
+#[test]
+fn a_key_that_is_dead_unused() {
+    let live = |fields: Value| vec![over(sealed(), fields)];
+    let used_up =
+        json!({ "type": "reusable", "usage_limit": 2, "used_times": 2, "last_used": time(NOW) });
+    let rows = [
+        ("expired", outcome(pending(), live(dead("expired")))),
+        ("revoked", outcome(pending(), live(dead("revoked")))),
+        (
+            "revoked and expired: the server says expired",
+            outcome(
+                pending(),
+                live(over(dead("expired"), json!({ "revoked": true }))),
+            ),
+        ),
+        (
+            "a reusable one, used up",
+            outcome(
+                json!({ "type": "reusable", "usage_limit": 2 }),
+                live(over(dead("overused"), used_up)),
+            ),
+        ),
+        (
+            "a reusable one, expired after some uses",
+            outcome(
+                json!({ "type": "reusable", "usage_limit": 2 }),
+                live(over(
+                    dead("expired"),
+                    json!({ "type": "reusable", "usage_limit": 2, "used_times": 1 }),
+                )),
+            ),
+        ),
+        (
+            "expired, beside a valid one made since",
+            outcome(
+                pending(),
+                vec![over(sealed(), dead("expired")), sealed_at(MADE + 9)],
+            ),
+        ),
+        (
+            "expired, and somebody asks with --replace",
+            case(pending(), live(dead("expired")))
+                .replace(Kind::SetupKey, "k")
+                .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+expired
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+revoked
+    note: setup key "k" was revoked without being used; remake it with reissue_after, or with --replace setup_keys/k
+revoked and expired: the server says expired
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+a reusable one, used up
+    note: setup key "k" is used up; remake it with reissue_after, or with --replace setup_keys/k
+a reusable one, expired after some uses
+    note: setup key "k" expired (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+expired, beside a valid one made since
+    nothing
+expired, and somebody asks with --replace
+    create setup key k: --replace names it
+
+"#]].raw());
+}
+
+#[test]
+fn a_key_that_was_used() {
+    let used = |second: i64| over(sealed_at(second), used_at(second + 100));
+    let with_peer = |mut case: Case, name: &str| {
+        case.snapshot.peers.push(peer(name));
+        case.snapshot.events = Some(vec![enrolled("k", name)]);
+        case
+    };
+    let rows = [
+        (
+            "its peer enrolled under its name",
+            with_peer(case(pending(), vec![used(MADE)]), "k").outcome(),
+        ),
+        (
+            "its peer enrolled under another",
+            with_peer(case(pending(), vec![used(MADE)]), "ip-10-0-0-9").outcome(),
+        ),
+        ("its peer is gone", outcome(pending(), vec![used(MADE)])),
+        (
+            "an older life was used, a valid one made since",
+            outcome(pending(), vec![used(MADE), sealed_at(MADE + 500)]),
+        ),
+        (
+            "used, beside an older valid one",
+            outcome(pending(), vec![sealed_at(MADE - 500), used(MADE)]),
+        ),
+        (
+            "used, and expired since",
+            outcome(pending(), vec![over(used(MADE), dead("expired"))]),
+        ),
+        (
+            "marked: used",
+            outcome(json!({ "enrolled": true }), vec![used(MADE)]),
+        ),
+        ("marked: gone", outcome(json!({ "enrolled": true }), vec![])),
+        (
+            "marked: expired",
+            outcome(
+                json!({ "enrolled": true }),
+                vec![over(sealed(), dead("expired"))],
+            ),
+        ),
+        (
+            "marked: valid and unused, not provably ours",
+            outcome(json!({ "enrolled": true }), vec![sealed()]),
+        ),
+        (
+            "marked: valid and unused, --prune all",
+            case(json!({ "enrolled": true }), vec![sealed()])
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "marked: --replace",
+            case(json!({ "enrolled": true }), vec![])
+                .replace(Kind::SetupKey, "k")
+                .outcome(),
+        ),
+        (
+            "ephemeral and used: not an enrollment",
+            with_peer(
+                case(
+                    json!({ "ephemeral": true }),
+                    vec![over(used(MADE), json!({ "ephemeral": true }))],
+                ),
+                "other",
+            )
+            .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+its peer enrolled under its name
+    update group pilots
+        peers [] → ["k"]
+its peer enrolled under another
+    update group pilots
+        peers [] → ["ip-10-0-0-9"]
+    rename peer k: enrolled with this key, DNS label k
+        name "ip-10-0-0-9" → "k"
+its peer is gone
+    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+an older life was used, a valid one made since
+    nothing
+used, beside an older valid one
+    note: setup key "k" was used, and an older valid key of that name still lives in NetBird
+    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+used, and expired since
+    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+marked: used
+    nothing
+marked: gone
+    nothing
+marked: expired
+    nothing
+marked: valid and unused, not provably ours
+    note: setup key "k" is marked enrolled, but a valid key of that name that nobody used lives in NetBird (daojn058v557f7ctlctg): it is not provably ours, so it stays
+marked: valid and unused, --prune all
+    delete setup key k: marked enrolled, so this live and unused credential is nobody's
+marked: --replace
+    note: setup key "k" is marked enrolled and is never made again: --replace leaves it alone
+ephemeral and used: not an enrollment
+    nothing
+
+"#]].raw());
+}
+
+#[test]
+fn a_key_that_is_asked_for_anew() {
+    let after = |second: i64| json!({ "reissue_after": time(second) });
+    let old_numeric = |second: i64| {
+        over(
+            sealed(),
+            json!({ "id": "1802457731", "updated_at": time(second) }),
+        )
+    };
+    let rows = [
+        (
+            "reissue_after, older key",
+            outcome(after(MADE + 1), vec![sealed()]),
+        ),
+        (
+            "reissue_after, made in that very second",
+            outcome(after(MADE), vec![sealed()]),
+        ),
+        ("reissue_after, no key at all", outcome(after(MADE), vec![])),
+        (
+            "reissue_after in the future",
+            outcome(after(NOW + 1), vec![sealed()]),
+        ),
+        (
+            "reissue_after in the future, no key",
+            outcome(after(NOW + 1), vec![]),
+        ),
+        (
+            "reissue_after, older key used",
+            outcome(after(MADE + 500), vec![over(sealed(), used_at(MADE + 9))]),
+        ),
+        (
+            "reissue_after, older key expired",
+            outcome(after(MADE + 500), vec![over(sealed(), dead("expired"))]),
+        ),
+        (
+            "reissue_after, older and newer",
+            outcome(after(MADE + 500), vec![sealed(), sealed_at(MADE + 600)]),
+        ),
+        (
+            "reissue_after, two older",
+            outcome(after(MADE + 500), vec![sealed(), sealed_at(MADE + 9)]),
+        ),
+        (
+            "reissue_after, the newer one was never sealed",
+            outcome(
+                after(MADE + 500),
+                vec![sealed(), never_sealed_at(MADE + 600)],
+            ),
+        ),
+        (
+            "reissue_after, the newer one was used",
+            outcome(
+                after(MADE + 500),
+                vec![over(sealed_at(MADE + 600), used_at(MADE + 700))],
+            ),
+        ),
+        (
+            "reissue_after, the id tells nothing, changed before",
+            outcome(after(MADE + 500), vec![old_numeric(MADE)]),
+        ),
+        (
+            "reissue_after, the id tells nothing, changed after",
+            outcome(after(MADE + 500), vec![old_numeric(MADE + 501)]),
+        ),
+        (
+            "--replace, valid",
+            case(pending(), vec![sealed()])
+                .replace(Kind::SetupKey, "k")
+                .outcome(),
+        ),
+        (
+            "--replace, two valid",
+            case(pending(), vec![sealed(), sealed_at(MADE + 9)])
+                .replace(Kind::SetupKey, "k")
+                .outcome(),
+        ),
+        (
+            "--replace, used",
+            case(pending(), vec![over(sealed(), used_at(MADE + 9))])
+                .replace(Kind::SetupKey, "k")
+                .outcome(),
+        ),
+        (
+            "--replace, none",
+            case(pending(), vec![])
+                .replace(Kind::SetupKey, "k")
+                .outcome(),
+        ),
+        (
+            "--replace of a name that is not declared",
+            case(pending(), vec![sealed()])
+                .replace(Kind::SetupKey, "kk")
+                .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+reissue_after, older key
+    replace setup key k: reissue_after 2026-09-21T14:13:21Z
+reissue_after, made in that very second
+    nothing
+reissue_after, no key at all
+    create setup key k
+reissue_after in the future
+    note: setup key "k" has a reissue_after that lies in the future (2026-10-21T14:13:21Z): nothing until then
+reissue_after in the future, no key
+    create setup key k
+    note: setup key "k" has a reissue_after that lies in the future (2026-10-21T14:13:21Z): nothing until then
+reissue_after, older key used
+    create setup key k: reissue_after 2026-09-21T14:21:40Z
+reissue_after, older key expired
+    create setup key k: reissue_after 2026-09-21T14:21:40Z
+reissue_after, older and newer
+    delete setup key k: made before reissue_after
+reissue_after, two older
+    replace setup key k [made +9 s]: reissue_after 2026-09-21T14:21:40Z
+    delete setup key k: made before reissue_after
+reissue_after, the newer one was never sealed
+    replace setup key k [made +600 s]: never sealed: nobody holds its secret
+        auto_groups [] → ["pilots"]
+    delete setup key k: made before reissue_after
+reissue_after, the newer one was used
+    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+reissue_after, the id tells nothing, changed before
+    replace setup key k: reissue_after 2026-09-21T14:21:40Z
+reissue_after, the id tells nothing, changed after
+    nothing
+--replace, valid
+    replace setup key k: --replace names it
+--replace, two valid
+    replace setup key k [made +9 s]: --replace names it
+    delete setup key k: replaced by hand
+--replace, used
+    create setup key k: --replace names it
+--replace, none
+    create setup key k: --replace names it
+--replace of a name that is not declared
+    impossible: setup key kk is named by --replace, but the file does not have it
+
+"#]].raw());
+}
+
+#[test]
+fn a_key_with_valid_namesakes() {
+    let other = over(sealed_at(MADE + 9), json!({ "auto_groups": [] }));
+    let rows = [
+        ("two valid, equal", outcome(pending(), vec![sealed(), sealed_at(MADE + 9)])),
+        ("two valid, equal, --prune all", case(pending(), vec![sealed(), sealed_at(MADE + 9)]).prune_all().outcome()),
+        ("two valid, one differs, --prune all", case(pending(), vec![sealed(), other]).prune_all().outcome()),
+        ("never sealed beside a good one", outcome(pending(), vec![sealed(), never_sealed_at(MADE + 9)])),
+        ("never sealed before a good one", outcome(pending(), vec![never_sealed_at(MADE - 9), sealed()])),
+        ("two never sealed", outcome(pending(), vec![never_sealed_at(MADE), never_sealed_at(MADE + 9)])),
+        ("two never sealed beside a good one", outcome(
+            pending(), vec![never_sealed_at(MADE - 9), sealed(), never_sealed_at(MADE + 9)])),
+        ("never sealed beside an expired one", outcome(
+            pending(), vec![over(sealed(), dead("expired")), never_sealed_at(MADE + 9)])),
+        ("never sealed after a used one", outcome(
+            pending(), vec![over(sealed(), used_at(MADE + 9)), never_sealed_at(MADE + 100)])),
+        ("not declared", Case::new(json!({ "setup_keys": {}, "groups": { "pilots": {} } }),
+            json!({ "groups": [group("pilots", &[])], "setup_keys": [sealed(), over(sealed_at(MADE + 9), dead("expired"))] })).outcome()),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+two valid, equal
+    impossible: setup key k is the name of 2 setup keys in NetBird: daojn058v557f7ctlctg, daojn2d8v557f7ctlctg | nobody can tell which one is meant; delete the others in NetBird, or use --replace setup_keys/k
+two valid, equal, --prune all
+    delete setup key k [made +9 s]: a second key of that name
+two valid, one differs, --prune all
+    impossible: setup key k is the name of 2 setup keys in NetBird: daojn058v557f7ctlctg, daojn2d8v557f7ctlctg | nobody can tell which one is meant; delete the others in NetBird, or use --replace setup_keys/k
+never sealed beside a good one
+    delete setup key k [made +9 s]: never sealed: nobody holds its secret
+never sealed before a good one
+    delete setup key k [made -9 s]: never sealed: nobody holds its secret
+two never sealed
+    replace setup key k [made +9 s]: never sealed: nobody holds its secret
+        auto_groups [] → ["pilots"]
+    delete setup key k: never sealed: nobody holds its secret
+two never sealed beside a good one
+    delete setup key k [made -9 s]: never sealed: nobody holds its secret
+    delete setup key k [made +9 s]: never sealed: nobody holds its secret
+never sealed beside an expired one
+    replace setup key k [made +9 s]: never sealed: nobody holds its secret
+        auto_groups [] → ["pilots"]
+never sealed after a used one
+    delete setup key k [made +100 s]: never sealed: nobody holds its secret
+    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+not declared
+    unmanaged: setup key k
+
+"#]].raw());
+}

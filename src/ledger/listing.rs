@@ -1,0 +1,94 @@
+//! Members of groups: whether a group ever listed a name, and since when it does.
+
+use std::collections::BTreeMap;
+
+use crate::members::Listings;
+use crate::state::Kind;
+
+use super::Ledger;
+use super::facts::Fact;
+use super::proof::is_open;
+
+impl Ledger {
+    /// Returns whether the group, under this or an earlier name, ever listed that member.
+    pub fn was_listed(&self, group: &str, member: &str) -> bool {
+        let listed = |group| Fact::Listed(group, member.to_owned());
+        !self.followed(Kind::Group, group, listed).is_empty()
+    }
+
+    /// Returns whether the newest version that has groups lists that member.
+    pub fn is_listed(&self, group: &str, member: &str) -> bool {
+        is_open(self.intervals(&Fact::Listed(group.to_owned(), member.to_owned())))
+    }
+
+    /// Returns every member that the group, under this or an earlier name, ever listed, sorted.
+    pub fn members(&self, group: &str) -> Vec<&str> {
+        let names = self.lineage(Kind::Group, group);
+        let of_group = |name: &str| names.iter().any(|(known, _)| known == name);
+        let members = self.history.facts.keys().filter_map(|fact| match fact {
+            Fact::Listed(group, member) if of_group(group) => Some(member.as_str()),
+            _ => None,
+        });
+        let mut members: Vec<&str> = members
+            .filter(|name| self.was_listed(group, name))
+            .collect();
+        members.sort_unstable();
+        members.dedup();
+        members
+    }
+
+    /// Returns since when each group lists the members that it lists now. A group that was renamed lists them since they
+    /// were listed under its old name.
+    pub fn listings(&self) -> Listings {
+        let mut since = BTreeMap::new();
+        for (fact, intervals) in &self.history.facts {
+            let Fact::Listed(group, member) = fact else {
+                continue;
+            };
+            if let Some(open) = intervals.last().filter(|last| last.to.is_none()) {
+                let from = self.first_listed(group, member, open.from);
+                let second = self.history.commits[from].ends;
+                since.insert((group.clone(), member.clone()), second);
+            }
+        }
+        // renames that only the working file has: what the old name lists, the new one does
+        let uncommitted = self.history.commits.len();
+        for ((kind, new), links) in &self.renames {
+            for (old, at) in links {
+                if *kind == Kind::Group && *at == uncommitted {
+                    let listed: Vec<_> = since
+                        .iter()
+                        .filter(|((group, _), _)| group == old)
+                        .map(|((_, member), second)| ((new.clone(), member.clone()), *second))
+                        .collect();
+                    since.extend(listed);
+                }
+            }
+        }
+        Listings {
+            known: self.is_known(),
+            since,
+        }
+    }
+
+    /// The index of the commit that listed a member, seen through renames that happened in the very commit in which the
+    /// listing under the new name begins.
+    fn first_listed(&self, group: &str, member: &str, from: usize) -> usize {
+        let (mut group, mut from) = (group, from);
+        loop {
+            let links = self.renames.get(&(Kind::Group, group.to_owned()));
+            let step = links.into_iter().flatten().find_map(|(old, at)| {
+                let listed = self.intervals(&Fact::Listed(old.clone(), member.to_owned()));
+                let until = |to: Option<usize>| to.is_none_or(|to| to >= *at);
+                let before = listed
+                    .iter()
+                    .find(|interval| interval.from < *at && until(interval.to))?;
+                (*at == from).then_some((old, before.from))
+            });
+            match step {
+                Some((old, earlier)) => (group, from) = (old, earlier),
+                None => return from,
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether an object is ours: was its name declared when it was made?
+
+use std::collections::BTreeSet;
+
+use crate::state::Kind;
+
+use super::Ledger;
+use super::facts::Fact;
+use super::timeline::Interval;
+
+/// An object may be that much older than the commit that declared it: clocks differ. In seconds.
+const EARLIER_SECS: i64 = 5 * 60;
+
+/// An apply may make an object that much later than the commit that removed it: it ran, or waited. In seconds.
+const LATER_SECS: i64 = 60 * 60;
+
+/// What the ledger says of an object that bears a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// Made while its name was declared: we made it.
+    Ours,
+    /// Its name was declared once, but it is older: it was taken over.
+    Older,
+    /// Its name was declared once, but it is newer: made by hand later.
+    Newer,
+    /// Its name was never declared, or there is no history.
+    Never,
+    /// Its name was declared once, but its id does not say when it was made.
+    NoIdTime,
+}
+
+/// A time, in seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Its first second.
+    pub from: i64,
+    /// Its end; none where it goes on.
+    pub to: Option<i64>,
+}
+
+impl Ledger {
+    /// Returns what is proved about an object of that kind and name that was made in the second `created_at`.
+    pub fn proof(&self, kind: Kind, name: &str, created_at: Option<i64>) -> Proof {
+        let spans = self.spans(kind, name);
+        if !self.was_declared(kind, name) {
+            return Proof::Never;
+        }
+        let Some(created_at) = created_at else {
+            return Proof::NoIdTime;
+        };
+        let begins = |span: &Span| span.from.saturating_sub(EARLIER_SECS);
+        let ends = |span: &Span| span.to.map_or(i64::MAX, |to| to.saturating_add(LATER_SECS));
+        // a clock that ran backwards makes spans that end before they begin: they hold nothing, grace or not
+        let spans = spans
+            .iter()
+            .filter(|span| span.to.is_none_or(|to| to >= span.from));
+        let mut newer = true;
+        for span in spans {
+            if (begins(span)..=ends(span)).contains(&created_at) {
+                return Proof::Ours;
+            }
+            newer &= created_at > ends(span);
+        }
+        if newer { Proof::Newer } else { Proof::Older }
+    }
+
+    /// Returns when a name was declared, its earlier names (`renamed_from`) included, without the times in which the file
+    /// could not be read or had no such section.
+    pub fn spans(&self, kind: Kind, name: &str) -> Vec<Span> {
+        let declared = self.followed(kind, name, |name| Fact::Declared(kind, name));
+        let holes = self.history.holes.get(&kind).map_or(&[][..], Vec::as_slice);
+        let mut spans = Vec::new();
+        for interval in declared {
+            let mut from = interval.from;
+            let end = interval.to.unwrap_or(usize::MAX);
+            for hole in holes {
+                let (start, stop) = (hole.from, hole.to.unwrap_or(usize::MAX));
+                if stop <= from || start >= end {
+                    continue;
+                }
+                if start > from {
+                    spans.push(self.span(from, Some(start)));
+                }
+                from = stop;
+            }
+            if from < end {
+                spans.push(self.span(from, interval.to));
+            }
+        }
+        spans.sort_by_key(|span| span.from);
+        spans
+    }
+
+    fn span(&self, from: usize, to: Option<usize>) -> Span {
+        let commits = &self.history.commits;
+        Span {
+            from: commits[from].begins,
+            to: to.map(|to| commits[to].ends),
+        }
+    }
+
+    /// Returns whether the file ever declared that name, or one that it had before.
+    pub fn was_declared(&self, kind: Kind, name: &str) -> bool {
+        !self
+            .followed(kind, name, |name| Fact::Declared(kind, name))
+            .is_empty()
+    }
+
+    /// Returns whether the newest version that has the section declares that name.
+    pub fn is_declared(&self, kind: Kind, name: &str) -> bool {
+        is_open(self.intervals(&Fact::Declared(kind, name.to_owned())))
+    }
+
+    /// Returns every name of that kind that was ever declared.
+    pub fn names(&self, kind: Kind) -> BTreeSet<&str> {
+        let facts = self.history.facts.keys();
+        let names = facts.filter_map(|fact| match fact {
+            Fact::Declared(of, name) if *of == kind => Some(name.as_str()),
+            _ => None,
+        });
+        names.collect()
+    }
+
+    /// Returns whether a setup key's entry was marked enrolled when it was last there; `None` if it never was there.
+    pub fn last_enrolled(&self, key: &str) -> Option<bool> {
+        let declared = self.intervals(&Fact::Declared(Kind::SetupKey, key.to_owned()));
+        let enrolled = self.intervals(&Fact::Enrolled(key.to_owned()));
+        let last = declared.last()?;
+        Some(
+            enrolled
+                .last()
+                .is_some_and(|enrolled| enrolled.to == last.to),
+        )
+    }
+}
+
+pub(super) fn is_open(intervals: &[Interval]) -> bool {
+    intervals.last().is_some_and(|last| last.to.is_none())
+}

@@ -1,0 +1,41 @@
+mod accidents;
+mod merges;
+mod names;
+mod property;
+mod reading;
+mod rows;
+
+use crate::git::Sha;
+use crate::git::testing::{Repo, netbird_json};
+
+use super::timeline::Timeline;
+use super::{Ledger, LedgerError};
+
+/// A present that is later than every commit of the tests.
+const NOW: i64 = 10_000_000;
+
+/// Reads the ledger of `netbird.json` at HEAD.
+fn read(repo: &Repo) -> Ledger {
+    try_read(repo).unwrap()
+}
+
+fn try_read(repo: &Repo) -> Result<Ledger, LedgerError> {
+    let git = repo.open();
+    Ledger::read(&git, &git.resolve("HEAD")?, &[netbird_json(&git)], NOW)
+}
+
+/// The ledger of versions without a repository: (second, text).
+fn of(versions: &[(i64, &str)]) -> Ledger {
+    let mut timeline = Timeline::new(NOW);
+    for (index, (second, text)) in versions.iter().enumerate() {
+        let commit = Sha::parse(&format!("{index:040x}")).unwrap();
+        let _broken = timeline.push(commit, *second, &mut text.as_bytes().to_vec());
+    }
+    let mut ledger = Ledger {
+        tip: Sha::parse(&"0".repeat(40)),
+        history: timeline.finish(),
+        ..Ledger::default()
+    };
+    ledger.link();
+    ledger
+}

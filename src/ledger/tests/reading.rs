@@ -1,0 +1,239 @@
+//! The scanner and its shortcuts against serde_json.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::ledger::document::Document;
+use crate::ledger::facts::{Fact, Facts};
+use crate::state::Kind;
+
+/// The facts of a version, as the scanner finds them when it starts afresh.
+fn scanned(text: &[u8]) -> Option<BTreeSet<Fact>> {
+    let (mut facts, mut document) = (Facts::default(), Document::default());
+    let delta = document.update(&mut text.to_vec(), &mut facts).ok()?;
+    assert!(delta.gone.is_empty());
+    let said = facts.into_numbers().into_iter();
+    Some(
+        said.filter(|(_, id)| delta.new.contains(id))
+            .map(|(fact, _)| fact)
+            .collect(),
+    )
+}
+
+/// The facts of a version, read the plain way.
+fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let file: Value = serde_json::from_slice(text).ok()?;
+    let mut said = BTreeSet::new();
+    let top = file.as_object()?;
+    let dns = match top.get("dns") {
+        Some(dns) => Some(dns.as_object()?),
+        None => None,
+    };
+    let sections = Kind::ALL.into_iter().filter_map(|kind| match kind {
+        Kind::Peer => None,
+        Kind::NameserverGroup => Some((kind, dns?.get(kind.section())?)),
+        kind => Some((kind, top.get(kind.section())?)),
+    });
+    let mut managed = false;
+    for (kind, section) in sections {
+        managed = true;
+        for (name, entry) in section.as_object()? {
+            let entry = entry.as_object()?;
+            said.insert(Fact::Declared(kind, name.clone()));
+            if kind == Kind::Group {
+                let peers = entry
+                    .get("peers")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten();
+                said.extend(
+                    peers
+                        .filter_map(Value::as_str)
+                        .map(|peer| Fact::Listed(name.clone(), peer.into())),
+                );
+            }
+            if kind == Kind::SetupKey && entry.get("enrolled") == Some(&Value::Bool(true)) {
+                said.insert(Fact::Enrolled(name.clone()));
+            }
+            if let (true, Some(Value::String(old))) =
+                (kind != Kind::SetupKey, entry.get("renamed_from"))
+            {
+                said.insert(Fact::Renamed(kind, name.clone(), old.clone()));
+            }
+        }
+    }
+    managed.then_some(said)
+}
+
+#[test]
+fn escapes_are_read_in_names_and_in_keys() {
+    let text = r#"{"gr\u006fups": {"b\u00fcro \"1\"\\": {"p\u0065ers": ["\ud83e\udd89"]}}}"#;
+    assert_eq!(scanned(text.as_bytes()), read(text.as_bytes()));
+    assert_eq!(scanned(text.as_bytes()).unwrap().len(), 2);
+    assert_eq!(scanned(br#"{"groups": {"\ud800": {}}}"#), None);
+    assert_eq!(scanned(b"{\"groups\": {\"\xff\": {}}}"), None);
+}
+
+#[test]
+fn deep_nesting_is_broken_and_no_crash() {
+    let deep = format!(
+        "{{\"groups\": {{}}, \"x\": {}1{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    assert_eq!(scanned(deep.as_bytes()), None);
+}
+
+#[test]
+fn the_same_bytes_in_another_section_are_another_name() {
+    let (mut facts, mut document) = (Facts::default(), Document::default());
+    let mut step = |text: &str| {
+        let delta = document.update(&mut text.as_bytes().to_vec(), &mut facts);
+        let of = |ids: Vec<u32>| -> BTreeSet<Fact> {
+            let numbers = facts.numbers().iter();
+            numbers
+                .filter(|(_, id)| ids.contains(id))
+                .map(|(fact, _)| fact.clone())
+                .collect()
+        };
+        delta.map(|delta| (of(delta.gone), of(delta.new)))
+    };
+    step(r#"{"groups": {"n": {}, "a": {}}, "policies": {"p": {}}}"#).unwrap();
+    let (gone, new) =
+        step(r#"{"groups": {"n": {"x": 1}}, "policies": {"q": {}, "a": {}}}"#).unwrap();
+    assert!(gone.contains(&Fact::Declared(Kind::Group, "a".into())));
+    assert!(new.contains(&Fact::Declared(Kind::Policy, "a".into())));
+    // and the bytes behind a brace are no entry behind an entry
+    step(r#"{"groups": {"b": {}, "a": {}}}"#).unwrap();
+    assert!(step(r#"{"groups": {"c": {}"b": {}, "a": {}}}"#).is_err());
+}
+
+#[test]
+fn entries_that_did_not_change_are_not_read_again() {
+    let (mut facts, mut document) = (Facts::default(), Document::default());
+    let file = |first: &str, more: &str| {
+        let entries: Vec<String> = (0..100).map(|n| format!("\"n{n}\": {{}}")).collect();
+        format!("{{\"groups\": {{{first}{more}{}}}}}", entries.join(", ")).into_bytes()
+    };
+    document
+        .update(&mut file("\"x\": {}, ", ""), &mut facts)
+        .unwrap();
+    let mut changed = |first, more| {
+        let delta = document.update(&mut file(first, more), &mut facts).unwrap();
+        (delta.gone.len(), delta.new.len())
+    };
+    assert_eq!(
+        changed("\"x\": {\"peers\": []}, ", ""),
+        (1, 1),
+        "changed in place"
+    );
+    assert_eq!(
+        changed("\"x\": {\"peers\": []}, ", "\"y\": {}, "),
+        (0, 1),
+        "added"
+    );
+    assert_eq!(
+        changed("", "\"y\": {}, "),
+        (2, 1),
+        "removed, and another is first now"
+    );
+    assert_eq!(changed("", "\"y\": {}, "), (0, 0), "the same");
+}
+
+/// Any file, often one that this tool would take.
+fn file() -> impl Strategy<Value = Value> {
+    let name = || prop::sample::select(vec!["a", "b", "c", "ü\"\\\n", "", "d d", "🦉"]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        name().prop_map(Value::from),
+        prop::collection::vec(name(), 0..4).prop_map(Value::from),
+    ];
+    let field = prop::sample::select(vec!["peers", "enrolled", "renamed_from", "x", "groups"]);
+    let entry = prop::collection::btree_map(field, leaf.clone(), 0..4);
+    let entry = entry.prop_map(|fields| serde_json::to_value(fields).unwrap());
+    let entry = prop_oneof![30 => entry, 1 => leaf.clone()];
+    let section = prop::collection::btree_map(name(), entry, 0..6);
+    let section = section.prop_map(|entries| serde_json::to_value(entries).unwrap());
+    let section = prop_oneof![30 => section, 1 => leaf];
+    let dns = prop::collection::btree_map(
+        prop::sample::select(vec!["nameserver_groups", "groups", "x"]),
+        section.clone(),
+        0..3,
+    );
+    let top = prop::sample::select(vec!["groups", "setup_keys", "policies", "routes", "x"]);
+    (
+        prop::collection::btree_map(top, section, 0..5),
+        prop::option::of(dns),
+    )
+        .prop_map(|(top, dns)| {
+            let mut file = serde_json::to_value(top).unwrap();
+            if let Some(dns) = dns {
+                file["dns"] = serde_json::to_value(dns).unwrap();
+            }
+            file
+        })
+}
+
+fn text(file: &Value, pretty: bool) -> Vec<u8> {
+    if pretty {
+        serde_json::to_vec_pretty(file).unwrap()
+    } else {
+        serde_json::to_vec(file).unwrap()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn scanning_finds_what_reading_finds(file in file(), pretty: bool) {
+        let text = text(&file, pretty);
+        prop_assert_eq!(scanned(&text), read(&text));
+    }
+
+    /// One byte that is wrong does no harm to the reader, and half a file says nothing.
+    #[test]
+    fn damage_never_panics(file in file(), at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
+        let mut text = text(&file, true);
+        let at = at.index(text.len());
+        text[at] = byte;
+        scanned(&text);
+        text.truncate(cut.index(text.len()));
+        prop_assert_eq!(scanned(&text), None);
+    }
+
+    /// A chain of versions, each read with the help of the one before, says at each step what it says alone.
+    #[test]
+    fn the_version_before_changes_nothing(files in prop::collection::vec((file(), any::<bool>(), prop::option::of(any::<prop::sample::Index>())), 1..8)) {
+        let (mut facts, mut document) = (Facts::default(), Document::default());
+        let mut counts = std::collections::HashMap::new();
+        let mut last = BTreeSet::new();
+        for (file, pretty, cut) in files {
+            let mut text = text(&file, pretty);
+            if let Some(cut) = cut {
+                text.truncate(cut.index(text.len()));
+            }
+            let alone = read(&text);
+            match document.update(&mut text, &mut facts) {
+                Ok(delta) => {
+                    for fact in delta.gone {
+                        *counts.entry(fact).or_insert(0) -= 1;
+                    }
+                    for fact in delta.new {
+                        *counts.entry(fact).or_insert(0) += 1;
+                    }
+                    last = alone.expect("both can read it");
+                }
+                Err(_) => prop_assert_eq!(alone, None),
+            }
+            let said = facts.numbers().iter().filter(|(_, id)| counts.get(id).is_some_and(|count| *count > 0));
+            let said: BTreeSet<Fact> = said.map(|(fact, _)| fact.clone()).collect();
+            prop_assert_eq!(&said, &last);
+        }
+    }
+}

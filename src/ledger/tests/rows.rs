@@ -1,0 +1,192 @@
+//! The table of design §3, a row a test: start from agreement, change one thing.
+
+use crate::git::testing::Repo;
+use crate::ledger::{Ledger, NoHistory, Proof};
+use crate::members::Listing;
+use crate::state::Kind;
+
+use super::{of, read};
+
+const WITH: &str = r#"{"groups": {"ops": {}, "other": {}}}"#;
+const WITHOUT: &str = r#"{"groups": {"other": {}}}"#;
+
+/// Declared from 100,000 to 200,000, and there is a ledger of it.
+fn removed() -> Ledger {
+    let repo = Repo::new();
+    repo.file(50_000, WITHOUT);
+    repo.file(100_000, WITH);
+    repo.file(200_000, WITHOUT);
+    read(&repo)
+}
+
+fn proof(created_at: i64) -> Proof {
+    removed().proof(Kind::Group, "ops", Some(created_at))
+}
+
+#[test]
+fn made_while_it_was_declared_is_ours() {
+    assert_eq!(proof(150_000), Proof::Ours);
+}
+
+#[test]
+fn five_minutes_before_and_an_hour_after_are_ours_too() {
+    let ledger = removed();
+    let proof = |at| ledger.proof(Kind::Group, "ops", Some(at));
+    assert_eq!(proof(100_000 - 301), Proof::Older);
+    assert_eq!(proof(100_000 - 300), Proof::Ours);
+    assert_eq!(proof(200_000 + 3600), Proof::Ours);
+    assert_eq!(proof(200_000 + 3601), Proof::Newer);
+}
+
+#[test]
+fn older_was_taken_over() {
+    assert_eq!(proof(10), Proof::Older);
+}
+
+#[test]
+fn newer_was_made_by_hand_later() {
+    assert_eq!(proof(300_000), Proof::Newer);
+}
+
+#[test]
+fn never_declared_is_not_ours() {
+    let ledger = removed();
+    assert_eq!(
+        ledger.proof(Kind::Group, "foreign", Some(150_000)),
+        Proof::Never
+    );
+    assert_eq!(
+        ledger.proof(Kind::Policy, "ops", Some(150_000)),
+        Proof::Never,
+        "a policy is no group"
+    );
+}
+
+#[test]
+fn an_id_without_a_time_has_no_proof() {
+    let ledger = removed();
+    assert_eq!(ledger.proof(Kind::Group, "ops", None), Proof::NoIdTime);
+    assert_eq!(ledger.proof(Kind::Group, "foreign", None), Proof::Never);
+}
+
+#[test]
+fn still_declared_and_made_since_is_ours() {
+    let ledger = removed();
+    assert_eq!(
+        ledger.proof(Kind::Group, "other", Some(9_000_000)),
+        Proof::Ours
+    );
+    assert!(ledger.is_declared(Kind::Group, "other"));
+    assert!(!ledger.is_declared(Kind::Group, "ops"));
+    assert!(ledger.was_declared(Kind::Group, "ops"));
+}
+
+#[test]
+fn made_between_two_times_was_taken_over_by_the_second() {
+    let ledger = of(&[
+        (100_000, WITH),
+        (200_000, WITHOUT),
+        (300_000, WITH),
+        (400_000, WITHOUT),
+    ]);
+    let proof = |at| ledger.proof(Kind::Group, "ops", Some(at));
+    assert_eq!(proof(150_000), Proof::Ours);
+    assert_eq!(proof(250_000), Proof::Older);
+    assert_eq!(proof(350_000), Proof::Ours);
+    assert_eq!(proof(450_000), Proof::Newer);
+}
+
+#[test]
+fn members_that_were_listed_once_are_known() {
+    let repo = Repo::new();
+    repo.file(100, r#"{"groups": {"ops": {"peers": ["a", "b"]}}}"#);
+    repo.file(200, r#"{"groups": {"ops": {"peers": ["b", "c"]}}}"#);
+    let ledger = read(&repo);
+    assert!(ledger.was_listed("ops", "a") && !ledger.is_listed("ops", "a"));
+    assert!(ledger.was_listed("ops", "b") && ledger.is_listed("ops", "b"));
+    assert!(!ledger.was_listed("ops", "d"));
+    assert!(!ledger.was_listed("other", "a"));
+    assert_eq!(ledger.members("ops"), ["a", "b", "c"]);
+    let removal = ledger.member_removal("ops", "a").unwrap();
+    assert_eq!((removal.commit, removal.second), (repo.tip(), 200));
+    let listings = ledger.listings();
+    assert_eq!(
+        listings.of("ops", "a"),
+        Listing::New,
+        "it would be listed again"
+    );
+    assert_eq!(listings.of("ops", "b"), Listing::Since(100));
+    assert_eq!(listings.of("ops", "c"), Listing::Since(200));
+}
+
+#[test]
+fn a_name_that_only_the_working_file_has_is_new() {
+    let repo = Repo::new();
+    repo.file(100, WITHOUT);
+    repo.write("netbird.json", r#"{"groups": {"ops": {"peers": ["a"]}}}"#);
+    let ledger = read(&repo);
+    assert_eq!(ledger.proof(Kind::Group, "ops", Some(150)), Proof::Never);
+    assert_eq!(ledger.listings().of("ops", "a"), Listing::New);
+    assert!(
+        ledger.is_declared(Kind::Group, "other"),
+        "only the working file lacks it"
+    );
+    assert_eq!(ledger.removal(Kind::Group, "other"), None);
+}
+
+#[test]
+fn the_last_enrolled_flag_of_a_key_is_kept() {
+    let key =
+        |flag: &str| format!(r#"{{"setup_keys": {{"k": {{"enrolled": {flag}}}, "l": {{}}}}}}"#);
+    let gone = r#"{"setup_keys": {"l": {}}}"#;
+    let ledger = of(&[(1, &key("false")), (2, &key("true")), (3, gone)]);
+    assert_eq!(ledger.last_enrolled("k"), Some(true));
+    assert_eq!(ledger.last_enrolled("l"), Some(false));
+    assert_eq!(ledger.last_enrolled("m"), None);
+    let ledger = of(&[(1, &key("true")), (2, &key("false")), (3, gone)]);
+    assert_eq!(ledger.last_enrolled("k"), Some(false));
+    let ledger = of(&[(1, &key("true")), (2, gone), (3, &key("false")), (4, gone)]);
+    assert_eq!(
+        ledger.last_enrolled("k"),
+        Some(false),
+        "the last entry counts"
+    );
+    let ledger = of(&[(1, &key("true")), (2, "{}"), (3, gone)]);
+    assert_eq!(
+        ledger.last_enrolled("k"),
+        Some(true),
+        "across a version without the section"
+    );
+}
+
+#[test]
+fn every_section_is_read() {
+    let file = r#"{"groups": {"a": {}}, "setup_keys": {"b": {}}, "policies": {"c": {}}, "routes": {"d": {}},
+                   "dns": {"other": [1], "nameserver_groups": {"e": {}}, "more": {}}, "policies2": {"f": {}}}"#;
+    let ledger = of(&[(1, file)]);
+    for (kind, names) in [
+        (Kind::Group, &["a"][..]),
+        (Kind::SetupKey, &["b"]),
+        (Kind::Policy, &["c"]),
+        (Kind::Route, &["d"]),
+        (Kind::NameserverGroup, &["e"]),
+        (Kind::Peer, &[]),
+    ] {
+        assert_eq!(ledger.names(kind).into_iter().collect::<Vec<_>>(), names);
+    }
+}
+
+#[test]
+fn without_history_nothing_is_ours() {
+    for why in [
+        NoHistory::NotACheckout,
+        NoHistory::NoGit,
+        NoHistory::NoCommit,
+    ] {
+        let ledger = Ledger::none(why);
+        assert_eq!(ledger.proof(Kind::Group, "ops", Some(1)), Proof::Never);
+        assert_eq!(ledger.listings().of("ops", "a"), Listing::Unknown);
+        assert!(!ledger.is_known());
+        assert!(ledger.notices()[0].text.contains("nothing is deleted"));
+    }
+}

@@ -1,0 +1,189 @@
+//! From versions to intervals: since when, and until when, the file said what.
+//!
+//! Two kinds of versions say nothing of a name, and a name that was declared before them still is:
+//!
+//! - a version *without the section* does not manage it, and no plan deletes anything of it;
+//! - a *broken* one (half a file, conflict markers, no file, no section at all) was refused by every command.
+//!
+//! Neither removes a name, and neither proves anything: an object made in that time was not made by us. So an interval
+//! runs on through such a *hole*, and what was made in the hole is not counted as ours.
+
+use std::collections::HashMap;
+
+use crate::git::Sha;
+use crate::state::Kind;
+
+use super::document::Document;
+use super::facts::{Fact, FactId, Facts};
+use super::scan::Broken;
+
+/// Commits may be dated that much ahead of our clock before their date is taken for a lie, in seconds.
+const AHEAD_SECS: i64 = 3600;
+
+/// A commit that changed the file.
+///
+/// Clocks differ, so committer dates can go backwards. A commit is on the branch no sooner than those before it, so
+/// earlier dates are moved up to theirs. A date in the future is no measure for later commits, and proves nothing before
+/// it comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// The commit.
+    pub sha: Sha,
+    /// When what it declares begins to count, in seconds since 1970.
+    pub begins: i64,
+    /// When what it no longer declares ends to count.
+    pub ends: i64,
+}
+
+/// Indices of commits: from one, to another (which no longer has it) or open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interval {
+    pub(super) from: usize,
+    pub(super) to: Option<usize>,
+}
+
+/// Intervals while they grow.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    now: i64,
+    clock: i64,
+    commits: Vec<Commit>,
+    document: Document,
+    facts: Facts,
+    /// By fact: how often the version says it.
+    counts: Vec<u32>,
+    /// By fact.
+    intervals: Vec<Vec<Interval>>,
+    /// Open intervals of facts whose section went away.
+    waiting: Vec<FactId>,
+    /// By kind: when no section spoke.
+    holes: HashMap<Kind, Vec<Interval>>,
+}
+
+/// The result.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pub(super) commits: Vec<Commit>,
+    pub(super) facts: HashMap<Fact, Vec<Interval>>,
+    pub(super) holes: HashMap<Kind, Vec<Interval>>,
+}
+
+impl Timeline {
+    /// An empty one; `now` is the present, in seconds since 1970.
+    pub(super) fn new(now: i64) -> Self {
+        Timeline {
+            now,
+            clock: i64::MIN,
+            commits: Vec::new(),
+            document: Document::default(),
+            facts: Facts::default(),
+            counts: Vec::new(),
+            intervals: Vec::new(),
+            waiting: Vec::new(),
+            holes: HashMap::new(),
+        }
+    }
+
+    /// Adds a commit and the file that it has; the buffer comes back with other content.
+    pub(super) fn push(
+        &mut self,
+        commit: Sha,
+        second: i64,
+        text: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
+        let delta = self.document.update(text, &mut self.facts);
+        let index = self.commit(commit, second);
+        let delta = match delta {
+            Ok(delta) => delta,
+            Err(broken) => {
+                self.hole(index, |_| true);
+                return Err(broken);
+            }
+        };
+        self.counts.resize(self.facts.len(), 0);
+        self.intervals.resize(self.facts.len(), Vec::new());
+        for fact in &delta.gone {
+            self.counts[*fact as usize] -= 1;
+        }
+        for fact in &delta.new {
+            self.counts[*fact as usize] += 1;
+        }
+        let mut touched = std::mem::take(&mut self.waiting);
+        touched.extend(delta.gone.into_iter().chain(delta.new));
+        touched.sort_unstable();
+        touched.dedup();
+        for fact in touched {
+            self.settle(fact, index);
+        }
+        let silent = Kind::ALL.map(|kind| (kind, !self.document.manages(kind)));
+        self.hole(index, |kind| silent.contains(&(kind, true)));
+        Ok(())
+    }
+
+    /// Adds a commit that has no file at all, or something else in its place.
+    pub(super) fn push_nothing(&mut self, commit: Sha, second: i64) {
+        let index = self.commit(commit, second);
+        self.hole(index, |_| true);
+    }
+
+    /// Opens or closes a fact's interval as the newest version has it.
+    fn settle(&mut self, fact: FactId, index: usize) {
+        let said = self.counts[fact as usize] > 0;
+        let intervals = &mut self.intervals[fact as usize];
+        let open = intervals.last_mut().filter(|last| last.to.is_none());
+        match (open, said) {
+            (None, true) => intervals.push(Interval {
+                from: index,
+                to: None,
+            }),
+            (Some(open), false) if self.document.manages(self.facts.kind(fact)) => {
+                open.to = Some(index);
+            }
+            (Some(_), false) => self.waiting.push(fact),
+            (Some(_), true) | (None, false) => {}
+        }
+    }
+
+    fn hole(&mut self, index: usize, is_silent: impl Fn(Kind) -> bool) {
+        for kind in Kind::ALL {
+            let holes = self.holes.entry(kind).or_default();
+            let open = holes.last_mut().filter(|last| last.to.is_none());
+            match (open, is_silent(kind)) {
+                (None, true) => holes.push(Interval {
+                    from: index,
+                    to: None,
+                }),
+                (Some(open), false) => open.to = Some(index),
+                (Some(_), true) | (None, false) => {}
+            }
+        }
+    }
+
+    fn commit(&mut self, sha: Sha, second: i64) -> usize {
+        let begins = second.max(self.clock);
+        if second <= self.now.saturating_add(AHEAD_SECS) {
+            self.clock = begins;
+        }
+        let ends = if self.clock == i64::MIN {
+            begins
+        } else {
+            self.clock
+        };
+        self.commits.push(Commit { sha, begins, ends });
+        self.commits.len() - 1
+    }
+
+    pub(super) fn finish(self) -> History {
+        let mut intervals = self.intervals;
+        intervals.resize(self.facts.len(), Vec::new());
+        let facts = self.facts.into_numbers().into_iter();
+        let facts = facts.map(|(fact, id)| (fact, std::mem::take(&mut intervals[id as usize])));
+        History {
+            commits: self.commits,
+            facts: facts
+                .filter(|(_, intervals)| !intervals.is_empty())
+                .collect(),
+            holes: self.holes,
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Who is meant by a name in a group: each sentence of design §2, and what nobody can do by choosing a hostname.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::state::Kind;
+use crate::testing::{
+    Case, MADE, enrolled, group, id_at, key, key_at, over, peer, peer_at, table, used_at,
+};
+
+/// The group `g` that lists these names, with these members now, in a file that declares the keys `pending`
+/// and, marked enrolled, `done` and `gone`.
+struct Group<'a> {
+    lists: &'a [&'a str],
+    members: &'a [&'a str],
+    peers: Vec<Value>,
+    keys: Vec<Value>,
+    events: Option<Vec<Value>>,
+}
+
+impl Group<'_> {
+    fn case(self) -> Case {
+        let key = json!({ "type": "one-off", "expires_in": 604_800, "auto_groups": ["g"] });
+        let keys =
+            json!({ "pending": key, "done": over(key.clone(), json!({ "enrolled": true })) });
+        // a pending key that grants the group has to be listed in it
+        let lists: Vec<&str> = self.lists.iter().copied().chain(["pending"]).collect();
+        let file = json!({ "groups": { "g": { "peers": lists } }, "setup_keys": keys });
+        let keys = if self.keys.is_empty() {
+            vec![self::key("pending", &["g"])]
+        } else {
+            self.keys
+        };
+        let live = json!({ "groups": [group("g", self.members)], "peers": self.peers, "setup_keys": keys });
+        let mut case = Case::new(file, live);
+        case.snapshot.events = self.events;
+        case
+    }
+
+    fn outcome(self) -> String {
+        self.case().outcome()
+    }
+}
+
+fn listing<'a>(lists: &'a [&'a str], members: &'a [&'a str], peers: Vec<Value>) -> Group<'a> {
+    Group {
+        lists,
+        members,
+        peers,
+        keys: Vec::new(),
+        events: None,
+    }
+}
+
+fn used(name: &str, second: i64) -> Value {
+    over(key_at(name, &["g"], second), used_at(second + 5))
+}
+
+#[test]
+fn the_name_of_a_key_is_the_peer_that_came_by_it() {
+    let with = |keys: Vec<Value>, peers: Vec<Value>, events: &[Value]| {
+        Group {
+            keys,
+            events: Some(events.to_vec()),
+            ..listing(&["done"], &[], peers)
+        }
+        .outcome()
+    };
+    let pending = || key("pending", &["g"]);
+    let gone = vec![pending()];
+    let mira = over(peer("done"), json!({ "user_id": "mira" }));
+    let rows = [
+        (
+            "pending",
+            with(
+                vec![pending(), used("done", MADE)],
+                vec![peer("x")],
+                &[enrolled("done", "x")],
+            ),
+        ),
+        (
+            "bound, and another peer bears the name",
+            with(
+                vec![pending(), used("done", MADE)],
+                vec![peer("x"), peer("done")],
+                &[enrolled("done", "x")],
+            ),
+        ),
+        (
+            "used, its peer is gone and another took the name",
+            with(
+                vec![pending(), used("done", MADE)],
+                vec![peer("done")],
+                &[enrolled("done", "was")],
+            ),
+        ),
+        (
+            "two lives: the newest use counts",
+            with(
+                vec![pending(), used("done", MADE), used("done", MADE + 9)],
+                vec![peer("x"), peer("y")],
+                &[
+                    enrolled("done", "x"),
+                    over(
+                        enrolled("done", "y"),
+                        json!({ "initiator_id": id_at(Kind::SetupKey, "done", MADE + 9) }),
+                    ),
+                ],
+            ),
+        ),
+        (
+            "marked, its key gone: the one of the name",
+            with(gone.clone(), vec![peer("done"), peer("x")], &[]),
+        ),
+        (
+            "marked, its key gone, nobody of the name",
+            with(gone.clone(), vec![peer("x")], &[]),
+        ),
+        (
+            "marked, its key gone, a person's peer of the name",
+            with(gone.clone(), vec![mira], &[]),
+        ),
+        (
+            "marked, its key gone, two of the name",
+            with(
+                gone.clone(),
+                vec![peer("done"), peer_at("done", MADE + 9)],
+                &[],
+            ),
+        ),
+        (
+            "marked, its key gone, two of the name, one is a member",
+            Group {
+                keys: gone.clone(),
+                ..listing(
+                    &["done"],
+                    &["done"],
+                    vec![peer("done"), peer_at("done", MADE + 9)],
+                )
+            }
+            .outcome(),
+        ),
+        (
+            "the same, --prune all",
+            Group {
+                keys: gone,
+                ..listing(
+                    &["done"],
+                    &["done"],
+                    vec![peer("done"), peer_at("done", MADE + 9)],
+                )
+            }
+            .case()
+            .prune_all()
+            .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+pending
+    update group g
+        peers [] → ["x"]
+    pending in g: {"pending"}
+bound, and another peer bears the name
+    update group g
+        peers [] → ["x"]
+    pending in g: {"pending"}
+used, its peer is gone and another took the name
+    pending in g: {"pending"}
+    note: group "g" lists "done", whose key was used, but its peer is gone
+two lives: the newest use counts
+    update group g
+        peers [] → ["y"]
+    pending in g: {"pending"}
+marked, its key gone: the one of the name
+    update group g
+        peers [] → ["done"]
+    pending in g: {"pending"}
+    note: group "g" takes the peer "done" by its name: its key is marked enrolled and gone
+marked, its key gone, nobody of the name
+    pending in g: {"pending"}
+    note: group "g" lists "done", which is marked enrolled but has no peer
+marked, its key gone, a person's peer of the name
+    pending in g: {"pending"}
+    note: group "g" lists "done", which is marked enrolled but has no peer
+marked, its key gone, two of the name
+    pending in g: {"pending"}
+    note: group "g" lists "done", which is marked enrolled; its key is gone and 2 peers bear the name: nobody is added
+marked, its key gone, two of the name, one is a member
+    pending in g: {"pending"}
+the same, --prune all
+    pending in g: {"pending"}
+
+"#]].raw());
+}
+
+#[test]
+fn another_name_is_the_one_peer_of_that_name() {
+    let ephemeral = over(peer("edge"), json!({ "ephemeral": true }));
+    let rows = [
+        ("nobody", listing(&["edge"], &[], vec![peer("x")]).outcome()),
+        (
+            "a member already",
+            listing(&["edge"], &["edge"], vec![peer("edge")]).outcome(),
+        ),
+        (
+            "no member, and no history tells who was meant",
+            listing(&["edge"], &[], vec![peer("edge")]).outcome(),
+        ),
+        (
+            "an ephemeral peer",
+            listing(&["edge"], &[], vec![ephemeral]).outcome(),
+        ),
+        (
+            "namesakes: the member",
+            listing(
+                &["edge"],
+                &["edge"],
+                vec![peer("edge"), peer_at("edge", MADE + 9)],
+            )
+            .outcome(),
+        ),
+        (
+            "namesakes: none is one",
+            listing(
+                &["edge"],
+                &[],
+                vec![peer("edge"), peer_at("edge", MADE + 9)],
+            )
+            .outcome(),
+        ),
+        (
+            "a member that the file does not name",
+            listing(&[], &["edge"], vec![peer("edge")]).outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+nobody
+    pending in g: {"pending"}
+    note: group "g" lists "edge", and no peer is called that
+a member already
+    pending in g: {"pending"}
+no member, and no history tells who was meant
+    pending in g: {"pending"}
+    note: group "g" lists "edge": without git history nobody can tell that the peer of that name is meant, so it is not added
+an ephemeral peer
+    pending in g: {"pending"}
+    note: group "g" lists "edge", and no peer is called that
+namesakes: the member
+    pending in g: {"pending"}
+namesakes: none is one
+    pending in g: {"pending"}
+    note: group "g" lists "edge", and 2 peers are called that: nobody is added
+a member that the file does not name
+    pending in g: {"pending"}
+    foreign in g: ["edge"]
+
+"#]].raw());
+}
+
+/// `--prune all` takes every foreign member but those who came by a declared key that grants the group, persons and
+/// ephemeral peers.
+#[test]
+fn foreign_members() {
+    let pruned = |fields: Value, keys: Vec<Value>, events: &[Value]| {
+        let foreign = over(peer("x"), fields);
+        Group {
+            keys,
+            events: Some(events.to_vec()),
+            ..listing(&[], &["x"], vec![foreign])
+        }
+        .case()
+        .prune_all()
+        .outcome()
+    };
+    let pending = key("pending", &["g"]);
+    let rows = [
+        ("nobody knows how it came", pruned(json!({}), vec![], &[])),
+        (
+            "by a key that the file does not declare",
+            pruned(
+                json!({}),
+                vec![pending, used("other", MADE)],
+                &[enrolled("other", "x")],
+            ),
+        ),
+        (
+            "by a declared key that grants the group",
+            pruned(
+                json!({}),
+                vec![used("pending", MADE)],
+                &[enrolled("pending", "x")],
+            ),
+        ),
+        (
+            "a person's",
+            pruned(json!({ "user_id": "mira" }), vec![], &[]),
+        ),
+        (
+            "ephemeral",
+            pruned(json!({ "ephemeral": true }), vec![], &[]),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+nobody knows how it came
+    update group g
+        peers ["x"] → []
+    pending in g: {"pending"}
+by a key that the file does not declare
+    delete setup key other: not declared (--prune all)
+    update group g
+        peers ["x"] → []
+    pending in g: {"pending"}
+by a declared key that grants the group
+    rename peer pending: enrolled with this key, DNS label pending
+        name "x" → "pending"
+a person's
+    pending in g: {"pending"}
+    foreign in g: ["x"]
+ephemeral
+    pending in g: {"pending"}
+    foreign in g: ["x"]
+
+"#]]
+        .raw()
+    );
+}
+
+proptest! {
+    /// Nobody blocks a plan by choosing a hostname, and nobody gets in or throws anybody out by one.
+    #[test]
+    fn a_stranger_of_any_name_changes_nothing(
+        name in prop_oneof![Just("pending".to_owned()), Just("x".to_owned()), Just("edge".to_owned()), Just("done".to_owned()),
+                          Just("gone".to_owned()), any::<String>()],
+        second in prop_oneof![Just(MADE), MADE + 10..MADE + 1_000],
+        all in any::<bool>(),
+    ) {
+        let case = |peers: Vec<Value>| {
+            let events = Some(vec![enrolled("done", "x")]);
+            let group = Group {
+                keys: vec![key("pending", &["g"]), used("done", MADE)],
+                events,
+                ..listing(&["done", "edge", "gone"], &["edge", "x", "gone"], peers)
+            };
+            if all { group.case().prune_all() } else { group.case() }
+        };
+        let family = vec![peer("x"), peer("edge"), peer("gone")];
+        let without = case(family.clone()).possible();
+        let stranger = over(peer_at(&name, second), json!({ "id": id_at(Kind::Peer, "a stranger", second), "name": name }));
+        let with = case([family, vec![stranger]].concat()).plan();
+        let with = with.map_err(|problems| TestCaseError::fail(format!("{problems:?}")))?;
+        prop_assert_eq!(with.changes, without.changes);
+    }
+}

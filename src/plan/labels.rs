@@ -1,0 +1,58 @@
+//! Names in the place of ids: what people call the peers that a plan speaks of.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Plan;
+use crate::actual::Actual;
+use crate::change::Operation;
+use crate::resource::{Group, Resource};
+use crate::state::Id;
+
+/// Puts names in the place of ids in the field changes, and returns the names of all peers of the plan.
+pub(super) fn label_peers(plan: &mut Plan, actual: &Actual) -> BTreeMap<Id, String> {
+    let mut labels = BTreeMap::new();
+    let mut label = |id: &str| {
+        let id = Id(id.to_owned());
+        labels
+            .entry(id.clone())
+            .or_insert_with(|| actual.peer_label(&id))
+            .clone()
+    };
+    for change in &mut plan.changes {
+        for resource in [
+            change.operation.live().map(|live| &live.resource),
+            change.operation.after(),
+        ] {
+            if let Some(Resource::Group(Group { peers: Some(peers) })) = resource {
+                peers.iter().for_each(|id| drop(label(&id.0)));
+            }
+        }
+        let (Operation::Update { fields, .. } | Operation::Replace { fields, .. }) =
+            &mut change.operation
+        else {
+            continue;
+        };
+        let of_peers = |field: &str| matches!(field, "peers" | "peer");
+        for field in fields.iter_mut().filter(|change| of_peers(&change.field)) {
+            for value in [&mut field.before, &mut field.after] {
+                match value {
+                    Value::String(id) => *id = label(id),
+                    Value::Array(ids) => {
+                        for id in ids.iter_mut() {
+                            *id = Value::String(label(id.as_str().unwrap_or_default()));
+                        }
+                        ids.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    plan.foreign_members
+        .values()
+        .flatten()
+        .for_each(|id| drop(label(&id.0)));
+    labels
+}

@@ -1,0 +1,136 @@
+//! Offboarding: with the entry of a used key goes the peer that is bound to it (design §3).
+//!
+//! A peer's deletion is the one thing that cannot be undone by an apply, so it needs proof: the key was ours, still lives
+//! and is bound to that peer, and no group lists it. The gates then want the word of somebody, whatever the number.
+
+use super::{Options, Plan, Problem};
+use crate::actual::Actual;
+use crate::change::{Change, Notice, Operation};
+use crate::desired::Desired;
+use crate::ledger::Proof;
+use crate::resource::{self, Live, Resource};
+use crate::scope::Prune;
+use crate::state::{Address, Id, Kind};
+use crate::wire::Peer;
+
+/// Adds the deletion of the peers whose keys' entries were removed.
+pub(super) fn offboard(
+    plan: &mut Plan,
+    desired: &Desired,
+    actual: &Actual,
+    options: &Options,
+    problems: &mut Vec<Problem>,
+) {
+    if options.prune == Prune::None {
+        return;
+    }
+    let removed = plan
+        .changes
+        .iter()
+        .filter_map(|change| match &change.operation {
+            Operation::Delete { live } if change.address.kind == Kind::SetupKey => {
+                Some((&change.address, live))
+            }
+            _ => None,
+        });
+    // a key that was never ours says nothing about its peer, even where --prune all takes the key
+    let undeclared = removed.filter(|(address, key)| {
+        let made = key.id.created_at();
+        desired.setup_key(&address.name).is_none()
+            && options.ledger.proof(Kind::SetupKey, &address.name, made) == Proof::Ours
+    });
+    let mut changes = Vec::new();
+    for (address, key) in undeclared {
+        let bound = actual
+            .bindings
+            .of_key(&key.id)
+            .and_then(|binding| binding.peer());
+        let Some(peer) = bound.and_then(|id| actual.peers.get(id)) else {
+            continue;
+        };
+        let lists = |(_, group): &(_, &crate::desired::Group)| {
+            group
+                .peers
+                .iter()
+                .flatten()
+                .any(|name| *name == peer.name || *name == address.name)
+        };
+        if let Some((group, _)) = desired.groups().find(lists) {
+            let text = format!(
+                "was removed, and its peer {:?} stays: group {group:?} still lists it",
+                peer.name
+            );
+            plan.notices.push(Notice::about(address, text));
+            continue;
+        }
+        problems.extend(in_the_way(peer, plan, actual));
+        changes.push(deletion(peer, address, actual));
+    }
+    plan.changes.extend(changes);
+}
+
+fn deletion(peer: &Peer, key: &Address, actual: &Actual) -> Change {
+    let live = Live {
+        id: peer.id.clone(),
+        name: peer.name.clone(),
+        resource: Resource::Peer(resource::Peer {
+            name: peer.name.clone(),
+        }),
+        wire: actual
+            .peer_answers
+            .get(&peer.id)
+            .cloned()
+            .unwrap_or_default(),
+    };
+    Change {
+        address: Address::new(Kind::Peer, &peer.name),
+        operation: Operation::Delete { live },
+        reason: format!(
+            "enrolled with setup key {:?}, whose entry was removed",
+            key.name
+        ),
+    }
+}
+
+/// What the peer's deletion would hit: the server deletes policies that name it whole, leaves routes through it
+/// dangling, and refuses while a router uses it (netbird-api.md §4).
+fn in_the_way(peer: &Peer, plan: &Plan, actual: &Actual) -> Option<Problem> {
+    let goes = |id: &Id| {
+        plan.changes.iter().any(|change| match &change.operation {
+            Operation::Delete { live } => live.id == *id,
+            _ => false,
+        })
+    };
+    let uses = |live: &&Live| match &live.resource {
+        Resource::Policy(policy) => {
+            let resource = format!("peer {}", peer.id);
+            [&policy.source_resource, &policy.destination_resource].contains(&&Some(resource))
+        }
+        Resource::Route(route) => route.peer.as_ref() == Some(&peer.id),
+        _ => false,
+    };
+    let users = actual.objects.iter().flat_map(|(address, all)| {
+        let using = all.iter().filter(uses).filter(|live| !goes(&live.id));
+        using.map(move |_| address.to_string())
+    });
+    let routers = actual
+        .peer_routers
+        .get(&peer.id)
+        .into_iter()
+        .flatten()
+        .cloned();
+    let all: Vec<String> = users.chain(routers).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let text = format!("cannot be deleted: {} would be hit", all.join(", "));
+    let hint = "take the peer out of them first; a policy that names it would be deleted whole";
+    Some(Problem {
+        of_deletion: true,
+        ..Problem::new(
+            &Address::new(Kind::Peer, &peer.name),
+            text,
+            Some(hint.into()),
+        )
+    })
+}

@@ -1,0 +1,137 @@
+//! `renamed_from`: an entry under a new name keeps its object, and so its id and all references to it.
+//!
+//! The snapshot is read as if the objects bore their new names already; then nothing that refers to them differs, and
+//! the one change that is left is the name itself.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Problem;
+use crate::change::{Change, Notice, Operation};
+use crate::desired::Desired;
+use crate::ledger::Ledger;
+use crate::resource::{ALL, FieldChange, Live, Resource};
+use crate::snapshot::Snapshot;
+use crate::state::{Address, Id, Kind};
+
+/// The renames of a plan.
+#[derive(Debug, Clone, Default)]
+pub struct Renames {
+    /// The new address of each renamed object, and its old name.
+    renamed: BTreeMap<Id, (Address, String)>,
+    /// Entries whose `renamed_from` has no effect any more.
+    pub(super) notices: Vec<Notice>,
+    /// Renames that cannot be.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Finds the live objects that the file renames, and gives them their new names in the snapshot.
+pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> Renames {
+    let mut renames = Renames::default();
+    for ((kind, new), old) in &desired.renamed_from {
+        let address = Address::new(*kind, new);
+        let Some((field, list)) = list(snapshot, *kind) else {
+            continue;
+        };
+        let named = |name: &str| list.iter().filter(|entry| entry[field] == name).count();
+        let mut problem = |text: String, hint: &str| {
+            renames
+                .problems
+                .push(Problem::new(&address, text, Some(hint.into())));
+        };
+        match (named(old), named(new)) {
+            (0, 0) => {}
+            (0, _) => {
+                let text = format!("is renamed already: renamed_from {old:?} can be taken out");
+                renames.notices.push(Notice::about(&address, text));
+            }
+            (1, 0) if !ledger.was_declared(*kind, old) => problem(
+                format!("is to be renamed from {old:?}, which this file never declared"),
+                "only what was declared here is renamed; rename the other in NetBird, or declare it first",
+            ),
+            (1, 0) => {
+                let Some(entry) = list.iter_mut().find(|entry| entry[field] == *old) else {
+                    continue;
+                };
+                let issued = entry.get("issued").and_then(Value::as_str).unwrap_or("api");
+                if old == ALL || issued != "api" {
+                    problem(
+                        format!(
+                            "is to be renamed from {old:?}, which is not made by the API: it is never changed here"
+                        ),
+                        "take renamed_from out",
+                    );
+                    continue;
+                }
+                entry[field] = Value::String(new.clone());
+                let id = Id(entry["id"].as_str().unwrap_or_default().to_owned());
+                renames.renamed.insert(id, (address, old.clone()));
+            }
+            (1.., 1..) => problem(
+                format!("is to be renamed from {old:?}, but both names are in NetBird"),
+                "delete one of them in NetBird, or take renamed_from out to manage the new one",
+            ),
+            (2.., 0) => problem(
+                format!("is to be renamed from {old:?}, but several are called that in NetBird"),
+                "rename or delete the others in NetBird",
+            ),
+        }
+    }
+    renames
+}
+
+/// The list of a kind that can be renamed, and the field that holds the name.
+fn list(snapshot: &mut Snapshot, kind: Kind) -> Option<(&'static str, &mut Vec<Value>)> {
+    match kind {
+        Kind::Group => Some(("name", &mut snapshot.groups)),
+        Kind::Policy => Some(("name", &mut snapshot.policies)),
+        Kind::Route => Some(("network_id", &mut snapshot.routes)),
+        Kind::NameserverGroup => Some(("name", &mut snapshot.nameserver_groups)),
+        Kind::SetupKey | Kind::Peer => None,
+    }
+}
+
+impl Renames {
+    /// Adds the change of the name to the changes.
+    pub(super) fn apply(
+        &self,
+        changes: &mut Vec<Change>,
+        resources: &BTreeMap<Address, Resource>,
+        managed: &BTreeMap<Address, Live>,
+    ) {
+        for (id, (address, old)) in &self.renamed {
+            let Some(live) = managed.get(address).filter(|live| live.id == *id) else {
+                continue;
+            };
+            let name = FieldChange {
+                field: "name".into(),
+                before: Value::String(old.clone()),
+                after: Value::String(address.name.clone()),
+            };
+            match changes.iter_mut().find(|change| change.address == *address) {
+                Some(Change {
+                    operation: Operation::Update { fields, .. },
+                    ..
+                }) => fields.insert(0, name),
+                Some(_) => {}
+                None => changes.extend(resources.get(address).map(|after| Change {
+                    address: address.clone(),
+                    operation: Operation::Update {
+                        live: live.clone(),
+                        fields: vec![name],
+                        after: after.clone(),
+                    },
+                    reason: String::new(),
+                })),
+            }
+        }
+    }
+
+    /// Returns the old names, by address.
+    pub fn old_names(&self) -> impl Iterator<Item = (&Address, &str)> {
+        self.renamed
+            .values()
+            .map(|(address, old)| (address, old.as_str()))
+    }
+}

@@ -1,0 +1,201 @@
+//! Desired state in canonical form: names of members become ids, and each setup key becomes what its life cycle asks for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Options, Plan, Problem};
+use crate::actual::Actual;
+use crate::change::{Change, Notice, Operation};
+use crate::desired::Desired;
+use crate::enrollment::{self, Enrollment};
+use crate::keys;
+use crate::ledger::Proof;
+use crate::members;
+use crate::resource::{self, Live, Resource};
+use crate::scope::{self, Prune};
+use crate::state::{Address, Id, Kind};
+
+/// Returns the names of all groups that the file refers to.
+pub(super) fn references(desired: &Desired) -> BTreeSet<String> {
+    let auto = desired
+        .setup_keys()
+        .flat_map(|(_, key)| key.auto_groups.iter().flatten());
+    let rest = declared(desired);
+    let rest = rest
+        .values()
+        .flat_map(Resource::references)
+        .map(str::to_owned);
+    auto.cloned().chain(rest).collect()
+}
+
+/// Declared policies, routes and nameserver groups: they need no live state to be in canonical form.
+fn declared(desired: &Desired) -> BTreeMap<Address, Resource> {
+    let policies = desired.policies.iter().flatten();
+    let policies = policies.map(|(name, policy)| {
+        (
+            Address::new(Kind::Policy, name),
+            Resource::Policy(policy.clone()),
+        )
+    });
+    let routes = desired.routes.iter().flatten();
+    let routes = routes.map(|(name, route)| {
+        (
+            Address::new(Kind::Route, name),
+            Resource::Route(route.clone()),
+        )
+    });
+    let nameservers = desired
+        .nameserver_groups
+        .iter()
+        .flatten()
+        .map(|(name, group)| {
+            let address = Address::new(Kind::NameserverGroup, name);
+            (address, Resource::NameserverGroup(group.clone()))
+        });
+    policies.chain(routes).chain(nameservers).collect()
+}
+
+/// Returns the declared objects in canonical form, but for setup keys.
+pub(super) fn resources(
+    desired: &Desired,
+    actual: &Actual,
+    options: &Options,
+    enrolled: &[Enrollment],
+    plan: &mut Plan,
+) -> BTreeMap<Address, Resource> {
+    let mut resources = declared(desired);
+    for (name, declared) in desired.groups() {
+        let address = Address::new(Kind::Group, name);
+        let now = match actual.named(Kind::Group, name) {
+            [
+                Live {
+                    resource: Resource::Group(group),
+                    ..
+                },
+            ] => group.peers.clone().unwrap_or_default(),
+            _ => BTreeSet::new(),
+        };
+        // a peer that enrolled goes into its key's groups even where the file leaves their members alone
+        let joins = enrolled
+            .iter()
+            .filter(|enrollment| enrollment.groups.contains(name));
+        let joins: BTreeSet<Id> = joins.map(|enrollment| enrollment.peer.clone()).collect();
+        let peers = match &declared.peers {
+            Some(wanted) => {
+                let members = members::resolve(name, wanted, &now, desired, actual, options);
+                plan.notices.extend(members.notices);
+                if !members.left_alone.is_empty() {
+                    plan.foreign_members
+                        .insert(name.clone(), members.left_alone);
+                }
+                if !members.pending.is_empty() {
+                    plan.pending_members.insert(name.clone(), members.pending);
+                }
+                Some(&members.peers | &joins)
+            }
+            None if joins.is_subset(&now) => None,
+            None => Some(&now | &joins),
+        };
+        resources.insert(address, Resource::Group(resource::Group { peers }));
+    }
+    resources
+}
+
+/// Decides about every setup key, declared or not.
+pub(super) fn keys(
+    desired: &Desired,
+    actual: &Actual,
+    options: &Options,
+    plan: &mut Plan,
+    problems: &mut Vec<Problem>,
+) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let proof = |name: &str, id: &Id| options.ledger.proof(Kind::SetupKey, name, id.created_at());
+    for (name, declared) in desired.setup_keys() {
+        let address = Address::new(Kind::SetupKey, name);
+        let live = actual.named(Kind::SetupKey, name);
+        let all_ours = || live.iter().all(|live| proof(name, &live.id) == Proof::Ours);
+        let circumstances = keys::Circumstances {
+            now: options.now,
+            replace: options.replace.contains(&address),
+            namesakes_are_ours: options.prune == Prune::All
+                || (options.prune == Prune::Owned && all_ours()),
+        };
+        let namesakes: Vec<_> = live
+            .iter()
+            .filter_map(|live| Some((actual.keys.get(&live.id)?, live)))
+            .collect();
+        let decision = keys::decide(name, declared, &namesakes, circumstances);
+        plan.notices.extend(decision.notices);
+        if !decision.ambiguous.is_empty() {
+            problems.push(scope::ambiguous(&address, &decision.ambiguous));
+        }
+        let change = |operation, reason| Change {
+            address: address.clone(),
+            operation,
+            reason,
+        };
+        changes.extend(
+            decision
+                .operation
+                .map(|(operation, reason)| change(operation, reason)),
+        );
+        let deletions = decision.deletions.into_iter();
+        changes.extend(deletions.map(|(live, reason)| change(Operation::Delete { live }, reason)));
+        for live in decision.unused {
+            let ours = options.prune == Prune::All
+                || (options.prune == Prune::Owned && proof(name, &live.id) == Proof::Ours);
+            if ours {
+                let reason = "marked enrolled, so this live and unused credential is nobody's";
+                changes.push(change(Operation::Delete { live }, reason.into()));
+            } else {
+                let text = format!(
+                    "is marked enrolled, but a valid key of that name that nobody used lives in NetBird ({}): it is \
+                     not provably ours, so it stays",
+                    live.id
+                );
+                plan.notices.push(Notice::about(&address, text));
+            }
+        }
+    }
+    changes
+}
+
+/// Peers that enrolled under another name get their key's.
+pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
+    let renamed = enrolled
+        .iter()
+        .filter(|enrollment| enrollment.renamed_from.is_some());
+    let change = |enrollment: &Enrollment| {
+        let peer = actual.peers.get(&enrollment.peer)?;
+        let live = Live {
+            id: peer.id.clone(),
+            name: peer.name.clone(),
+            resource: Resource::Peer(resource::Peer {
+                name: peer.name.clone(),
+            }),
+            wire: actual
+                .peer_answers
+                .get(&peer.id)
+                .cloned()
+                .unwrap_or_default(),
+        };
+        let after = Resource::Peer(resource::Peer {
+            name: enrollment.key.clone(),
+        });
+        let fields = resource::differences(&after, &live.resource);
+        let label = enrollment::dns_label(&enrollment.key, peer, actual.peers.values());
+        let label = label
+            .map(|label| format!(", DNS label {label}"))
+            .unwrap_or_default();
+        Some(Change {
+            address: Address::new(Kind::Peer, &enrollment.key),
+            operation: Operation::Update {
+                live,
+                fields,
+                after,
+            },
+            reason: format!("enrolled with this key{label}"),
+        })
+    };
+    renamed.filter_map(change).collect()
+}

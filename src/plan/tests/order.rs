@@ -1,0 +1,309 @@
+//! The order of writes: make before break, in the order of kinds, routes of one network the other way round.
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::state::Kind;
+use crate::testing::{Case, group, key, nameservers, over, peer, policy, route, table, used_at};
+
+#[test]
+fn what_is_new_comes_before_what_refers_to_it() {
+    let file = json!({
+        "groups": { "b": {}, "a": {} },
+        "setup_keys": { "k": { "type": "one-off", "expires_in": 60, "auto_groups": ["a"] } },
+        "policies": { "p": { "sources": ["a"], "destinations": ["b"] } },
+        "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["b"], "groups": ["a"] } },
+        "dns": { "nameserver_groups": { "n": { "nameservers": [{ "ip": "10.0.0.1" }], "groups": ["a"] } } },
+    });
+    assert_data_eq!(
+        Case::new(file, json!({})).outcome(),
+        str![[r#"
+create group a
+create group b
+create setup key k
+create policy p
+create route r
+create nameserver group n
+
+"#]]
+        .raw()
+    );
+}
+
+/// C006: everything that used the group goes, and the group last; C080: the new policy before the old one.
+#[test]
+fn what_goes_comes_last_and_in_reverse() {
+    let file = json!({
+        "groups": { "keep": {} }, "setup_keys": {}, "routes": {}, "dns": { "nameserver_groups": {} },
+        "policies": { "p-new": { "sources": ["keep"], "destinations": ["keep"] } },
+    });
+    let live = json!({
+        "groups": [group("g", &[]), group("keep", &[])], "setup_keys": [key("k", &["g"])],
+        "policies": [policy("Default", &["All"], &["All"]), policy("p", &["g"], &["keep"])],
+        "routes": [route("r", "10.0.0.0/8", &["g"])],
+        "nameserver_groups": [nameservers("n", &["10.0.0.1"], &["g"])],
+    });
+    assert_data_eq!(
+        Case::new(file, live).prune_all().outcome(),
+        str![[r#"
+create policy p-new
+delete nameserver group n: not declared (--prune all)
+delete route r: not declared (--prune all)
+delete policy Default: not declared (--prune all)
+delete policy p: not declared (--prune all)
+delete setup key k: not declared (--prune all)
+delete group g: not declared (--prune all)
+
+"#]]
+        .raw()
+    );
+}
+
+/// A group that gains and loses members is written twice: between the two, whatever replaces their access is made.
+#[test]
+fn members_leave_when_everything_else_is_in_place() {
+    let key_of = json!({ "type": "one-off", "expires_in": 60, "auto_groups": ["g"] });
+    let file = json!({
+        "groups": { "g": { "peers": ["stays", "joins"] }, "h": { "peers": [] } },
+        "setup_keys": { "joins": key_of },
+        "policies": { "p": { "sources": ["g"], "destinations": ["h"] } },
+    });
+    let live = json!({
+        "groups": [group("g", &["stays", "leaves"]), group("h", &["leaves"]), group("i", &["leaves"])],
+        "peers": [peer("stays"), peer("leaves"), peer("joins")],
+        "setup_keys": [over(key("joins", &["g"]), used_at(crate::testing::MADE))],
+        "policies": [policy("old", &["g"], &["h"])],
+    });
+    let mut case = Case::new(file, live).prune_all();
+    case.snapshot.events = Some(vec![crate::testing::enrolled("joins", "joins")]);
+    assert_data_eq!(
+        case.outcome(),
+        str![[r#"
+update group g (additions)
+    peers ["leaves","stays"] → ["joins","stays"]
+create policy p
+delete policy old: not declared (--prune all)
+update group g (removals)
+update group h
+    peers ["leaves"] → []
+delete group i: not declared (--prune all)
+
+"#]]
+        .raw()
+    );
+}
+
+/// A policy that is made anew is there twice for a moment; a key's old one goes in the same breath as its new one.
+#[test]
+fn a_replacement_makes_before_it_breaks() {
+    let file = json!({
+        "groups": { "g": {} },
+        "setup_keys": { "k": { "type": "reusable", "expires_in": 60, "usage_limit": 9, "auto_groups": ["g"] } },
+        "policies": { "p": { "sources": ["g"], "destinations": ["g"] }, "q": { "sources": ["g"], "destinations": ["g"] } },
+    });
+    let live = json!({
+        "groups": [group("g", &[])], "setup_keys": [key("k", &["g"])], "policies": [policy("p", &["g"], &["g"])],
+    });
+    assert_data_eq!(
+        Case::new(file, live).replace(Kind::Policy, "p").outcome(),
+        str![[r#"
+replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+    type "one-off" → "reusable"
+    usage_limit 1 → 9
+replace policy p (making): --replace names it
+create policy q
+replace policy p (breaking): --replace names it
+
+"#]]
+        .raw()
+    );
+}
+
+fn routes(declared: Value, live: Vec<Value>) -> Case {
+    let file = json!({ "groups": { "a": {}, "b": {}, "c": {} }, "routes": declared });
+    let live = json!({
+        "groups": [group("a", &["edge"]), group("b", &["edge"]), group("c", &["other"])],
+        "peers": [peer("edge"), peer("other")], "routes": live,
+    });
+    Case::new(file, live)
+}
+
+fn to(network: &str, group: &str) -> Value {
+    json!({ "network": network, "peer_groups": [group] })
+}
+
+/// The server refuses a second route of a network through the same routers, so the old one goes first.
+#[test]
+fn routes_of_one_network() {
+    const ONE: &str = "10.0.0.0/8";
+    const TWO: &str = "172.16.0.0/12";
+    let rows = [
+        (
+            "another name for the same route",
+            routes(
+                json!({ "new": to(ONE, "a") }),
+                vec![route("old", ONE, &["a"])],
+            )
+            .prune_all()
+            .outcome(),
+        ),
+        (
+            "through a group that shares a peer",
+            routes(
+                json!({ "new": to(ONE, "b") }),
+                vec![route("old", ONE, &["a"])],
+            )
+            .prune_all()
+            .outcome(),
+        ),
+        (
+            "through another group",
+            routes(
+                json!({ "new": to(ONE, "c") }),
+                vec![route("old", ONE, &["a"])],
+            )
+            .prune_all()
+            .outcome(),
+        ),
+        (
+            "another network",
+            routes(
+                json!({ "new": to(TWO, "a") }),
+                vec![route("old", ONE, &["a"])],
+            )
+            .prune_all()
+            .outcome(),
+        ),
+        (
+            "the old one is not ours",
+            routes(
+                json!({ "new": to(ONE, "a") }),
+                vec![route("old", ONE, &["a"])],
+            )
+            .outcome(),
+        ),
+        (
+            "the old one moves away first",
+            routes(
+                json!({ "new": to(ONE, "a"), "old": to(TWO, "a") }),
+                vec![route("old", ONE, &["a"])],
+            )
+            .outcome(),
+        ),
+        (
+            "a chain of three",
+            routes(
+                json!({ "x": to(ONE, "a"), "y": to(TWO, "a"), "z": to("192.168.0.0/16", "a") }),
+                vec![route("y", ONE, &["a"]), route("z", TWO, &["a"])],
+            )
+            .outcome(),
+        ),
+        (
+            "two change networks",
+            routes(
+                json!({ "x": to(ONE, "a"), "y": to(TWO, "a") }),
+                vec![route("x", TWO, &["a"]), route("y", ONE, &["a"])],
+            )
+            .outcome(),
+        ),
+        (
+            "the old one changes and is still in the way",
+            routes(
+                json!({ "new": to(ONE, "a"), "old": over(to(ONE, "b"), json!({ "metric": 7 })) }),
+                vec![route("old", ONE, &["a"])],
+            )
+            .outcome(),
+        ),
+        (
+            "through a single peer, which the server never sees",
+            routes(
+                json!({ "new": to(ONE, "a") }),
+                vec![over(
+                    route("old", ONE, &[]),
+                    json!({ "peer": crate::testing::id(Kind::Peer, "edge") }),
+                )],
+            )
+            .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+another name for the same route
+    delete route old: not declared (--prune all)
+    create route new
+through a group that shares a peer
+    delete route old: not declared (--prune all)
+    create route new
+through another group
+    create route new
+    delete route old: not declared (--prune all)
+another network
+    create route new
+    delete route old: not declared (--prune all)
+the old one is not ours
+    impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other in NetBird
+the old one moves away first
+    update route old
+        network "10.0.0.0/8" → "172.16.0.0/12"
+    create route new
+a chain of three
+    update route z
+        network "172.16.0.0/12" → "192.168.0.0/16"
+    update route y
+        network "10.0.0.0/8" → "172.16.0.0/12"
+    create route x
+two change networks
+    impossible: route x and other routes of this plan exchange their networks: no order of writes allows that | change them in two steps: give one another network first
+the old one changes and is still in the way
+    impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other in NetBird
+through a single peer, which the server never sees
+    create route new
+    unmanaged: route old
+
+"#]].raw());
+}
+
+/// A dead key still blocks its groups' deletion: ours lets go first, before the group goes.
+#[test]
+fn dead_keys_let_go_of_groups_that_go() {
+    let dead = |name: &str| over(key(name, &["g", "keep"]), used_at(crate::testing::MADE + 9));
+    let declared = json!({ "type": "one-off", "expires_in": 60, "enrolled": true });
+    let file = json!({ "groups": { "keep": {} }, "setup_keys": { "k": declared } });
+    let live = |keys: Vec<Value>| json!({ "groups": [group("g", &[]), group("keep", &[])], "setup_keys": keys });
+    let rows = [
+        (
+            "ours",
+            Case::new(file.clone(), live(vec![dead("k")]))
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "ours, and another that goes",
+            Case::new(file, live(vec![dead("k"), dead("other")]))
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "not ours, keys are not managed",
+            Case::new(
+                json!({ "groups": { "keep": {} } }),
+                live(vec![dead("other")]),
+            )
+            .prune_all()
+            .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+ours
+    update setup key k: a dead key that would keep its group from being deleted
+        auto_groups ["g","keep"] → ["keep"]
+    delete group g: not declared (--prune all)
+ours, and another that goes
+    update setup key k: a dead key that would keep its group from being deleted
+        auto_groups ["g","keep"] → ["keep"]
+    delete setup key other: not declared (--prune all)
+    delete group g: not declared (--prune all)
+not ours, keys are not managed
+    impossible: group g cannot be deleted: it is still used by setup key other | take the group out of them first, or declare it
+
+"#]].raw());
+}

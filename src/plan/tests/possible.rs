@@ -1,0 +1,303 @@
+//! Everything that makes a plan impossible is found before the first write, all of it at once.
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::state::Kind;
+use crate::testing::{
+    Case, MADE, group, groups, id, id_at, key, nameservers, over, peer, policy, policy_with, route,
+    table,
+};
+
+/// The referrers of a group that goes are all named, also those that the plan does not manage.
+#[test]
+fn a_group_in_use_names_whoever_uses_it() {
+    let file = json!({ "groups": { "keep": {} } });
+    let id = id(Kind::Group, "g");
+    let live = |more: Value| {
+        over(
+            json!({ "groups": [group("g", &[]), group("keep", &[])] }),
+            more,
+        )
+    };
+    let by = |more: Value| Case::new(file.clone(), live(more)).prune_all().outcome();
+    let rows = [
+        ("nobody", by(json!({}))),
+        ("a policy, a route, nameservers and a key that are not managed", by(json!({
+            "policies": [policy("p", &["g"], &["keep"]), over(policy("q", &["keep"], &["g"]), json!({ "enabled": false }))],
+            "routes": [route("r", "10.0.0.0/8", &["keep"]), over(route("s", "10.0.0.0/8", &["keep"]), json!({ "access_control_groups": [id] }))],
+            "nameserver_groups": [nameservers("n", &["10.0.0.1"], &["g"])],
+            "setup_keys": [key("k", &["g"])],
+        }))),
+        ("a network resource, a user, a router, a zone, the DNS settings", by(json!({
+            "groups": [over(group("g", &[]), json!({ "resources": [{ "id": "res1", "type": "host" }] })), group("keep", &[])],
+            "users": [{ "id": "u", "name": "Mira", "auto_groups": [id] }],
+            "routers": [{ "id": "router1", "peer": "", "peer_groups": [id] }],
+            "zones": [{ "name": "lab", "distribution_groups": [id] }],
+            "dns_settings": { "disabled_management_groups": [id] },
+        }))),
+        ("a policy that takes another group instead", Case::new(
+            json!({ "groups": { "keep": {} }, "policies": { "p": { "sources": ["keep"], "destinations": ["keep"] } } }),
+            live(json!({ "policies": [policy("p", &["g"], &["keep"])] }))).prune_all().outcome()),
+        ("a field that is not ours", Case::new(
+            json!({ "groups": { "keep": {} }, "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["keep"] } } }),
+            live(json!({ "routes": [over(route("r", "10.0.0.0/8", &["keep"]), json!({ "groups": [id] }))] }))).prune_all().outcome()),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+nobody
+    delete group g: not declared (--prune all)
+a policy, a route, nameservers and a key that are not managed
+    impossible: group g cannot be deleted: it is still used by setup key k, policy p, policy q, route s, nameserver group n | take the group out of them first, or declare it
+a network resource, a user, a router, a zone, the DNS settings
+    impossible: group g cannot be deleted: it is still used by DNS zone lab, network resource res1, network router router1, the DNS settings (disabled management groups), user Mira | take the group out of them first, or declare it
+a policy that takes another group instead
+    update policy p
+        sources ["g"] → ["keep"]
+    delete group g: not declared (--prune all)
+a field that is not ours
+    impossible: group g cannot be deleted: it is still used by route r | take the group out of them first, or declare it
+
+"#]].raw());
+}
+
+#[test]
+fn names_stand_for_one_object_each() {
+    let twin = |name: &str| {
+        over(
+            group(name, &[]),
+            json!({ "id": id_at(Kind::Group, name, MADE + 9) }),
+        )
+    };
+    let policies = |source: &str| {
+        json!({ "groups": { "pilots": {} }, "policies": {
+        "p": { "sources": [source], "destinations": ["pilots"] }, "q": { "sources": ["pilots"], "destinations": [source] } } })
+    };
+    let p = || policy("p", &["All"], &["All"]);
+    let later = json!({ "id": id_at(Kind::Policy, "p", MADE + 9) });
+    let twice = |other: Value| {
+        let file = json!({ "policies": { "p": { "sources": ["All"], "destinations": ["All"] } } });
+        Case::new(
+            file,
+            json!({ "groups": [group("ops", &[])], "policies": [other, p()] }),
+        )
+    };
+    let rows = [
+        (
+            "neither declared nor live: a guess",
+            Case::new(policies("pilot"), json!({})).outcome(),
+        ),
+        (
+            "live, not declared",
+            Case::new(policies("ops"), json!({ "groups": [group("ops", &[])] })).outcome(),
+        ),
+        (
+            "two live groups of the name",
+            Case::new(
+                policies("ops"),
+                json!({ "groups": [group("ops", &[]), twin("ops")] }),
+            )
+            .outcome(),
+        ),
+        (
+            "two live groups of a declared name",
+            Case::new(
+                json!({ "groups": { "ops": {} } }),
+                json!({ "groups": [group("ops", &[]), twin("ops")] }),
+            )
+            .outcome(),
+        ),
+        (
+            "two policies, equal",
+            twice(over(p(), later.clone())).outcome(),
+        ),
+        (
+            "two policies, equal, --prune all",
+            twice(over(p(), later.clone())).prune_all().outcome(),
+        ),
+        (
+            "two policies, one differs, --prune all",
+            twice(over(policy("p", &["All"], &["ops"]), later))
+                .prune_all()
+                .outcome(),
+        ),
+    ];
+    let ids = [(Kind::Group, "ops"), (Kind::Policy, "p")];
+    assert_data_eq!(crate::testing::named(&table(rows), &ids), str![[r#"
+neither declared nor live: a guess
+    impossible: policy p refers to group "pilot", which is neither declared nor in NetBird | did you mean "pilots"?
+    impossible: policy q refers to group "pilot", which is neither declared nor in NetBird | did you mean "pilots"?
+live, not declared
+    create group pilots
+    create policy p
+    create policy q
+    unmanaged: group ops
+two live groups of the name
+    impossible: policy p refers to group "ops", but several groups in NetBird are called "ops": <group ops>, daojn28li0f47kodblk0 | rename or delete the others in NetBird
+    impossible: policy q refers to group "ops", but several groups in NetBird are called "ops": <group ops>, daojn28li0f47kodblk0 | rename or delete the others in NetBird
+two live groups of a declared name
+    impossible: group ops is the name of 2 groups in NetBird: <group ops>, daojn28li0f47kodblk0 | nobody can tell which one is meant; rename or delete the others in NetBird
+two policies, equal
+    impossible: policy p is the name of 2 policies in NetBird: <policy p>, daojn2e4mr64fain5cug | nobody can tell which one is meant; rename or delete the others in NetBird
+two policies, equal, --prune all
+    delete policy p [made +9 s]: a second one of that name, and equal
+two policies, one differs, --prune all
+    impossible: policy p is the name of 2 policies in NetBird: <policy p>, daojn2e4mr64fain5cug | nobody can tell which one is meant; rename or delete the others in NetBird
+
+"#]].raw());
+}
+
+#[test]
+fn what_cannot_be_changed_is_refused() {
+    let issued = |by: &str| over(group("staff", &["edge"]), json!({ "issued": by }));
+    let members = |group: &str| json!({ "groups": { group: { "peers": [] } } });
+    let rules = json!([
+        policy("p", &["All"], &["All"])["rules"][0],
+        policy("q", &["All"], &["All"])["rules"][0]
+    ]);
+    let open = json!({ "policies": { "p": { "sources": ["All"], "destinations": ["All"] } } });
+    let live = |group: Value| json!({ "groups": [group], "peers": [peer("edge")] });
+    let two_rules = || json!({ "policies": [over(policy("p", &["All"], &["All"]), json!({ "rules": rules }))] });
+    let rows = [
+        (
+            "members of a jwt group",
+            Case::new(members("staff"), live(issued("jwt")))
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "members of an integration's group",
+            Case::new(members("staff"), live(issued("integration")))
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "a jwt group that is declared without peers",
+            Case::new(json!({ "groups": { "staff": {} } }), live(issued("jwt")))
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "undeclared protected groups (C039)",
+            Case::new(json!({ "groups": { "x": {} } }), live(issued("jwt")))
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "a policy of several rules (C047)",
+            Case::new(open.clone(), two_rules()).outcome(),
+        ),
+        (
+            "a policy of several rules, --replace",
+            Case::new(open, two_rules())
+                .replace(Kind::Policy, "p")
+                .outcome(),
+        ),
+        (
+            "a temporary access policy",
+            Case::new(
+                json!({ "policies": { "x": { "sources": ["All"], "destinations": ["All"] } } }),
+                json!({
+            "policies": [policy("Temporary access policy for peer edge", &["All"], &["All"])] }),
+            )
+            .prune_all()
+            .outcome(),
+        ),
+        (
+            "--replace of a route",
+            Case::new(
+                json!({ "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["All"] } } }),
+                json!({ "routes": [route("r", "10.0.0.0/8", &["All"])] }),
+            )
+            .replace(Kind::Route, "r")
+            .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+members of a jwt group
+    impossible: group staff is issued by jwt: it is never changed here | refer to it without declaring it, or declare it without peers
+members of an integration's group
+    impossible: group staff is issued by integration: it is never changed here | refer to it without declaring it, or declare it without peers
+a jwt group that is declared without peers
+    nothing
+undeclared protected groups (C039)
+    create group x
+    unmanaged: group staff
+a policy of several rules (C047)
+    impossible: policy p has 2 rules in NetBird, and the file can say one; an update cannot take rules out | look at the rules in NetBird; --replace policies/p makes it anew with the declared one alone
+a policy of several rules, --replace
+    replace policy p (making): --replace names it
+        rules 2 → 1
+    replace policy p (breaking): --replace names it
+a temporary access policy
+    create policy x
+    unmanaged: policy Temporary access policy for peer edge
+--replace of a route
+    impossible: route r is named by --replace, which makes setup keys and policies anew and nothing else
+
+"#]].raw());
+}
+
+/// Sections that are missing are not managed; an empty one wants nothing (C029).
+#[test]
+fn a_missing_section_is_left_alone() {
+    let live = json!({ "groups": [group("g", &[])], "policies": [policy("p", &["g"], &["g"])],
+                       "routes": [route("r", "10.0.0.0/8", &["g"])], "setup_keys": [key("k", &["g"])] });
+    let rows = [
+        ("only groups", Case::new(json!({ "groups": { "g": {} } }), live.clone()).prune_all().outcome()),
+        ("groups and no routes", Case::new(json!({ "groups": { "g": {} }, "routes": {} }), live.clone()).prune_all().outcome()),
+        ("nothing is pruned", Case::new(json!({ "groups": { "h": {} }, "routes": {}, "policies": {}, "setup_keys": {} }), live.clone()).outcome()),
+        ("a group that is referred to stays", Case::new(
+            json!({ "groups": { "h": {} }, "policies": { "p": { "sources": ["g"], "destinations": ["h"] } } }),
+            json!({ "groups": [group("g", &[])] })).prune_all().outcome()),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+only groups
+    nothing
+groups and no routes
+    delete route r: not declared (--prune all)
+nothing is pruned
+    create group h
+    unmanaged: group g
+    unmanaged: setup key k
+    unmanaged: policy p
+    unmanaged: route r
+a group that is referred to stays
+    create group h
+    create policy p
+    unmanaged: group g
+
+"#]]
+        .raw()
+    );
+}
+
+/// What only NetBird can say is shown as what it is, and put right.
+#[test]
+fn resources_and_single_routers_are_differences() {
+    let destination =
+        json!({ "destinations": null, "destinationResource": { "id": "res1", "type": "host" } });
+    let file = json!({
+        "policies": { "p": { "sources": ["g"], "destinations": ["g"] } },
+        "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["g"] } },
+    });
+    let live = json!({
+        "groups": [group("g", &["edge"])], "peers": [peer("edge")],
+        "policies": [policy_with("p", &["g"], &[], destination)],
+        "routes": [over(route("r", "10.0.0.0/8", &[]), json!({ "peer": id(Kind::Peer, "edge"), "groups": groups(&["g"]) }))],
+    });
+    assert_data_eq!(
+        Case::new(file, live).outcome(),
+        str![[r#"
+update policy p
+    destination_resource "host res1" → null
+    destinations [] → ["g"]
+update route r
+    peer "edge" → null
+    peer_groups [] → ["g"]
+
+"#]]
+        .raw()
+    );
+}

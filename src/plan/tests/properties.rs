@@ -1,0 +1,227 @@
+//! What holds for the plan of any file against any account.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::change::{Change, Operation};
+use crate::diff::diff;
+use crate::plan::{Part, Plan};
+use crate::render::{Document, json as render_json, markdown};
+use crate::resource::Resource;
+use crate::state::{Address, Kind};
+use crate::testing::{
+    Case, MADE, document, group, key, nameservers, over, peer, policy_with, route, used_at,
+};
+
+const GROUPS: [&str; 4] = ["a", "b", "c", "d"];
+
+fn some(names: &[&'static str]) -> impl Strategy<Value = Vec<&'static str>> + use<> {
+    prop::sample::subsequence(names.to_vec(), 1..=2)
+}
+
+/// Declares entries that need no more than live or declared groups.
+fn any_file() -> impl Strategy<Value = Value> {
+    let groups = prop::sample::subsequence(GROUPS.to_vec(), 0..=4);
+    let policies =
+        prop::collection::btree_map("[pq]", (some(&GROUPS), some(&GROUPS), any::<bool>()), 0..3);
+    let routes = prop::collection::btree_map("[rst]", (0..3_u8, some(&GROUPS), 1..9_i64), 0..3);
+    let keys =
+        prop::collection::btree_map("[kl]", (some(&GROUPS), any::<bool>(), any::<bool>()), 0..3);
+    let nameservers = prop::collection::btree_map("[mn]", some(&GROUPS), 0..2);
+    (groups, policies, routes, keys, nameservers).prop_map(|(groups, policies, routes, keys, nameservers)| {
+        let policies = policies.into_iter().map(|(name, (from, to, both))| {
+            (name, json!({ "sources": from, "destinations": to, "bidirectional": both }))
+        });
+        let mut networks = BTreeSet::new();
+        // two routes of one network through one group are an error of the file
+        let routes = routes.into_iter().filter(|(_, (network, _, _))| networks.insert(*network));
+        let routes = routes.map(|(name, (network, groups, metric))| {
+            (name, json!({ "network": format!("10.{network}.0.0/16"), "peer_groups": groups, "metric": metric }))
+        });
+        let keys = keys.into_iter().map(|(name, (groups, reusable, enrolled))| {
+            let key_type = if reusable { "reusable" } else { "one-off" };
+            let enrolled = json!({ "enrolled": enrolled && !reusable });
+            (name, over(json!({ "type": key_type, "expires_in": 60, "auto_groups": groups }), enrolled))
+        });
+        let nameservers = nameservers.into_iter().map(|(name, groups)| {
+            (name, json!({ "nameservers": [{ "ip": "10.0.0.1" }], "groups": groups }))
+        });
+        json!({
+            "groups": groups.iter().map(|name| ((*name).to_owned(), json!({}))).chain([("e".into(), json!({}))]).collect::<BTreeMap<String, Value>>(),
+            "policies": policies.collect::<BTreeMap<_, _>>(),
+            "routes": routes.collect::<BTreeMap<_, _>>(),
+            "setup_keys": keys.collect::<BTreeMap<_, _>>(),
+            "dns": { "nameserver_groups": nameservers.collect::<BTreeMap<_, _>>() },
+        })
+    })
+}
+
+fn any_account() -> impl Strategy<Value = Value> {
+    let groups = prop::sample::subsequence(GROUPS.to_vec(), 0..=4);
+    let policies =
+        prop::collection::btree_map("[pqx]", (some(&GROUPS), some(&GROUPS), any::<bool>()), 0..3);
+    let routes = prop::collection::btree_map("[rstx]", (0..3_u8, some(&GROUPS)), 0..4);
+    let keys = prop::collection::btree_map("[klx]", (some(&GROUPS), any::<bool>()), 0..3);
+    let nameservers = prop::collection::btree_map("[mnx]", some(&GROUPS), 0..3);
+    (groups, policies, routes, keys, nameservers).prop_map(
+        |(groups, policies, routes, keys, nameservers)| {
+            let mut groups: BTreeSet<&str> = groups.into_iter().collect();
+            // whatever refers to a group, that group is live
+            groups.extend(
+                policies
+                    .values()
+                    .flat_map(|(from, to, _)| from.iter().chain(to)),
+            );
+            groups.extend(routes.values().flat_map(|(_, groups)| groups));
+            groups.extend(keys.values().flat_map(|(groups, _)| groups));
+            groups.extend(nameservers.values().flatten());
+            let policies = policies.iter().map(|(name, (from, to, both))| {
+                policy_with(name, from, to, json!({ "bidirectional": both }))
+            });
+            let routes = routes.iter().map(|(name, (network, groups))| {
+                route(name, &format!("10.{network}.0.0/16"), groups)
+            });
+            let keys = keys.iter().map(|(name, (groups, used))| {
+                let used = if *used { used_at(MADE + 9) } else { json!({}) };
+                over(key(name, groups), used)
+            });
+            let nameservers = nameservers
+                .iter()
+                .map(|(name, groups)| self::nameservers(name, &["10.0.0.1"], groups));
+            json!({
+                "groups": groups.iter().map(|name| group(name, &["edge"])).collect::<Vec<_>>(),
+                "peers": [peer("edge"), peer("x")],
+                "policies": policies.collect::<Vec<_>>(),
+                "routes": routes.collect::<Vec<_>>(),
+                "setup_keys": keys.collect::<Vec<_>>(),
+                "nameserver_groups": nameservers.collect::<Vec<_>>(),
+            })
+        },
+    )
+}
+
+fn any_case() -> impl Strategy<Value = Case> {
+    (any_file(), any_account(), any::<bool>()).prop_map(|(file, account, all)| {
+        let case = Case::new(file, account);
+        if all { case.prune_all() } else { case }
+    })
+}
+
+/// Both documents of a plan, or its problems.
+fn bytes(case: &Case) -> String {
+    match case.plan() {
+        Ok(plan) => {
+            let document = Document {
+                plan: Some(plan),
+                ..document()
+            };
+            render_json::document(&document, false)
+                + &markdown::document(&document, false, markdown::BUDGET)
+        }
+        Err(problems) => format!("{problems:?}"),
+    }
+}
+
+fn shuffled(case: &Case, by: usize) -> Case {
+    let mut case = case.clone();
+    let snapshot = &mut case.snapshot;
+    for list in [
+        &mut snapshot.groups,
+        &mut snapshot.peers,
+        &mut snapshot.policies,
+        &mut snapshot.routes,
+        &mut snapshot.setup_keys,
+        &mut snapshot.nameserver_groups,
+    ] {
+        list.reverse();
+        let by = by % list.len().max(1);
+        list.rotate_left(by);
+    }
+    case
+}
+
+/// Steps that make an object or add to one, with the groups that they refer to.
+fn makes(change: &Change, part: Part) -> bool {
+    match part {
+        Part::Making | Part::Additions => true,
+        Part::Breaking | Part::Removals => false,
+        Part::Whole => {
+            !matches!(change.operation, Operation::Delete { .. })
+                && change.removed_members().is_empty()
+        }
+    }
+}
+
+/// Whatever a step refers to is live or was made before it, and nothing that is referred to goes before its referrers.
+fn order_holds(plan: &Plan, case: &Case) -> Result<(), TestCaseError> {
+    let mut live: BTreeSet<String> = case.actual().groups.names().map(str::to_owned).collect();
+    let route = |change: &Change| change.address.kind == Kind::Route;
+    let mut broke = None;
+    for step in &plan.steps {
+        let change = &plan.changes[step.change];
+        if makes(change, step.part) {
+            let after = change.operation.after();
+            for group in after.map(Resource::references).unwrap_or_default() {
+                prop_assert!(
+                    live.contains(group),
+                    "{} refers to {group}, which is made later or gone",
+                    change.address
+                );
+            }
+            if change.address.kind == Kind::Group {
+                live.insert(change.address.name.clone());
+            }
+            prop_assert!(
+                broke.is_none() || route(change),
+                "{} after {:?} broke",
+                change.address,
+                broke
+            );
+        } else if change.address.kind == Kind::Group
+            && matches!(change.operation, Operation::Delete { .. })
+        {
+            live.remove(&change.address.name);
+        }
+        if !makes(change, step.part) && !route(change) {
+            broke = Some(change.address.clone());
+        }
+    }
+    let steps: BTreeSet<usize> = plan.steps.iter().map(|step| step.change).collect();
+    prop_assert_eq!(steps.len(), plan.changes.len(), "every change has its step");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_order_of_the_servers_lists_means_nothing(case in any_case(), by in 0..5_usize) {
+        prop_assert_eq!(bytes(&case), bytes(&shuffled(&case, by)));
+    }
+
+    #[test]
+    fn references_point_to_what_is_there(case in any_case()) {
+        if let Ok(plan) = case.plan() {
+            order_holds(&plan, &case)?;
+        }
+    }
+
+    /// Without prune nothing is deleted but older lives of declared keys, whatever the account holds.
+    #[test]
+    fn nothing_is_deleted_without_prune(file in any_file(), account in any_account()) {
+        if let Ok(plan) = Case::new(file, account).plan() {
+            prop_assert_eq!(plan.deletions(), 0);
+        }
+    }
+
+    #[test]
+    fn nothing_differs_from_itself(account in any_account()) {
+        let actual = Case::new(json!({ "groups": { "e": {} } }), account).actual();
+        let lives = actual.objects.iter().map(|(address, all)| (address.clone(), all[0].clone()));
+        let lives: BTreeMap<Address, _> = lives.collect();
+        let same = lives.iter().map(|(address, live)| (address.clone(), live.resource.clone())).collect();
+        prop_assert_eq!(diff(&same, &lives), vec![]);
+    }
+}

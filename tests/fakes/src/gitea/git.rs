@@ -1,0 +1,186 @@
+//! A bare repository, driven through `git`: commits, blobs and refs are real, and so is the way in
+//! which a push loses against another. What may be written, and by whom, is left to others.
+
+mod objects;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) use objects::{Change, Draft, Entry, Log, Logged, Person};
+
+/// The old value of a ref that is not there yet.
+pub(super) const NOTHING: &str = "0000000000000000000000000000000000000000";
+
+/// A handle to a bare repository.
+#[derive(Clone)]
+pub(super) struct Git {
+    folder: PathBuf,
+}
+
+impl Git {
+    /// Makes an empty repository in this folder.
+    pub(super) fn init(folder: PathBuf, default_branch: &str) -> Git {
+        let git = Git { folder };
+        let head = format!("--initial-branch={default_branch}");
+        let mut command = git.command();
+        command.args(["init", "--quiet", "--bare", "--template=", &head]);
+        let output = run(command.arg(&git.folder), b"");
+        assert!(output.status.success(), "git init: {}", told(&output));
+        git
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns what a commit-ish names, however it is written.
+    pub(super) fn resolve(&self, revision: &str) -> Option<String> {
+        let revision = format!("{revision}^{{commit}}");
+        let arguments = ["rev-parse", "--quiet", "--verify", "--end-of-options"];
+        let output = run(self.in_folder().args(arguments).arg(revision), b"");
+        output
+            .status
+            .success()
+            .then(|| text(&output.stdout).trim_end().to_owned())
+    }
+
+    /// Returns the commit at the tip of a branch.
+    pub(super) fn tip(&self, branch: &str) -> Option<String> {
+        self.resolve(&format!("refs/heads/{branch}"))
+    }
+
+    /// Returns the names of all branches, in order.
+    pub(super) fn branches(&self) -> Vec<String> {
+        let listed = self.get(&["for-each-ref", "--format=%(refname)", "refs/heads"]);
+        text(&listed)
+            .lines()
+            .filter_map(|name| name.strip_prefix("refs/heads/"))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Returns the last commit before two branches part.
+    pub(super) fn merge_base(&self, one: &str, other: &str) -> Option<String> {
+        let output = run(self.in_folder().args(["merge-base", one, other]), b"");
+        let base = text(&output.stdout).trim_end().to_owned();
+        Some(base).filter(|base| !base.is_empty())
+    }
+
+    /// Merges a commit into another, and returns the merge commit. None where they conflict.
+    pub(super) fn merge(&self, into: &str, from: &str, draft: &Draft) -> Option<String> {
+        let output = run(
+            self.in_folder()
+                .args(["merge-tree", "--write-tree", into, from]),
+            b"",
+        );
+        let tree = text(&output.stdout);
+        let tree = tree.lines().next().filter(|_| output.status.success())?;
+        let mut command = self.in_folder();
+        let Person { name, email, date } = &draft.committer;
+        for role in ["AUTHOR", "COMMITTER"] {
+            command
+                .env(format!("GIT_{role}_NAME"), name)
+                .env(format!("GIT_{role}_EMAIL"), email)
+                .env(format!("GIT_{role}_DATE"), date);
+        }
+        command.args(["commit-tree", tree, "-p", into, "-p", from]);
+        let output = run(&mut command, draft.message.as_bytes());
+        output
+            .status
+            .success()
+            .then(|| text(&output.stdout).trim_end().to_owned())
+    }
+
+    /// Moves a ref from one commit to another, as a push does at its end. An error is git's own
+    /// text: `cannot lock ref '…': is at X but expected Y`.
+    pub(super) fn push(&self, name: &str, new: &str, old: &str) -> Result<(), String> {
+        let output = run(self.in_folder().args(["update-ref", name, new, old]), b"");
+        if output.status.success() {
+            return Ok(());
+        }
+        let told = told(&output);
+        Err(told
+            .find("cannot lock ref")
+            .map_or(told.as_str(), |at| &told[at..])
+            .to_owned())
+    }
+
+    /// Points a ref to a commit, wherever it was.
+    pub(super) fn set(&self, name: &str, commit: &str) {
+        self.get(&["update-ref", name, commit]);
+    }
+
+    pub(super) fn delete(&self, name: &str) {
+        self.get(&["update-ref", "-d", name]);
+    }
+
+    /// Runs what cannot fail in a repository that nobody but this fake writes to.
+    fn get(&self, arguments: &[&str]) -> Vec<u8> {
+        self.feed(arguments, b"")
+    }
+
+    fn feed(&self, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+        let output = run(self.in_folder().args(arguments), input);
+        assert!(
+            output.status.success(),
+            "git {}: {}",
+            arguments.join(" "),
+            told(&output)
+        );
+        output.stdout
+    }
+
+    fn in_folder(&self) -> Command {
+        let mut command = self.command();
+        command.arg("--git-dir").arg(&self.folder);
+        command
+    }
+
+    /// `git` in no one's surroundings: neither the settings of whoever runs the tests, nor the
+    /// repository of a hook that runs them, change what it does.
+    fn command(&self) -> Command {
+        let mut command = Command::new("git");
+        command
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            .envs([
+                ("LC_ALL", "C"),
+                ("GIT_CONFIG_NOSYSTEM", "1"),
+                ("GIT_CONFIG_GLOBAL", "/dev/null"),
+                // Nothing here outlives the machine.
+                ("GIT_CONFIG_COUNT", "1"),
+                ("GIT_CONFIG_KEY_0", "core.fsync"),
+                ("GIT_CONFIG_VALUE_0", "none"),
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+}
+
+/// Returns a number that no two commits in the making share.
+fn number() -> u64 {
+    static NUMBERS: AtomicU64 = AtomicU64::new(0);
+    NUMBERS.fetch_add(1, Ordering::Relaxed)
+}
+
+fn run(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command.spawn().expect("git is installed");
+    let mut pipe = child.stdin.take().expect("stdin is a pipe");
+    // No command here writes more than a pipe holds before it has read all. One that ends without
+    // reading has said why on stderr.
+    let _ = pipe.write_all(input);
+    drop(pipe);
+    child.wait_with_output().expect("git ends")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn told(output: &Output) -> String {
+    text(&output.stderr).trim_end().to_owned()
+}

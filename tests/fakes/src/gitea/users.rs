@@ -1,0 +1,200 @@
+//! Users, and how answers show them (§1.8).
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::api::{Call, Outcome, done, ok};
+use super::auth::{Level, Token};
+use super::flavour::Flavour;
+use super::forge::{ACTIONS, Forge, show_time};
+use super::refusal::{Refusal, forbidden, invalid, json_response, missing};
+
+/// Somebody with a login: a person, a bot, an organisation.
+#[derive(Clone)]
+pub(super) struct User {
+    pub(super) id: i64,
+    pub(super) login: String,
+    pub(super) email: String,
+    pub(super) is_admin: bool,
+    pub(super) password: Option<String>,
+    pub(super) created: Timestamp,
+}
+
+impl Forge {
+    pub(super) fn user(&self, id: i64) -> Option<&User> {
+        self.users.iter().find(|user| user.id == id)
+    }
+
+    pub(super) fn user_named(&self, login: &str) -> Option<&User> {
+        let mut users = self.users.iter();
+        users.find(|user| user.login.eq_ignore_ascii_case(login))
+    }
+
+    /// Returns the login of a user, `Ghost` for one that is gone.
+    pub(super) fn login(&self, id: i64) -> &str {
+        self.user(id).map_or("Ghost", |user| &user.login)
+    }
+
+    /// Makes a user, and returns the id.
+    pub(super) fn add_user(&mut self, login: &str, is_admin: bool) -> i64 {
+        let id = if login == self.flavour.actions_user() {
+            ACTIONS
+        } else {
+            self.new_id()
+        };
+        let created = self.now();
+        self.users.push(User {
+            id,
+            login: login.to_owned(),
+            email: format!("{login}@example.com"),
+            is_admin,
+            password: None,
+            created,
+        });
+        id
+    }
+
+    /// Returns a user as others see them (`in_full` false), or as issues and `/user` show them.
+    pub(super) fn show_user(&self, id: i64, in_full: bool) -> Value {
+        let Some(user) = self.user(id) else {
+            return Value::Null;
+        };
+        let User {
+            id,
+            login,
+            email,
+            is_admin,
+            password: _,
+            created,
+        } = user;
+        let hidden = self.flavour.pick(
+            format!("{id}+{login}@noreply.example.com"),
+            format!("{login}@noreply.example.com"),
+        );
+        let (full_name, picture) = if *id == ACTIONS {
+            let name = self.flavour.pick("Gitea Actions", "Forgejo Actions");
+            (name, "assets/img/avatar_default.png".to_owned())
+        } else {
+            ("", format!("avatars/{login}"))
+        };
+        let never = if in_full { "1970" } else { "0001" };
+        let mut shown = json!({
+            "id": id,
+            "login": login,
+            "login_name": if in_full { login } else { "" },
+            "source_id": 0,
+            "full_name": full_name,
+            "email": if in_full { email } else { &hidden },
+            "avatar_url": format!("{}/{picture}", self.root),
+            "html_url": format!("{}/{login}", self.root),
+            "language": "",
+            "is_admin": in_full && *is_admin,
+            "last_login": format!("{never}-01-01T00:00:00Z"),
+            "created": show_time(*created),
+            "restricted": false,
+            "active": in_full,
+            "prohibit_login": false,
+            "location": "",
+            "website": "",
+            "description": "",
+            "visibility": "public",
+            "followers_count": 0,
+            "following_count": 0,
+            "starred_repos_count": 0,
+            "username": login,
+        });
+        if self.flavour == Flavour::Forgejo {
+            shown["pronouns"] = json!("");
+        }
+        shown
+    }
+}
+
+/// `GET /user`.
+pub(super) fn me(call: &Call) -> Outcome {
+    let forge = call.forge();
+    Ok(ok(&forge.show_user(call.caller.user, true)))
+}
+
+/// `POST /admin/users`.
+pub(super) fn create(call: &Call) -> Outcome {
+    let body = call.body()?;
+    let mut forge = call.forge();
+    if !forge
+        .user(call.caller.user)
+        .is_some_and(|user| user.is_admin)
+    {
+        return Err(forbidden("user should be the site admin"));
+    }
+    let login = body.text("username")?;
+    if login.is_empty() {
+        return Err(invalid("[Username]: Required"));
+    }
+    if forge.user_named(&login).is_some() {
+        let message = format!("user already exists [name: {login}]");
+        return Err(invalid(message));
+    }
+    let id = forge.add_user(&login, false);
+    let (email, password) = (body.text("email")?, body.optional_text("password")?);
+    if let Some(user) = forge.users.iter_mut().find(|user| user.id == id) {
+        (user.email, user.password) = (email, password);
+    }
+    Ok(json_response(201, &forge.show_user(id, true)))
+}
+
+/// `DELETE /admin/users/{login}`.
+pub(super) fn delete(call: &Call) -> Outcome {
+    let mut forge = call.forge();
+    if !forge
+        .user(call.caller.user)
+        .is_some_and(|user| user.is_admin)
+    {
+        return Err(forbidden("user should be the site admin"));
+    }
+    let found = forge.user_named(call.part(0)).map(|user| user.id);
+    let id = found.ok_or_else(missing)?;
+    forge.users.retain(|user| user.id != id);
+    forge.tokens.retain(|token| token.user != id);
+    Ok(done())
+}
+
+/// `POST /users/{login}/tokens`, with the password of that very user.
+pub(super) fn create_token(call: &Call) -> Outcome {
+    let body = call.body()?;
+    let mut forge = call.forge();
+    let owner = forge.user_named(call.part(0)).map(|user| user.id);
+    if !call.caller.by_password || owner != Some(call.caller.user) {
+        return Err(Refusal::Message(401, "auth required".to_owned()));
+    }
+    let scopes = body.texts("scopes")?;
+    if scopes.is_empty() {
+        let message = "access token must have a scope".to_owned();
+        return Err(Refusal::Message(400, message));
+    }
+    let (id, name) = (forge.new_id(), body.text("name")?);
+    let token = Token::of_user(&mut forge, call.caller.user, &scopes);
+    let shown = json!({
+        "id": id,
+        "name": name,
+        "sha1": token,
+        "token_last_eight": token[token.len() - 8..],
+        "scopes": scopes,
+    });
+    Ok(json_response(201, &shown))
+}
+
+/// `PUT /repos/{owner}/{repo}/collaborators/{login}`.
+pub(super) fn add_collaborator(call: &Call) -> Outcome {
+    call.require_admin()?;
+    let body = call.body()?;
+    let level = match body.text("permission")?.as_str() {
+        "read" => Level::Read,
+        "admin" => Level::Admin,
+        _ => Level::Write,
+    };
+    let mut forge = call.forge();
+    let user = forge.user_named(call.part(0)).map(|user| user.id);
+    let user = user.ok_or_else(|| invalid("user does not exist"))?;
+    forge.repo_mut(call.repo).collaborators.insert(user, level);
+    Ok(done())
+}
