@@ -445,7 +445,10 @@ fn recorded(path: &Path) -> Result<Snapshot, Stop> {
     let shown = path.display();
     let text = std::fs::read(path)
         .map_err(|error| Stop::error(format!("cannot read {shown}: {error}")))?;
-    serde_json::from_slice(&text).map_err(|error| {
+    // as a map first: serde takes a list, an empty one too, for a struct
+    let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
+    let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
+    snapshot.map_err(|error| {
         Stop::error(format!("{shown} is no recorded account: {error}")).hint(
             "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}",
         )
