@@ -72,7 +72,7 @@ fn a_group_name_that_stands_for_two_is_an_error_with_both_ids() {
     bench
         .apply(&[])
         .expect(1)
-        .says("group \"g\" stands for 2 groups in NetBird")
+        .says("group \"g\" is the name of 2 groups in NetBird")
         .says(&ids[0])
         .says(&ids[1]);
     bench.assert_writes(&[]);
@@ -212,11 +212,11 @@ fn entries_that_replace_does_not_know() {
     let rows = [
         (
             "setup_keys/nope",
-            "names an entry that the file does not have",
+            "is named by --replace, but the file does not have it",
         ),
         (
             "groups/g",
-            "makes setup keys and policies anew, nothing else",
+            "makes setup keys and policies anew and nothing else",
         ),
         ("nope", "KIND/NAME is wanted"),
         ("gadgets/g", "KIND/NAME is wanted"),
