@@ -249,3 +249,23 @@ fn a_list_that_cannot_be_read_says_which_entry() {
         .expect(1)
         .says("the answer is an object, not a list");
 }
+
+#[test]
+fn a_source_of_an_ssh_policy_that_names_users_of_others_only() {
+    let bench = Bench::scenario();
+    let (a, _) = (bench.group("a"), bench.group("b"));
+    let rule = json!({ "name": "p", "enabled": true, "action": "accept", "bidirectional": false, "protocol": "netbird-ssh",
+                       "authorized_groups": { &a: ["root"] }, "sources": [a], "destinations": [a] });
+    let policy = json!({ "name": "p", "enabled": true, "rules": [rule] });
+    bench.create("/policies", policy);
+    bench.server().clear_requests();
+    let file = |sources: &[&str], description: &str| json!({ "policies": { "p": { "description": description, "sources": sources, "destinations": ["a"], "protocol": "netbird-ssh" } } });
+    bench.file(file(&["a", "b"], ""));
+    let run = bench.apply(&[]).expect(1);
+    run.says("nothing of group \"b\": the server would refuse it");
+    bench.assert_writes(&[]);
+    // another change carries them along
+    bench.file(file(&["a"], "new")).apply(&[]).expect(0);
+    let users = &bench.one("/policies", "p")["rules"][0]["authorized_groups"];
+    assert_eq!(users[&a], json!(["root"]));
+}
