@@ -62,7 +62,7 @@ fn every_format_on_success_on_an_error_and_on_a_refusal() {
     for command in ["plan", "apply"] {
         let [text, markdown, json] = in_every_format(&bench, &[command], &[], 0);
         assert!(
-            text.starts_with(&format!("NetBird {command} for netbird.json")),
+            text.starts_with(&format!("NetBird {command}: 3 ")),
             "{text}"
         );
         assert!(markdown.starts_with("<!--"), "{markdown}");
@@ -73,7 +73,7 @@ fn every_format_on_success_on_an_error_and_on_a_refusal() {
         (
             vec!["plan"],
             vec![("NETBIRD_API_TOKEN", "")],
-            3,
+            1,
             "there is no NetBird token",
         ),
         (vec!["plan", "-f", "nope.json"], vec![], 1, "no such file"),
@@ -93,11 +93,15 @@ fn every_format_on_success_on_an_error_and_on_a_refusal() {
     for (args, environment, code, why) in errors {
         let [text, markdown, json] = in_every_format(&bench, &args, &environment, code);
         assert_eq!(text, "", "stderr has it");
-        assert!(markdown.contains(if args[0] == "plan" {
-            "NetBird plan could not be made"
-        } else {
-            "NetBird apply failed"
-        }));
+        let failed = [
+            "NetBird plan **could not be made**",
+            "NetBird apply **failed**",
+            "NetBird apply **refused**",
+        ];
+        assert!(
+            failed.iter().any(|title| markdown.contains(title)),
+            "{markdown}"
+        );
         assert!(markdown.contains(why), "{markdown}");
         let json: Value = serde_json::from_str(&json).unwrap();
         assert!(
@@ -157,11 +161,20 @@ fn a_report_that_cannot_be_written_is_an_error_that_tells_whether_something_chan
     bench
         .plan(&["--report", "no/such/report.json", "--detailed-exitcode"])
         .expect(1);
-    bench
-        .apply(&["--report", "no/such/report.json"])
-        .expect(4)
-        .shows("3 created");
+    // an apply tries before the first write
     bench.apply(&["--report", "no/such/report.json"]).expect(1);
+    bench.assert_writes(&[]);
+    // and what happens to it meanwhile makes no success of 1, which says that nothing changed
+    let dir = bench.path("reports");
+    fs::create_dir(&dir).unwrap();
+    bench.netbird().after("POST", "/groups", move |_| {
+        fs::remove_dir_all(&dir).unwrap()
+    });
+    bench
+        .apply(&["--report", "reports/report.json"])
+        .expect(4)
+        .says("cannot write the report")
+        .shows("3 created");
 }
 
 #[test]

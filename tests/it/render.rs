@@ -1,7 +1,5 @@
 //! Do names that somebody chose with care stay names, wherever they are shown?
 
-use netbird_gitops::render::markdown;
-use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::run::Bench;
@@ -143,19 +141,6 @@ fn outside_code(line: &str) -> String {
     out + rest
 }
 
-proptest! {
-    #[test]
-    fn c123_any_text_in_a_cell_leaves_rows_and_columns_alone(text in "[\\\\|`<>!@#*_a\n\r\u{202e} -]{0,12}|\\PC{0,20}") {
-        for shown in [markdown::code(&text), markdown::text(&text)] {
-            prop_assert!(!shown.contains(['\n', '\r']), "{}", shown);
-            let row = format!("| {shown} | b |");
-            prop_assert_eq!(cells(&row), [3, 3], "{}", row);
-        }
-        let shown = markdown::code(&text);
-        prop_assert_eq!(outside_code(&shown), "", "{}", shown);
-    }
-}
-
 #[test]
 fn names_that_move_the_cursor_are_shown_as_escapes() {
     let bench = Bench::fake();
@@ -218,7 +203,9 @@ fn c073_a_plan_that_is_cut_says_so_at_the_top_and_keeps_its_deletions() {
     let top = plan.lines().take(6).collect::<Vec<_>>().join("\n");
     assert!(
         top.contains("1500 to create, **12 to delete**")
-            && top.contains("too long for a comment: 1500 creations and changes"),
+            && top.contains(
+                "too long for a comment. Left out here, but in the job's log: 1500 creations"
+            ),
         "{top}"
     );
     for number in 0..12 {
@@ -240,7 +227,7 @@ fn the_environment_cannot_end_the_marker() {
         .expect(0);
     assert!(
         run.stdout
-            .starts_with("<!-- netbird-gitops plan a - -> b -->\n"),
+            .starts_with("<!-- netbird-gitops plan a%20-%2D%3E%20b -->\n"),
         "{}",
         run.stdout
     );
