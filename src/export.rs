@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::actual::Actual;
 use crate::config::Source;
 use crate::desired::KeyType;
+use crate::edit::pretty;
 use crate::enrollment::Binding;
 use crate::resource::{ALL, Live, Resource};
 use crate::state::{Address, Id, Kind};
@@ -76,9 +77,38 @@ impl Export {
         Value::Object(file)
     }
 
-    /// Returns the file's text: indented, sorted, with a final newline.
+    /// Returns the file's text as people write it: sections in their order, entries sorted, lists on one line.
     pub fn text(&self) -> String {
-        format!("{:#}\n", self.file())
+        const SECTIONS: [&str; 5] = ["groups", "setup_keys", "policies", "routes", "dns"];
+        const UNIT: &str = "  ";
+        let file = self.file();
+        let line = |depth: usize, name: &str, value: &Value| {
+            let indent = UNIT.repeat(depth);
+            let value = pretty(value, "\n", &indent, UNIT);
+            format!("{indent}{}: {value}", Value::from(name))
+        };
+        let entries = |depth: usize, section: &Value| {
+            let lines = section.as_object().into_iter().flatten();
+            let lines: Vec<String> = lines
+                .map(|(name, entry)| line(depth, name, entry))
+                .collect();
+            lines.join(",\n")
+        };
+        let section = |name: &&str| {
+            let section = file.get(name)?;
+            Some(match *name {
+                "dns" => format!(
+                    "{UNIT}\"dns\": {{\n{UNIT}{UNIT}\"nameserver_groups\": {{\n{}\n{UNIT}{UNIT}}}\n{UNIT}}}",
+                    entries(3, &section["nameserver_groups"])
+                ),
+                _ => format!("{UNIT}\"{name}\": {{\n{}\n{UNIT}}}", entries(2, section)),
+            })
+        };
+        let sections: Vec<String> = SECTIONS.iter().filter_map(section).collect();
+        match sections.is_empty() {
+            true => "{}\n".into(),
+            false => format!("{{\n{}\n}}\n", sections.join(",\n")),
+        }
     }
 }
 

@@ -31,8 +31,8 @@ pub mod scope;
 pub mod secret;
 pub mod snapshot;
 pub mod state;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod validate;
 pub mod wire;
-#[cfg(test)]
-mod testing;

@@ -257,10 +257,7 @@ impl Session {
             key.key_type == KeyType::OneOff
                 && key.used_times > 0
                 && desired.setup_key(&key.name).is_none()
-                && self
-                    .options
-                    .ledger
-                    .was_declared(Kind::SetupKey, &key.name)
+                && self.options.ledger.was_declared(Kind::SetupKey, &key.name)
         };
         self.options.prune != Prune::None
             && desired.manages(Kind::SetupKey)
@@ -294,7 +291,8 @@ impl Session {
         };
         More {
             referrers: goes(Kind::Group) || goes(Kind::Peer),
-            events: self.options.prune == Prune::All && (loses() || !plan.foreign_members.is_empty()),
+            events: self.options.prune == Prune::All
+                && (loses() || !plan.foreign_members.is_empty()),
         }
     }
 

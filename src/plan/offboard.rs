@@ -57,8 +57,15 @@ pub(super) fn offboard(
         };
         let Some(peer) = peer else { continue };
         if !peer.user_id.is_empty() || peer.ephemeral {
-            let whose = if peer.ephemeral { "is ephemeral" } else { "belongs to a person" };
-            stays(format!("was removed, and its peer {:?} stays: it {whose}", peer.name));
+            let whose = if peer.ephemeral {
+                "is ephemeral"
+            } else {
+                "belongs to a person"
+            };
+            stays(format!(
+                "was removed, and its peer {:?} stays: it {whose}",
+                peer.name
+            ));
             continue;
         }
         let lists = |(_, group): &(_, &crate::desired::Group)| {

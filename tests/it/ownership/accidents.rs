@@ -12,7 +12,10 @@ fn full() -> Value {
     for name in ["x", "y"] {
         for (section, _, mut entry) in kinds() {
             if section == "routes" {
-                entry["network"] = json!(format!("10.{}.0.0/16", name.len() + usize::from(name == "y")));
+                entry["network"] = json!(format!(
+                    "10.{}.0.0/16",
+                    name.len() + usize::from(name == "y")
+                ));
             }
             file = with(file, section, name, entry);
         }
@@ -29,7 +32,14 @@ fn agreed() -> Bench {
 /// Everything that a file can manage, as the server has it.
 fn account(bench: &Bench) -> Value {
     let mut account = json!({});
-    for path in ["/groups", "/setup-keys", "/policies", "/routes", "/dns/nameservers", "/peers"] {
+    for path in [
+        "/groups",
+        "/setup-keys",
+        "/policies",
+        "/routes",
+        "/dns/nameservers",
+        "/peers",
+    ] {
         account[path] = json!(bench.server().list(path));
     }
     account
@@ -37,7 +47,10 @@ fn account(bench: &Bench) -> Value {
 
 /// Commits a text in the file's place.
 fn committed(bench: &Bench, text: &str) {
-    bench.hour(9.0).text(text).commit(second(9.0), "an accident");
+    bench
+        .hour(9.0)
+        .text(text)
+        .commit(second(9.0), "an accident");
 }
 
 #[test]
@@ -48,11 +61,11 @@ fn c029_a_lost_section_is_not_managed() {
         let mut file = full();
         file.as_object_mut().unwrap().remove(section);
         bench.declared(9.0, file);
-        bench.leaves_all(&[]).shows("No changes");
+        bench.leaves_all(&[]).shows("no changes");
         assert_eq!(account(&bench), before, "{section}");
         // found again, it is as if nothing had been
         bench.declared(10.0, full());
-        bench.leaves_all(&[]).shows("No changes");
+        bench.leaves_all(&[]).shows("no changes");
         assert_eq!(account(&bench), before, "{section}");
     }
 }
@@ -73,12 +86,18 @@ fn c015_t7_everything_lost_is_an_error() {
     assert_eq!(account(&bench), before);
     // nor does a version that nobody could apply end what was declared
     bench.declared(11.0, full());
-    bench.leaves_all(&[]).shows("No changes");
+    bench.leaves_all(&[]).shows("no changes");
 }
 
 #[test]
 fn c029_emptied_sections_meet_the_gates() {
-    for section in ["groups", "setup_keys", "policies", "routes", "nameserver_groups"] {
+    for section in [
+        "groups",
+        "setup_keys",
+        "policies",
+        "routes",
+        "nameserver_groups",
+    ] {
         let bench = agreed();
         let before = account(&bench);
         let mut file = full();
@@ -101,7 +120,9 @@ fn c029_emptied_sections_meet_the_gates() {
 fn c108_half_lost_meets_the_limit() {
     let bench = Bench::in_git();
     let groups = |number: usize| {
-        (0..number).fold(base(), |file, n| with(file, "groups", &format!("n{n:02}"), json!({})))
+        (0..number).fold(base(), |file, n| {
+            with(file, "groups", &format!("n{n:02}"), json!({}))
+        })
     };
     bench.applied(1.0, groups(30));
     let before = account(&bench);

@@ -111,7 +111,10 @@ fn it_counts_in_a_merge_and_not_in_what_was_merged() {
         bench.git(&["checkout", "-q", "-b", "feature"]);
         bench.declared_with(5.0, base(), &format!("a change\n\n{branch}"));
         bench.git(&["checkout", "-q", "main"]);
-        bench.git_at(second(6.0), &["merge", "-q", "--no-ff", "-m", merge, "feature"]);
+        bench.git_at(
+            second(6.0),
+            &["merge", "-q", "--no-ff", "-m", merge, "feature"],
+        );
         if counts {
             applies(&bench);
         } else {
@@ -142,7 +145,8 @@ fn a_member_that_was_listed_by_its_keys_name_is_agreed_to_likewise() {
     let names: Vec<String> = (0..12).map(|n| format!("k{n:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let keys = bench.enrolled(&names);
-    let file = |peers: &[&str]| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": keys });
+    let file =
+        |peers: &[&str]| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": keys });
     bench.applied(1.0, file(&names));
     for name in &names {
         bench.edit("/peers", name, json!({ "name": format!("{name}-renamed") }));
@@ -158,7 +162,15 @@ fn what_is_held_is_agreed_to_by_a_commit() {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     bench.group("old");
-    bench.applied(3.0, with(with(base(), "groups", "old", json!({})), "groups", "new", json!({})));
+    bench.applied(
+        3.0,
+        with(
+            with(base(), "groups", "old", json!({})),
+            "groups",
+            "new",
+            json!({}),
+        ),
+    );
     bench.declared_with(9.0, base(), "both\n\nAllow-Deletes: 1");
     // 1 is what goes by itself, not what is held
     assert_eq!(bench.planned(&[]), ["delete_group new"]);
@@ -198,8 +210,18 @@ fn in_pull_request(bench: &Bench, title: &str, body: &str) -> Run {
 fn a_plan_shows_it_wherever_it_stands_in_a_pull_request() {
     let rows = [
         ("", "", "a change\n\nAllow-Deletes: 12", "commit "),
-        ("Allow-Deletes: 12", "", "a change", "the pull request's title"),
-        ("t", "why\n\nAllow-Deletes: 12\n", "a change", "the pull request's text"),
+        (
+            "Allow-Deletes: 12",
+            "",
+            "a change",
+            "the pull request's title",
+        ),
+        (
+            "t",
+            "why\n\nAllow-Deletes: 12\n",
+            "a change",
+            "the pull request's text",
+        ),
     ];
     for (title, body, message, place) in rows {
         let bench = twelve();
@@ -211,7 +233,9 @@ fn a_plan_shows_it_wherever_it_stands_in_a_pull_request() {
         let wanted = format!("Allow-Deletes: 12 ({place}");
         assert!(notices.contains(&wanted), "{wanted}: {notices}");
         // a wrong one is shown beside the refusal
-        let wrong = in_pull_request(&bench, "Allow-Deletes: 3", "x").expect(0).json();
+        let wrong = in_pull_request(&bench, "Allow-Deletes: 3", "x")
+            .expect(0)
+            .json();
         assert!(wrong["notices"].to_string().contains("Allow-Deletes: 3"));
         if message == "a change" {
             assert_eq!(wrong["refusals"][0]["gate"], "deletions");

@@ -70,7 +70,10 @@ fn a_shallow_clone_is_an_error_that_says_fetch_depth_0() {
     bench.assert_writes(&[]);
     let (code, text) = run(&["plan", "--prune", "none"]);
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("shallow") || !text.contains("error"), "{text}");
+    assert!(
+        text.contains("shallow") || !text.contains("error"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -94,10 +97,7 @@ fn another_ref_can_be_the_ledger() {
     bench.git(&["checkout", "-q", "--orphan", "fresh"]);
     bench.file(base()).commit(second(9.0), "fresh");
     assert_eq!(bench.planned(&[]), Vec::<String>::new());
-    assert_eq!(
-        bench.planned(&["--ledger-ref", "main"]),
-        ["delete_group x"]
-    );
+    assert_eq!(bench.planned(&["--ledger-ref", "main"]), ["delete_group x"]);
     bench.cannot(&["--ledger-ref", "nowhere"]).says("nowhere");
 }
 
@@ -110,7 +110,10 @@ fn what_only_a_feature_branch_had_was_never_declared() {
     bench.hour(2.1).group("x");
     bench.declared(3.0, base());
     bench.git(&["checkout", "-q", "main"]);
-    bench.git_at(second(4.0), &["merge", "-q", "--no-ff", "-m", "merge", "feature"]);
+    bench.git_at(
+        second(4.0),
+        &["merge", "-q", "--no-ff", "-m", "merge", "feature"],
+    );
     assert_eq!(bench.planned(&[]), Vec::<String>::new());
     bench.leaves_all(&[]);
 }
@@ -128,5 +131,8 @@ fn the_file_in_a_folder_of_the_repository() {
     file(with(base(), "groups", "x", json!({})), 1.0);
     bench.apply(&["-f", "vpn/netbird.json"]).expect(0);
     file(base(), 9.0);
-    assert_eq!(bench.planned(&["-f", "vpn/netbird.json"]), ["delete_group x"]);
+    assert_eq!(
+        bench.planned(&["-f", "vpn/netbird.json"]),
+        ["delete_group x"]
+    );
 }

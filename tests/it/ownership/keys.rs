@@ -7,7 +7,9 @@ use crate::run::Bench;
 /// A file with a group and one-off keys that join it.
 fn file(keys: &[(&str, bool)]) -> Value {
     let key = |enrolled: bool| json!({ "type": "one-off", "expires_in": 315_360_000, "auto_groups": ["g"], "enrolled": enrolled });
-    let section = keys.iter().map(|(name, enrolled)| ((*name).to_owned(), key(*enrolled)));
+    let section = keys
+        .iter()
+        .map(|(name, enrolled)| ((*name).to_owned(), key(*enrolled)));
     json!({ "groups": { "g": {} }, "setup_keys": Value::Object(section.collect()) })
 }
 
@@ -49,10 +51,10 @@ fn c084_t8_a_key_that_is_done_is_left_and_never_made_again() {
     bench.applied(0.0, file(&[("k", false)]));
     enroll(&bench, "k");
     bench.declared(2.0, file(&[("k", true)]));
-    bench.leaves_all(&[]).shows("No changes");
+    bench.leaves_all(&[]).shows("no changes");
     bench.leaves_all(&["--prune", "all"]);
     bench.delete("/setup-keys", "k");
-    bench.leaves_all(&[]).shows("No changes");
+    bench.leaves_all(&[]).shows("no changes");
 }
 
 #[test]
@@ -64,18 +66,17 @@ fn a_key_marked_enrolled_that_is_live_and_unused_goes() {
         .leaves_all(&["--prune", "none"])
         .says_anywhere("is marked enrolled");
     assert_eq!(bench.planned(&[]), ["delete_setup_key k"]);
-    bench
-        .apply(&[])
-        .expect(0);
+    bench.apply(&[]).expect(0);
     assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
-    bench.leaves_all(&[]).shows("No changes");
+    bench.leaves_all(&[]).shows("no changes");
 }
 
 #[test]
 fn a_key_marked_enrolled_that_is_not_ours_stays_and_is_named() {
     let bench = Bench::in_git();
     bench.applied(0.0, file(&[]));
-    let body = json!({ "name": "k", "type": "one-off", "expires_in": 315_360_000, "auto_groups": [] });
+    let body =
+        json!({ "name": "k", "type": "one-off", "expires_in": 315_360_000, "auto_groups": [] });
     bench.create("/setup-keys", body);
     bench.declared(2.0, file(&[("k", true)]));
     bench

@@ -59,9 +59,7 @@ fn a_foreign_member_stays_and_is_named() {
     bench.applied(1.0, file(&["a"]));
     let foreign = bench.peer("foreign");
     add(&bench, "g", &foreign);
-    bench
-        .leaves_all(&[])
-        .shows("No changes");
+    bench.leaves_all(&[]).shows("no changes");
     bench.plan(&[]).expect(0).shows("foreign");
     // it stays when others come and go
     bench.peer("b");
@@ -79,15 +77,24 @@ fn prune_all_leaves_persons_ephemerals_and_those_of_declared_keys() {
     let keys = json!({ "fleet": { "type": "reusable", "expires_in": 0, "auto_groups": ["g"] } });
     let whole = json!({ "groups": { "g": { "peers": [] } }, "setup_keys": keys });
     bench.applied(1.0, whole);
-    bench.server().enroll(&bench.unseal("fleet"), "by-key").unwrap();
+    bench
+        .server()
+        .enroll(&bench.unseal("fleet"), "by-key")
+        .unwrap();
     add(&bench, "g", &bench.netbird().enroll_sso("laptop"));
     let key = json!({ "name": "ci", "type": "reusable", "expires_in": 0, "auto_groups": [], "ephemeral": true });
     let key = bench.create("/setup-keys", key);
-    let runner = bench.server().enroll(key["key"].as_str().unwrap(), "runner").unwrap();
+    let runner = bench
+        .server()
+        .enroll(key["key"].as_str().unwrap(), "runner")
+        .unwrap();
     add(&bench, "g", &runner);
     bench.delete("/setup-keys", "ci");
     add(&bench, "g", &bench.peer("foreign"));
-    assert_eq!(members(&bench, "g"), ["by-key", "foreign", "laptop", "runner"]);
+    assert_eq!(
+        members(&bench, "g"),
+        ["by-key", "foreign", "laptop", "runner"]
+    );
     bench.leaves_all(&[]);
     bench.apply(&["--prune", "all"]).expect(0);
     assert_eq!(members(&bench, "g"), ["by-key", "laptop", "runner"]);
@@ -132,7 +139,9 @@ fn a_stranger_of_a_members_name_neither_joins_nor_throws_it_out() {
     let group = bench.one("/groups", "g");
     assert_eq!(group["peers"][0]["id"], json!(a));
     // the member's own machine is gone: the stranger does not take its place
-    bench.server().write("DELETE", &format!("/peers/{a}"), Value::Null);
+    bench
+        .server()
+        .write("DELETE", &format!("/peers/{a}"), Value::Null);
     bench.leaves_all(&[]);
     assert_eq!(members(&bench, "g"), Vec::<String>::new());
 }
@@ -152,7 +161,8 @@ fn c068_a_member_that_was_lost_comes_back() {
 fn c116_a_listed_key_without_its_peer_harms_nothing() {
     let bench = Bench::in_git();
     let keys = bench.enrolled(&["db-01"]);
-    let whole = |peers: &[&str]| json!({ "groups": { "db": { "peers": peers } }, "setup_keys": keys });
+    let whole =
+        |peers: &[&str]| json!({ "groups": { "db": { "peers": peers } }, "setup_keys": keys });
     bench.applied(1.0, whole(&["db-01"]));
     bench.delete("/peers", "db-01");
     bench.leaves_all(&[]).says_anywhere("but its peer is gone");
@@ -166,7 +176,8 @@ fn c116_a_listed_key_without_its_peer_harms_nothing() {
 fn a_member_that_was_listed_by_its_keys_name_leaves_too() {
     let bench = Bench::in_git();
     let keys = bench.enrolled(&["k"]);
-    let whole = |peers: &[&str]| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": keys });
+    let whole =
+        |peers: &[&str]| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": keys });
     bench.applied(1.0, whole(&["k"]));
     // renamed by hand meanwhile: the event still tells whose it is
     bench.edit("/peers", "k", json!({ "name": "renamed" }));
@@ -180,7 +191,8 @@ fn a_member_that_was_listed_by_its_keys_name_leaves_too() {
 fn a_member_that_somebody_elses_group_lists_is_not_ours_to_remove() {
     let bench = Bench::in_git();
     bench.peer("a");
-    let both = |g: &[&str], h: &[&str]| json!({ "groups": { "g": { "peers": g }, "h": { "peers": h } } });
+    let both =
+        |g: &[&str], h: &[&str]| json!({ "groups": { "g": { "peers": g }, "h": { "peers": h } } });
     bench.applied(1.0, both(&["a"], &[]));
     // a was listed in g and never in h
     add(&bench, "h", &bench.id("/peers", "a"));

@@ -23,8 +23,11 @@ fn declared_once_and_made_meanwhile_goes() {
         assert!(all.contains(&deletion), "{all:?}");
         assert_eq!(bench.planned(&[]), [deletion.as_str()], "{section}");
         bench.apply(&[]).expect(0).shows("1 deleted");
-        assert_eq!(bench.names(path).iter().filter(|name| *name == "x").count(), 0);
-        bench.leaves_all(&[]).shows("No changes");
+        assert_eq!(
+            bench.names(path).iter().filter(|name| *name == "x").count(),
+            0
+        );
+        bench.leaves_all(&[]).shows("no changes");
     }
 }
 
@@ -45,7 +48,10 @@ fn taken_over_it_is_held_back() {
         bench.leaves_all(&["--allow-deletes", "2"]);
         assert_eq!(bench.id(path, "x"), made);
         let deletion = operation("delete", section, "x");
-        assert_eq!(bench.planned(&["--allow-deletes", "1"]), [deletion.as_str()]);
+        assert_eq!(
+            bench.planned(&["--allow-deletes", "1"]),
+            [deletion.as_str()]
+        );
         bench.apply(&["--allow-deletes", "1"]).expect(0);
         assert_eq!(bench.all(path, "x"), Vec::<serde_json::Value>::new());
     }
@@ -97,17 +103,34 @@ fn never_declared_it_is_extraneous() {
 #[test]
 fn the_grace_of_clocks() {
     // made so many hours before or after, and whether it is ours
-    let rows = [(-0.15, false), (-0.05, true), (0.0, true), (5.0, true), (5.9, true), (6.1, false)];
+    let rows = [
+        (-0.15, false),
+        (-0.05, true),
+        (0.0, true),
+        (5.0, true),
+        (5.9, true),
+        (6.1, false),
+    ];
     for (offset, ours) in rows {
         let bench = Bench::in_git();
-        bench.file(base()).commit(crate::run::history::second(5.0), "base");
+        bench
+            .file(base())
+            .commit(crate::run::history::second(5.0), "base");
         bench.apply(&[]).expect(0);
         bench.hour(10.0 + offset);
         bench.group("x");
         let file = with(base(), "groups", "x", json!({}));
-        bench.file(file).commit(crate::run::history::second(10.0), "declared");
-        bench.file(base()).commit(crate::run::history::second(15.0), "removed");
-        let wanted = if ours { vec!["delete_group x".to_owned()] } else { Vec::new() };
+        bench
+            .file(file)
+            .commit(crate::run::history::second(10.0), "declared");
+        bench
+            .file(base())
+            .commit(crate::run::history::second(15.0), "removed");
+        let wanted = if ours {
+            vec!["delete_group x".to_owned()]
+        } else {
+            Vec::new()
+        };
         assert_eq!(bench.planned(&[]), wanted, "{offset}");
     }
 }
@@ -164,7 +187,10 @@ fn held_namesakes_are_counted_one_by_one() {
     bench.declared(9.0, base());
     bench.leaves_all(&[]).says_anywhere("Allow-Deletes: 2");
     bench.leaves_all(&["--allow-deletes", "1"]);
-    bench.apply(&["--allow-deletes", "2"]).expect(0).shows("2 deleted");
+    bench
+        .apply(&["--allow-deletes", "2"])
+        .expect(0)
+        .shows("2 deleted");
 }
 
 #[test]
@@ -180,7 +206,9 @@ fn a_held_group_that_is_in_use_is_found_before_the_first_write() {
     bench.declared(9.0, base());
     // y is ours and goes; x is held back as long as nobody agrees to 2
     assert_eq!(bench.planned(&[]), ["delete_group y"]);
-    bench.cannot(&["--allow-deletes", "2"]).says("DNS zone zone");
+    bench
+        .cannot(&["--allow-deletes", "2"])
+        .says("DNS zone zone");
 }
 
 #[test]
@@ -196,7 +224,10 @@ fn c039_protected_groups_are_never_touched() {
     bench.declared(9.0, base());
     for prune in ["owned", "none", "all"] {
         let plan = bench.planned(&["--prune", prune]);
-        assert!(plan.iter().all(|op| !op.contains("group ")), "{prune}: {plan:?}");
+        assert!(
+            plan.iter().all(|op| !op.contains("group ")),
+            "{prune}: {plan:?}"
+        );
     }
     bench.apply(&["--prune", "all"]).expect(0);
     assert_eq!(bench.names("/groups"), ["All", "IdP-staff", "g", "scim"]);
@@ -230,5 +261,8 @@ fn ids_without_a_time_prove_nothing() {
     let id = bench.id("/setup-keys", "x");
     std::fs::write(bench.path("live.json"), raw.replace(&id, "1802457731")).unwrap();
     assert_eq!(bench.planned(&[]), ["delete_setup_key x"]);
-    assert_eq!(bench.planned(&["--live", "live.json"]), Vec::<String>::new());
+    assert_eq!(
+        bench.planned(&["--live", "live.json"]),
+        Vec::<String>::new()
+    );
 }

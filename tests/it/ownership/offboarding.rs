@@ -41,13 +41,17 @@ fn bound_by_event_it_goes_with_its_entry() {
     assert_eq!(bench.planned(&[]), ["delete_setup_key k", "delete_peer k"]);
     assert_eq!(bench.planned(&["--prune", "none"]), Vec::<String>::new());
     // whatever the number
-    for args in [&[][..], &["--max-deletes", "100"], &["--allow-deletes", "1"]] {
+    for args in [
+        &[][..],
+        &["--max-deletes", "100"],
+        &["--allow-deletes", "1"],
+    ] {
         bench.refuses(args).says("this plan deletes 1 peer");
     }
     bench.apply(&["--allow-deletes", "2"]).expect(0);
     assert_eq!(bench.names("/peers"), ["stays"]);
     assert_eq!(bench.names("/setup-keys"), ["stays"]);
-    bench.leaves_all(&[]).shows("No changes");
+    bench.leaves_all(&[]).shows("no changes");
 }
 
 #[test]
@@ -69,10 +73,7 @@ fn bound_by_event_where_times_tell_nothing() {
     // and without events nobody can tell, so nobody goes
     bench.netbird().drop_events();
     assert_eq!(bench.planned(&[]), both[..1]);
-    bench
-        .plan(&[])
-        .expect(0)
-        .says_anywhere("its peer stays");
+    bench.plan(&[]).expect(0).says_anywhere("its peer stays");
 }
 
 #[test]
@@ -113,7 +114,7 @@ fn a_peer_whose_key_is_gone_stays() {
     let bench = enrolled(&["k"]);
     bench.delete("/setup-keys", "k");
     bench.declared(9.0, file(&[]));
-    bench.leaves_all(&[]).shows("No changes");
+    bench.leaves_all(&[]).shows("no changes");
     assert_eq!(bench.names("/peers"), ["k"]);
 }
 
@@ -132,11 +133,15 @@ fn listed_in_a_group_still_it_stays() {
 #[test]
 fn an_ephemeral_peer_stays() {
     let bench = Bench::in_git();
-    let key = json!({ "type": "one-off", "expires_in": 0, "auto_groups": ["g"], "ephemeral": true });
+    let key =
+        json!({ "type": "one-off", "expires_in": 0, "auto_groups": ["g"], "ephemeral": true });
     let mut first = file(&[]);
     first["setup_keys"]["ci"] = key;
     bench.applied(0.0, first);
-    bench.server().enroll(&bench.unseal("ci"), "runner").unwrap();
+    bench
+        .server()
+        .enroll(&bench.unseal("ci"), "runner")
+        .unwrap();
     bench.declared(9.0, file(&[]));
     for prune in ["owned", "all"] {
         assert_eq!(bench.planned(&["--prune", prune]), ["delete_setup_key ci"]);
@@ -156,17 +161,24 @@ fn a_persons_peer_stays() {
     );
     let theirs = raw.replace("\"user_id\": \"\"", "\"user_id\": \"mira\"");
     std::fs::write(bench.path("live.json"), theirs).unwrap();
-    assert_eq!(bench.planned(&["--live", "live.json"]), ["delete_setup_key k"]);
+    assert_eq!(
+        bench.planned(&["--live", "live.json"]),
+        ["delete_setup_key k"]
+    );
 }
 
 #[test]
 fn peers_of_a_reusable_key_stay() {
     let bench = Bench::in_git();
     let mut first = file(&[]);
-    first["setup_keys"]["fleet"] = json!({ "type": "reusable", "expires_in": 0, "auto_groups": ["g"] });
+    first["setup_keys"]["fleet"] =
+        json!({ "type": "reusable", "expires_in": 0, "auto_groups": ["g"] });
     bench.applied(0.0, first);
     for hostname in ["f1", "fleet"] {
-        bench.server().enroll(&bench.unseal("fleet"), hostname).unwrap();
+        bench
+            .server()
+            .enroll(&bench.unseal("fleet"), hostname)
+            .unwrap();
     }
     bench.declared(9.0, file(&[]));
     bench.apply(&[]).expect(0).shows("1 deleted");

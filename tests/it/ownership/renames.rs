@@ -47,7 +47,15 @@ fn both_names_live_is_an_error() {
         bench.applied(1.0, with(base(), section, "old", entry.clone()));
         let free = json!({ "network": "10.2.0.0/16", "peer_groups": ["g"], "groups": ["g"] });
         let entry = if section == "routes" { free } else { entry };
-        bench.applied(2.0, with(with(base(), section, "old", kinds_entry(section)), section, "new", entry.clone()));
+        bench.applied(
+            2.0,
+            with(
+                with(base(), section, "old", kinds_entry(section)),
+                section,
+                "new",
+                entry.clone(),
+            ),
+        );
         bench.declared(9.0, with(base(), section, "new", renamed(entry, "old")));
         bench
             .cannot(&[])
@@ -80,7 +88,10 @@ fn an_identity_providers_group_is_not_renamed() {
     let bench = Bench::in_git();
     bench.netbird().issue_group("staff", "jwt");
     bench.declared(1.0, with(base(), "groups", "staff", json!({})));
-    bench.declared(2.0, with(base(), "groups", "people", renamed(json!({}), "staff")));
+    bench.declared(
+        2.0,
+        with(base(), "groups", "people", renamed(json!({}), "staff")),
+    );
     bench
         .cannot(&[])
         .says("which is not made by the API: it is never changed here");
@@ -127,7 +138,10 @@ fn the_references_to_a_renamed_group_follow() {
     bench.apply(&[]).expect(0);
     bench.assert_writes(&["PUT /groups"]);
     let after = bench.one("/groups", "new");
-    assert_eq!((&after["id"], &after["peers"]), (&group["id"], &group["peers"]));
+    assert_eq!(
+        (&after["id"], &after["peers"]),
+        (&group["id"], &group["peers"])
+    );
     // a member that was listed under the old name is removed under the new one
     bench.declared(10.0, everything("new", json!({ "peers": [] })));
     bench.apply(&[]).expect(0);
@@ -140,7 +154,10 @@ fn a_rename_and_a_change_are_one_write() {
     let policy = |description: &str| json!({ "sources": ["g"], "destinations": ["g"], "description": description });
     bench.applied(1.0, with(base(), "policies", "old", policy("one")));
     let id = bench.id("/policies", "old");
-    bench.declared(9.0, with(base(), "policies", "new", renamed(policy("two"), "old")));
+    bench.declared(
+        9.0,
+        with(base(), "policies", "new", renamed(policy("two"), "old")),
+    );
     bench.apply(&[]).expect(0);
     bench.assert_writes(&["PUT /policies"]);
     let after = bench.one("/policies", "new");
@@ -154,7 +171,10 @@ fn what_was_taken_over_is_still_older_under_its_new_name() {
     bench.applied(0.0, base());
     bench.group("old");
     bench.applied(3.0, with(base(), "groups", "old", json!({})));
-    bench.applied(6.0, with(base(), "groups", "new", renamed(json!({}), "old")));
+    bench.applied(
+        6.0,
+        with(base(), "groups", "new", renamed(json!({}), "old")),
+    );
     bench.declared(9.0, base());
     bench
         .leaves_all(&[])
@@ -174,11 +194,18 @@ fn a_rename_that_somebody_took_back_meanwhile_is_no_success() {
     let bench = Bench::in_git();
     bench.applied(1.0, with(base(), "groups", "old", json!({})));
     let id = bench.id("/groups", "old");
-    bench.declared(9.0, with(base(), "groups", "new", renamed(json!({}), "old")));
+    bench.declared(
+        9.0,
+        with(base(), "groups", "new", renamed(json!({}), "old")),
+    );
     let path = format!("/groups/{id}");
     let back = path.clone();
     bench.netbird().after("PUT", &path, move |netbird| {
-        netbird.call("PUT", &back, json!({ "name": "old", "peers": [], "resources": [] }));
+        netbird.call(
+            "PUT",
+            &back,
+            json!({ "name": "old", "peers": [], "resources": [] }),
+        );
     });
     bench
         .apply(&[])

@@ -48,10 +48,18 @@ fn c080_the_default_policy_stays_and_is_named_until_it_is_declared() {
     let default = bench.id("/policies", "Default");
     bench.leaves_all(&[]);
     bench.plan(&[]).expect(0).shows("\"Default\"");
-    assert_eq!(bench.planned(&["--prune", "all"]), ["delete_policy Default"]);
+    assert_eq!(
+        bench.planned(&["--prune", "all"]),
+        ["delete_policy Default"]
+    );
     // declared, it can be switched off; removed from the file again it was there before us
     let off = json!({ "sources": ["All"], "destinations": ["All"], "enabled": false });
-    let both = with(with(base(), section, "p", entry.clone()), section, "Default", off);
+    let both = with(
+        with(base(), section, "p", entry.clone()),
+        section,
+        "Default",
+        off,
+    );
     bench.declared(3.0, both);
     bench.apply(&[]).expect(0).says_anywhere(SAID);
     assert_eq!(bench.one("/policies", "Default")["enabled"], false);
@@ -80,6 +88,6 @@ fn c103_what_was_edited_by_hand_and_then_declared_is_no_difference() {
     bench.edit("/policies", "p", json!({ "description": "two" }));
     bench.plan(&["--detailed-exitcode"]).expect(2);
     bench.declared(5.0, with(base(), "policies", "p", policy("two")));
-    bench.leaves_all(&[]).shows("No changes");
+    bench.leaves_all(&[]).shows("no changes");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }

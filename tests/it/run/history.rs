@@ -31,7 +31,10 @@ impl Bench {
             rule[field] = json!([all]);
         }
         rule.as_object_mut().unwrap().remove("id");
-        bench.create("/policies", json!({ "name": "Default", "enabled": true, "rules": [rule] }));
+        bench.create(
+            "/policies",
+            json!({ "name": "Default", "enabled": true, "rules": [rule] }),
+        );
         bench.server().clear_requests();
         bench
     }
