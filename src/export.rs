@@ -41,6 +41,11 @@ pub fn export(actual: &Actual) -> Export {
                 )),
             },
         };
+        let referring = namesakes.iter().find_map(|live| unresolved(live, actual));
+        let entry = match referring {
+            Some(why) if matches!(entry, Ok(Some(_))) => Err(why),
+            _ => entry,
+        };
         match entry {
             Ok(Some(entry)) => drop(export.entries.insert(address.clone(), entry)),
             Ok(None) => {}
@@ -110,6 +115,14 @@ impl Export {
             false => format!("{{\n{}\n}}\n", sections.join(",\n")),
         }
     }
+}
+
+/// Why the names of the groups that an object refers to do not tell which they are.
+fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
+    let groups = live.resource.references().into_iter();
+    let mut found = groups.filter_map(|group| Some((group, actual.groups.id(group).err()?)));
+    let (group, why) = found.next()?;
+    Some(format!("it refers to group {group:?}, but {why}"))
 }
 
 fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {

@@ -213,7 +213,7 @@ fn a_file_that_is_not_valid_is_not_touched() {
 
 #[test]
 fn a_new_key_brings_its_groups_along_where_they_are_named_too() {
-    let bench = on("{\"policies\": {}}");
+    let bench = on("{\"groups\": {\"h\": {}}, \"setup_keys\": {}}");
     bench
         .run(&["adopt", "groups/g", "setup_keys/pending", "setup_keys/m2"])
         .expect(0);
@@ -223,5 +223,6 @@ fn a_new_key_brings_its_groups_along_where_they_are_named_too() {
         json!(["laptop", "m1", "m2", "pending"])
     );
     assert_eq!(file["setup_keys"]["m2"]["enrolled"], true);
+    bench.group("h");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
