@@ -213,6 +213,13 @@ fn setup_key(
         let peer = peer.and_then(|id| actual.peers.get(id));
         !key.ephemeral && peer.is_some_and(|peer| peer.name == address.name)
     });
+    // a pending key of which a newer namesake was used would be taken for that one's enrollment
+    let newest_use = dead.iter().rev().find(|(_, key)| is_spent(key));
+    if let ([(_, valid)], Some((_, used))) = (&valid[..], newest_use)
+        && valid.id < used.id
+    {
+        return Err("several keys have this name, and a newer one was used".into());
+    }
     let (live, key, is_enrolled) = match (&valid[..], enrolled) {
         ([(live, key)], None) => (live, key, false),
         ([], Some((live, key))) => (live, key, true),

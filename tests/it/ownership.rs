@@ -8,6 +8,7 @@ mod keys;
 mod members;
 mod objects;
 mod offboarding;
+mod real;
 mod renames;
 mod takeover;
 
