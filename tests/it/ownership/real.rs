@@ -193,14 +193,9 @@ fn adopted_entries_are_equal() {
         { "name": "r", "enabled": true, "action": "accept", "bidirectional": true, "protocol": "tcp", "ports": ["443"],
           "sources": [group], "destinations": [group] }] }));
     bench.file(json!({ "groups": { "a": {} }, "policies": {} }));
-    let name = |kind: &str| format!("{kind}/{}", bench.server().name("theirs"));
-    bench
-        .run(&["adopt", &name("groups"), &name("policies")])
-        .expect(0);
-    bench
-        .run(&["adopt", &name("groups"), &name("policies")])
-        .expect(0)
-        .says("and equal");
+    let names = ["adopt", "groups/theirs", "policies/theirs"];
+    bench.run(&names).expect(0);
+    bench.run(&names).expect(0).says("and equal");
     bench.group("a");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
