@@ -253,3 +253,41 @@ no server
 
 "#]].raw());
 }
+
+#[test]
+fn the_page_has_every_gate_in_this_order() {
+    let page = include_str!("../../docs/gates.md");
+    let (_, table) = page
+        .split_once("## Before the first write")
+        .expect("the table");
+    let gate = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
+    let told: Vec<String> = table.lines().filter_map(gate).collect();
+    // a plan that meets them all: a key to make, all six groups and a peer to delete
+    let mut plan = deletions::deletes(6);
+    plan.changes.extend(makes_key().changes);
+    let gone = crate::resource::Live {
+        id: crate::state::Id("p".into()),
+        name: "p".into(),
+        resource: crate::resource::Resource::Peer(crate::resource::Peer { name: "p".into() }),
+        wire: serde_json::Value::Null,
+    };
+    plan.changes.push(crate::change::Change {
+        address: crate::state::Address::new(crate::state::Kind::Peer, "p"),
+        operation: crate::change::Operation::Delete { live: gone },
+        reason: String::new(),
+    });
+    let context = Context {
+        max_deletes: 0,
+        halt: Some("now".into()),
+        me: user("auditor", true),
+        account: Some("another".into()),
+        recipients: 0,
+        ..applying()
+    };
+    let met: Vec<&str> = check(&plan, &context)
+        .iter()
+        .map(|refusal| refusal.gate)
+        .collect();
+    assert_eq!(told, met);
+    assert_eq!(met.len(), super::GATES.len());
+}

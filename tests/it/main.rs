@@ -8,6 +8,7 @@ mod apply;
 mod cli;
 mod convergence;
 mod examples;
+mod export;
 mod faults;
 mod formats;
 mod gates;

@@ -3,10 +3,12 @@
 mod accidents;
 mod allow;
 mod checkout;
+mod histories;
 mod keys;
 mod members;
 mod objects;
 mod offboarding;
+mod real;
 mod renames;
 mod takeover;
 

@@ -33,6 +33,15 @@ pub(crate) const IDENTITY: &str =
     "AGE-SECRET-KEY-1JW6ER7XNWV5NANVT3SGWEUC74PYXQ4U0U4QJN3DEL3A0AEEDK7DQW5EVEL";
 pub(crate) const RECIPIENT: &str = "age12pj5d2m7vsel2np045gnl5lw2653rdr23073zwdz058uyc453g7srvl0gx";
 
+/// Sections of netbird.json, as they stand before a name on the command line.
+const SECTIONS: [&str; 5] = [
+    "groups",
+    "setup_keys",
+    "policies",
+    "routes",
+    "nameserver_groups",
+];
+
 /// A server, a directory, and how to run the program there.
 pub(crate) struct Bench {
     server: Server,
@@ -116,7 +125,7 @@ impl Bench {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_netbird-gitops"));
         let entry = |arg: &&str| match arg.split_once('/') {
-            Some((section @ ("setup_keys" | "policies"), name)) => {
+            Some((section, name)) if SECTIONS.contains(&section) => {
                 format!("{section}/{}", self.server.name(name))
             }
             _ => (*arg).to_owned(),

@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::testing::{Case, group, key, over, peer, policy, table};
 
 /// Deletes that many of six groups.
-fn deletes(number: usize) -> Plan {
+pub(super) fn deletes(number: usize) -> Plan {
     let names = ["a", "b", "c", "d", "e", "f"];
     let keep: BTreeMap<&str, Value> = names[number..]
         .iter()
