@@ -73,6 +73,8 @@ pub struct Applied {
     pub created_keys: BTreeMap<String, CreatedKey>,
     /// A signal ended it early, or the server no longer takes the token.
     pub interrupted: bool,
+    /// What to do about the first failure, where the server's answer tells.
+    pub hint: Option<String>,
     /// The file is no longer the one to apply, and why.
     pub stale: Option<String>,
     /// Objects that this run made, by id.
@@ -248,6 +250,8 @@ impl Run<'_> {
                         .downcast_ref::<ApiError>()
                         .is_some_and(ApiError::is_access);
                     self.applied.interrupted |= access;
+                    let hint = error.downcast_ref::<ApiError>().and_then(ApiError::hint);
+                    self.applied.hint = self.applied.hint.take().or(hint);
                     let text = format!("{error:#}");
                     let status = if needs {
                         Status::Skipped
@@ -442,7 +446,18 @@ impl Run<'_> {
             .api
             .put(&path, &body)
             .map_err(|error| gone(error, "to be changed"))?;
-        same(&after, &self.read(Kind::Group, answer)?)
+        let stored = self.read(Kind::Group, answer)?;
+        let Resource::Group(Group {
+            peers: Some(stored),
+        }) = &stored.resource
+        else {
+            bail!("{path} is no group");
+        };
+        // a bystander that was deleted meanwhile is no fault of this write
+        match added.iter().find(|peer| !stored.contains(*peer)) {
+            Some(peer) => bail!("peer {peer} was deleted meanwhile, so it did not join; run again"),
+            None => Ok(()),
+        }
     }
 
     fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {

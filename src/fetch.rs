@@ -167,6 +167,11 @@ fn what(path: &str) -> &str {
         "/routes" => "routes",
         "/dns/nameservers" => "nameserver groups",
         "/users" => "users",
+        "/networks/routers" => "network routers",
+        "/dns/zones" => "DNS zones",
+        "/dns/settings" => "the DNS settings",
+        "/accounts" => "accounts",
+        "/events" => "events",
         other => other,
     }
 }

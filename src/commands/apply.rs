@@ -2,8 +2,9 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use super::forge::{Forge, Stale};
 use super::session::{Origin, Request, Session};
@@ -259,8 +260,8 @@ fn confirm(args: &ApplyArgs, plan: &Plan, say: Say) -> Result<(), Stop> {
     }
 }
 
-/// SIGTERM and SIGINT set the flag; a second one ends the program at once.
-pub(super) fn signals() -> Arc<AtomicBool> {
+/// Set by SIGTERM and SIGINT; a second one ends the program at once.
+static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         let registered =
@@ -271,6 +272,24 @@ pub(super) fn signals() -> Arc<AtomicBool> {
         }
     }
     stop
+});
+
+/// Returns the flag that signals set; from now on they end the run after the operation in hand.
+pub(super) fn signals() -> Arc<AtomicBool> {
+    STOP.clone()
+}
+
+/// Waits, but no longer than until a signal: a runner that stops a job does not wait for a server's rate limit.
+pub(super) fn wait(duration: Duration) {
+    let end = Instant::now() + duration;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        let is_over =
+            left.is_zero() || LazyLock::get(&STOP).is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if is_over {
+            return;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(100)));
+    }
 }
 
 fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
@@ -289,14 +308,15 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
     } else {
         "stopped"
     };
+    let not_tried = match skipped.len() {
+        0 => String::new(),
+        1 => "; 1 was not tried".into(),
+        number => format!("; {number} were not tried"),
+    };
     let mut text = vec![format!(
-        "{why} after {} of {}; {} not tried",
+        "{why} after {} of {}{not_tried}",
         done.len(),
         count(plan.changes.len(), "operation", "operations"),
-        match skipped.len() {
-            1 => "1 was".into(),
-            number => format!("{number} were"),
-        }
     )];
     for (label, names) in [
         ("done:     ", &done),
@@ -321,24 +341,33 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
         text.insert(0, stale.clone());
         hint = STALE;
     }
-    (text.join("\n"), hint.to_owned())
+    let hint = match &applied.hint {
+        Some(cause) => format!("{cause}\n{hint}"),
+        None => hint.to_owned(),
+    };
+    (text.join("\n"), hint)
 }
 
 /// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
 pub(super) struct Aloud {
     say: Say,
+    in_job: bool,
     report: Option<(PathBuf, Document)>,
 }
 
 impl Aloud {
     pub(super) fn new(say: Say) -> Self {
-        Aloud { say, report: None }
+        Aloud {
+            say,
+            in_job: Context::of_process().is_ci,
+            report: None,
+        }
     }
 
     fn reporting(say: Say, path: Option<&PathBuf>, document: &Document) -> Result<Self, Stop> {
         let mut aloud = Aloud {
-            say,
             report: path.map(|path| (path.clone(), document.clone())),
+            ..Aloud::new(say)
         };
         if let Some((path, document)) = &mut aloud.report {
             let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
@@ -366,7 +395,7 @@ impl Observer for Aloud {
 
     fn sealed(&mut self, name: &str, armored: &str) {
         // in a job disk and artifact can be lost; on a laptop the file is enough
-        if environment("CI").is_some() {
+        if self.in_job {
             self.say.sealed(name, armored);
         }
     }

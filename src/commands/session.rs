@@ -119,7 +119,9 @@ impl Session {
         let mut history =
             History::read(&path, &request.scope.history, request.scope.prune, &context)?;
         document.commit = document.commit.take().or(history.commit.clone());
-        document.notices.append(&mut history.notices);
+        if history.ledger.is_known() {
+            document.notices.append(&mut history.notices);
+        }
         let committed = match request.committed {
             true => history.committed(&path)?,
             false => None,
@@ -227,6 +229,10 @@ impl Session {
             self.options.delete_held = true;
             plan = self.plan_whole()?;
             allowed = self.allowed(gates, &plan)?;
+        }
+        // that nothing is provably ours matters where there is something else
+        if !plan.unmanaged.is_empty() || !plan.foreign_members.is_empty() {
+            self.document.notices.append(&mut self.history.notices);
         }
         self.document
             .notices
