@@ -9,6 +9,7 @@ mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jiff::Timestamp;
@@ -66,6 +67,8 @@ pub struct Conduct<'a> {
 pub struct Applied {
     /// What became of each change of the plan.
     pub statuses: Vec<Status>,
+    /// How long each change of the plan took, in milliseconds.
+    pub durations_ms: Vec<u64>,
     /// New keys whose secret is sealed.
     pub created_keys: BTreeMap<String, CreatedKey>,
     /// A signal ended it early, or the server no longer takes the token.
@@ -122,6 +125,7 @@ pub fn apply(
     let applied = Applied {
         statuses,
         known,
+        durations_ms: vec![0; plan.changes.len()],
         ..Applied::default()
     };
     let Conduct { custody, .. } = conduct;
@@ -139,6 +143,10 @@ pub fn apply(
         }
     }
     run.applied
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Whether a step only takes away.
@@ -216,7 +224,9 @@ impl Run<'_> {
                 self.applied.statuses[step.change] = Status::Skipped;
                 continue;
             }
+            let start = Instant::now();
             let outcome = self.step(*step, change);
+            self.applied.durations_ms[step.change] += millis(start);
             let later = plan.steps[number + 1..]
                 .iter()
                 .any(|later| later.change == step.change);

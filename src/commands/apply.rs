@@ -33,8 +33,9 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
         Ok(ending) => ending,
         Err(stop) => Ending::stopped(document, stop, true),
     };
-    if args.comment {
-        let context = Context::of_process();
+    let context = Context::of_process();
+    // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
+    if args.comment && !context.is_pull_request_event() {
         let file = file(&cli.global);
         let posted = publish::comment(&ending.document, true, &file, &args.gitea, &context, say);
         ending.exit = ending.exit.max(posted);
@@ -65,6 +66,12 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         true,
     )?;
     session.document.refusals = gates::check(&plan, &context);
+    let deletions = plan.deletions();
+    let allowed = context
+        .allowed
+        .get_key_value(&deletions)
+        .filter(|_| deletions > 0);
+    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
     session.document.plan = Some(plan.clone());
     *document = session.document.clone();
     if let Some(stop) = refused(&session.document) {
@@ -75,6 +82,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         true => None,
         false => Forge::open(&args.gitea, &session.context, &file(&cli.global))?,
     };
+    // the comment says so, where one was asked for
+    if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
+        let why = Forge::not_configured(&args.gitea, &session.context);
+        say.note(&format!(
+            "{why}: whether the branch has a newer file is not checked"
+        ));
+    }
     let ours = session.source.text().as_bytes();
     let fresh = || forge.as_ref().map_or(Ok(()), |forge| forge.fresh(ours));
     fresh().map_err(|error| match error.downcast_ref::<Stale>() {
@@ -98,10 +112,11 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         fresh: &fresh,
     };
     let mut applied = apply(api, &plan, &session.actual, conduct, &mut observer);
-    let mut exit = if applied.is_complete() {
-        Exit::Done
-    } else {
-        Exit::Partial
+    let mut exit = match applied.is_complete() {
+        true => Exit::Done,
+        // found stale again before the first write
+        false if applied.stale.is_some() && !applied.changed_something() => Exit::Refused,
+        false => Exit::Partial,
     };
     let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
     if exit == Exit::Done && !args.no_verify && !plan.is_empty() {
@@ -123,6 +138,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let mut document = session.document;
     (document.error, document.hint) = failure.unzip();
     document.statuses = applied.statuses;
+    document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;
     Ok(Ending {
         document,
@@ -300,14 +316,12 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
             ));
         }
     }
-    let hint = match &applied.stale {
-        Some(stale) => {
-            text.push(format!("  {stale}"));
-            STALE
-        }
-        None => "run plan to see what is left; running apply again continues from here",
-    };
-    (text.join("\n"), hint.into())
+    let mut hint = "run plan to see what is left; running apply again continues from here";
+    if let Some(stale) = &applied.stale {
+        text.insert(0, stale.clone());
+        hint = STALE;
+    }
+    (text.join("\n"), hint.to_owned())
 }
 
 /// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
@@ -364,6 +378,7 @@ impl Observer for Aloud {
     fn state(&mut self, applied: &Applied) {
         if let Some((path, document)) = &mut self.report {
             document.statuses.clone_from(&applied.statuses);
+            document.durations_ms.clone_from(&applied.durations_ms);
             document.created_keys.clone_from(&applied.created_keys);
             if let Err(error) = write_report(path, &json::document(document, true)) {
                 log::warn!("cannot write the report {}: {error}", path.display());

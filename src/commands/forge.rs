@@ -90,6 +90,25 @@ impl Forge {
         }))
     }
 
+    /// Says which settings are missing where [`Forge::open`] returns `None`.
+    pub(super) fn not_configured(args: &GiteaArgs, context: &Context) -> String {
+        let url = setting(args.gitea_url.as_ref()).is_some() || context.server_url.is_some();
+        let name = setting(args.gitea_repo.as_ref()).is_some() || context.repository.is_some();
+        let token = environment("GITEA_TOKEN").is_some()
+            || setting(args.gitea_token_file.as_ref()).is_some();
+        let settings = [
+            (url, "GITEA_URL"),
+            (name, "GITEA_REPO"),
+            (token, "GITEA_TOKEN"),
+        ];
+        let missing: Vec<&str> = settings
+            .into_iter()
+            .filter(|(is_set, _)| !is_set)
+            .map(|(_, name)| name)
+            .collect();
+        format!("Gitea is not configured ({} not set)", missing.join(", "))
+    }
+
     fn target(&self) -> Result<Target<'_>> {
         let branch = self.branch.as_deref();
         let branch =

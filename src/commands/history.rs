@@ -7,15 +7,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::stop::Stop;
+use crate::actual::Actual;
 use crate::change::Notice;
-use crate::ci::Context;
+use crate::ci::{Context, Event};
 use crate::cli;
 use crate::config::Source;
 use crate::git::{Git, Opened, RepoPath, Sha};
 use crate::ledger::{
     Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view, text_allow_deletes,
 };
-use crate::members::Listings;
+use crate::members::{Listings, listed_names};
 use crate::plan::{Plan, deletions};
 use crate::resource::Resource;
 use crate::scope::Prune;
@@ -60,6 +61,12 @@ impl History {
             Some(_) => merge(&git, &path, context)?,
             None => None,
         };
+        let is_unmerged = pull_request.is_some() && merge.is_none();
+        // there the checkout is the base's: its file is not the one that was proposed
+        let needs_merge = pull_request.is_some() && context.event == Event::PullRequestTarget;
+        if is_unmerged && needs_merge {
+            return Err(unknown_head(context));
+        }
         let tip = match (&merge, &args.ledger_ref) {
             (Some(merge), _) => Some(merge.base.clone()),
             (None, Some(rev)) => Some(git.resolve(rev).map_err(anyhow::Error::new)?),
@@ -84,6 +91,14 @@ impl History {
                 }
                 Err(error) => return Err(anyhow::Error::new(error).into()),
             }
+        }
+        if is_unmerged {
+            let text = "the base branch is not in this checkout, so the plan is that of the branch and not of the merge; \
+                        set fetch-depth: 0 in the checkout step";
+            history.notices.push(Notice {
+                about: None,
+                text: text.into(),
+            });
         }
         if let Some(merge) = merge {
             history.notices.extend(
@@ -112,6 +127,10 @@ impl History {
                         file.display()
                     ))
                     .hint("merge or rebase, then there is a plan of the merge"));
+                }
+                MergedFile::TooLittleHistory | MergedFile::OldGit(..) if needs_merge => {
+                    let why = merge.notices().into_iter().next();
+                    return Err(Stop::error(why.unwrap_or_default()));
                 }
                 MergedFile::TooLittleHistory | MergedFile::OldGit(..) => None,
             };
@@ -165,10 +184,14 @@ impl History {
 
     /// Returns the numbers of deletions that commits and the pull request agree to for what this plan deletes, and where:
     /// a line counts from the removal of the first of these names to the newest commit.
-    pub(super) fn allowed(&self, plan: &Plan) -> Result<BTreeMap<usize, String>, Stop> {
+    pub(super) fn allowed(
+        &self,
+        plan: &Plan,
+        actual: &Actual,
+    ) -> Result<BTreeMap<usize, String>, Stop> {
         let mut allowed = self.proposed.clone();
         if let Some((git, _)) = &self.checkout {
-            let removals = self.removals(plan);
+            let removals = self.removals(plan, actual);
             let lines = self
                 .ledger
                 .allow_deletes(git, &removals)
@@ -182,7 +205,7 @@ impl History {
         Ok(allowed)
     }
 
-    fn removals(&self, plan: &Plan) -> Vec<Removal> {
+    fn removals(&self, plan: &Plan, actual: &Actual) -> Vec<Removal> {
         let objects = plan
             .changes
             .iter()
@@ -194,10 +217,9 @@ impl History {
         let members = plan.changes.iter().flat_map(|change| {
             let group = matches!(change.operation.after(), Some(Resource::Group(_)))
                 .then_some(&change.address.name);
-            let gone = change.removed_members();
-            let names = gone.into_iter().filter_map(|id| plan.peer_labels.get(&id));
-            names
-                .filter_map(move |name| self.ledger.member_removal(group?, name))
+            let gone = change.removed_members().into_iter();
+            gone.flat_map(|id| listed_names(&id, actual))
+                .filter_map(|name| self.ledger.member_removal(group?, name))
                 .collect::<Vec<_>>()
         });
         objects.chain(members).collect()
@@ -226,6 +248,17 @@ impl History {
     pub(super) fn checkout(&self) -> Option<&(Git, RepoPath)> {
         self.checkout.as_ref()
     }
+}
+
+fn unknown_head(context: &Context) -> Stop {
+    let pull = context.pull_request.as_ref();
+    let number = pull.map(|pull| pull.number).unwrap_or_default();
+    Stop::error(format!(
+        "the commits of pull request #{number} are not in this checkout, so there is no plan of it"
+    ))
+    .hint(format!(
+        "fetch them before: git fetch origin +refs/pull/{number}/head"
+    ))
 }
 
 /// Returns the merge that a pull request stands for; `None` where its commits are not told.

@@ -321,9 +321,11 @@ fn a_used_key_that_is_not_marked_yet_gives_its_machine_name_and_groups() {
         .enroll(&bench.unseal("k"), "some-host")
         .unwrap();
     bench.edit("/groups", "g", json!({ "peers": [] }));
+    bench.edit("/peers", "some-host", json!({ "ssh_enabled": true }));
     bench.plan(&[]).expect(0).shows("renamed from some-host");
     bench.apply(&[]).expect(0);
     assert_eq!(bench.id("/peers", "k"), peer);
+    assert_eq!(bench.one("/peers", "k")["ssh_enabled"], true);
     assert_eq!(bench.one("/groups", "g")["peers"][0]["id"], json!(peer));
     no_changes(&bench);
 }
