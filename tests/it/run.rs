@@ -14,7 +14,7 @@ mod site;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::channel;
 
 use fakes::NetBird;
