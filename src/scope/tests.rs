@@ -98,10 +98,12 @@ within
     delete group g [made -300 s]: no longer declared
 more than that
     held: group g: it was there before the file declared it
+    note: held back, though the file declares it no more: group "g" (it was there before the file declared it); to delete it too, agree to "Allow-Deletes: 1"
 1 hour after
     delete group g [made +4600 s]: no longer declared
 more than that
     held: group g: it was made by hand after its entry was removed
+    note: held back, though the file declares it no more: group "g" (it was made by hand after its entry was removed); to delete it too, agree to "Allow-Deletes: 1"
 older, agreed to
     delete group g [made -301 s]: no longer declared (agreed to by Allow-Deletes)
 newer, agreed to
@@ -268,6 +270,7 @@ ours
     delete setup key k [made +5 s]: marked enrolled, so this live and unused credential is nobody's
 older than its entry
     note: setup key "k" is marked enrolled, but a valid key of that name that nobody used lives in NetBird (daohgm58v557f7ctlctg): it is not provably ours, so it stays
+    note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
 
 "#]].raw());
 }

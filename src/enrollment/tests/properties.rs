@@ -1,6 +1,6 @@
 //! What holds for any account.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,26 +9,50 @@ use super::{Account, event, peer, reusable, used};
 use crate::state::Id;
 use crate::testing::over;
 
-prop_compose! {
-    fn any_key()(id in 0..5_u8, ms in 0..2_500_i64, one_off in prop::bool::weighted(0.8), used_times in prop::sample::select(vec![0, 1, 1, 1, 2]),
-                 ephemeral in prop::bool::weighted(0.1)) -> Value {
-        let base = if one_off { used(&format!("k{id}"), ms) } else { reusable(&format!("k{id}"), ms) };
-        over(base, json!({ "used_times": used_times, "ephemeral": ephemeral }))
-    }
+/// Keys with an id each; now and then two share one, as on old servers.
+fn any_keys() -> impl Strategy<Value = Vec<Value>> {
+    let uses = prop::sample::select(vec![0_i64, 1, 1, 1, 2]);
+    let often = prop::bool::weighted(0.85);
+    let key = (0..2_500_i64, uses, often, often, often);
+    prop::collection::vec(key, 1..6).prop_map(|keys| {
+        let key = |(index, (ms, used_times, one_off, lasting, own_id)): (
+            usize,
+            (i64, i64, bool, bool, bool),
+        )| {
+            let id = format!("k{}", if own_id { index } else { 0 });
+            let base = if one_off {
+                used(&id, ms)
+            } else {
+                reusable(&id, ms)
+            };
+            over(
+                base,
+                json!({ "used_times": used_times, "ephemeral": !lasting }),
+            )
+        };
+        keys.into_iter().enumerate().map(key).collect()
+    })
 }
 
-prop_compose! {
-    fn any_peer()(id in 0..4_u8, ms in 0..2_500_i64, sso in prop::bool::weighted(0.1),
-                  ephemeral in prop::bool::weighted(0.1)) -> Value {
-        let user = if sso { "mira" } else { "" };
-        over(peer(&format!("p{id}"), ms), json!({ "user_id": user, "ephemeral": ephemeral }))
-    }
+fn any_peers() -> impl Strategy<Value = Vec<Value>> {
+    let often = prop::bool::weighted(0.9);
+    prop::collection::vec((0..2_500_i64, often, often), 1..5).prop_map(|peers| {
+        let peer = |(index, (ms, of_key, lasting)): (usize, (i64, bool, bool))| {
+            let user = if of_key { "" } else { "mira" };
+            over(
+                peer(&format!("p{index}"), ms),
+                json!({ "user_id": user, "ephemeral": !lasting }),
+            )
+        };
+        peers.into_iter().enumerate().map(peer).collect()
+    })
 }
 
-prop_compose! {
-    fn any_events()(pairs in prop::collection::vec((0..5_u8, 0..5_u8), 0..6)) -> Vec<Value> {
-        pairs.iter().map(|(key, peer)| event(&format!("k{key}"), &format!("p{peer}"))).collect()
-    }
+/// Enrollments of keys and peers that may be gone.
+fn any_events() -> impl Strategy<Value = Vec<Value>> {
+    let pairs = prop::collection::vec((0..6_u8, 0..5_u8), 0..5);
+    let event = |(key, peer)| event(&format!("k{key}"), &format!("p{peer}"));
+    pairs.prop_map(move |pairs| pairs.into_iter().map(event).collect())
 }
 
 fn turned<T: Clone>(list: &[T], by: usize) -> Vec<T> {
@@ -40,14 +64,11 @@ fn turned<T: Clone>(list: &[T], by: usize) -> Vec<T> {
 proptest! {
     #[test]
     fn the_order_of_lists_means_nothing(
-        keys in prop::collection::vec(any_key(), 0..5),
-        peers in prop::collection::vec(any_peer(), 0..7),
+        keys in any_keys(),
+        peers in any_peers(),
         events in prop::option::of(any_events()),
         by in 0..7_usize,
     ) {
-        // peers come as a map: of two with one id the first would win, so there is one of each
-        let peers: BTreeMap<String, Value> = peers.into_iter().map(|peer| (peer["id"].to_string(), peer)).collect();
-        let peers: Vec<Value> = peers.into_values().collect();
         let one = Account::new(&keys, &peers, events.as_deref()).bind();
         let events = events.map(|events| turned(&events, by));
         let other = Account::new(&turned(&keys, by), &turned(&peers, by), events.as_deref()).bind();
@@ -56,8 +77,8 @@ proptest! {
 
     #[test]
     fn one_key_one_peer(
-        keys in prop::collection::vec(any_key(), 0..5),
-        peers in prop::collection::vec(any_peer(), 0..7),
+        keys in any_keys(),
+        peers in any_peers(),
         events in prop::option::of(any_events()),
     ) {
         let account = Account::new(&keys, &peers, events.as_deref());
