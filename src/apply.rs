@@ -9,6 +9,7 @@ mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jiff::Timestamp;
@@ -66,6 +67,8 @@ pub struct Conduct<'a> {
 pub struct Applied {
     /// What became of each change of the plan.
     pub statuses: Vec<Status>,
+    /// How long each change of the plan took, in milliseconds.
+    pub durations_ms: Vec<u64>,
     /// New keys whose secret is sealed.
     pub created_keys: BTreeMap<String, CreatedKey>,
     /// A signal ended it early, or the server no longer takes the token.
@@ -122,6 +125,7 @@ pub fn apply(
     let applied = Applied {
         statuses,
         known,
+        durations_ms: vec![0; plan.changes.len()],
         ..Applied::default()
     };
     let Conduct { custody, .. } = conduct;
@@ -139,6 +143,10 @@ pub fn apply(
         }
     }
     run.applied
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Whether a step only takes away.
@@ -216,7 +224,9 @@ impl Run<'_> {
                 self.applied.statuses[step.change] = Status::Skipped;
                 continue;
             }
+            let start = Instant::now();
             let outcome = self.step(*step, change);
+            self.applied.durations_ms[step.change] += millis(start);
             let later = plan.steps[number + 1..]
                 .iter()
                 .any(|later| later.change == step.change);
@@ -313,7 +323,7 @@ impl Run<'_> {
                     .flatten()
                     .filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
                 let missing: BTreeSet<Id> = missing.cloned().collect();
-                self.write_members(&live.id, &missing, &BTreeSet::new())?;
+                self.write_members(&live.id, &address.name, &missing, &BTreeSet::new())?;
             }
             _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
         }
@@ -379,7 +389,7 @@ impl Run<'_> {
             Part::Removals => (&none, &removed),
             _ => (&added, &removed),
         };
-        self.write_members(&live.id, added, removed)?;
+        self.write_members(&live.id, &change.address.name, added, removed)?;
         let mut said = Vec::new();
         if !added.is_empty() {
             said.push(format!("{} added", added.len()));
@@ -387,14 +397,18 @@ impl Run<'_> {
         if !removed.is_empty() {
             said.push(format!("{} removed", removed.len()));
         }
+        if said.is_empty() {
+            return Ok("changed".into());
+        }
         Ok(format!("members changed: {}", said.join(", ")))
     }
 
-    /// Adds and removes members by a full replacement, read right before: whoever joined since stays, and so does every
-    /// field that we do not know.
+    /// Adds and removes members, and gives the group its name, by a full replacement that is read right before: whoever
+    /// joined since stays, and so does every field that we do not know.
     fn write_members(
         &mut self,
         group: &Id,
+        name: &str,
         added: &BTreeSet<Id>,
         removed: &BTreeSet<Id>,
     ) -> Result<()> {
@@ -410,34 +424,25 @@ impl Run<'_> {
         else {
             bail!("{path} is no group");
         };
-        let wanted: BTreeSet<Id> = members
-            .iter()
-            .filter(|id| !removed.contains(*id))
-            .chain(added)
-            .cloned()
-            .collect();
-        if wanted == *members {
+        let kept = members.iter().filter(|id| !removed.contains(*id));
+        let wanted: BTreeSet<Id> = kept.chain(added).cloned().collect();
+        if wanted == *members && fresh.name == name {
             return Ok(());
         }
-        self.applied
-            .removals
-            .extend(removed.iter().map(|peer| (group.clone(), peer.clone())));
+        let removals = removed.iter().map(|peer| (group.clone(), peer.clone()));
+        self.applied.removals.extend(removals);
         self.applied.written_groups.insert(group.clone());
-        self.applied.first_group_write = self
-            .applied
-            .first_group_write
-            .or(at)
-            .or(Some(Timestamp::now()));
-        let after = Group {
+        let first = self.applied.first_group_write.or(at);
+        self.applied.first_group_write = first.or(Some(Timestamp::now()));
+        let after = Resource::Group(Group {
             peers: Some(wanted),
-        };
-        let body =
-            Resource::Group(after.clone()).request(&fresh.name, Some(&fresh.wire), &self.groups)?;
+        });
+        let body = after.request(name, Some(&fresh.wire), &self.groups)?;
         let answer = self
             .api
             .put(&path, &body)
             .map_err(|error| gone(error, "to be changed"))?;
-        same(&Resource::Group(after), &self.read(Kind::Group, answer)?)
+        same(&after, &self.read(Kind::Group, answer)?)
     }
 
     fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {

@@ -7,6 +7,8 @@ mod output;
 mod payload;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod workflows;
 
 use std::io;
 

@@ -179,7 +179,7 @@ pub struct Scope {
 }
 
 /// The file's git history, which says what was ever ours.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Plan")]
 pub struct History {
     /// Whose first parents are the history [default: HEAD, or the merge of a pull request]

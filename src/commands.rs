@@ -3,6 +3,7 @@
 
 mod adopt;
 mod apply;
+mod drift;
 mod export;
 mod forge;
 mod history;
@@ -22,7 +23,7 @@ use crate::ci::{self, Context, Runner};
 use crate::cli::{Cli, Command, Format};
 use crate::exit::Exit;
 use crate::logging::{Say, use_color};
-use crate::render::{Document, json, markdown, terminal};
+use crate::render::{Document, Status, json, markdown, terminal};
 
 pub use settings::environment;
 
@@ -36,7 +37,7 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::MarkEnrolled(args) => mark_enrolled::run(cli, args, say),
         Command::Export(args) => export::run(cli, args, say),
         Command::Adopt(args) => adopt::run(cli, args, say),
-        _ => Exit::Error,
+        Command::Drift(args) => drift::run(cli, args, say),
     }
 }
 
@@ -74,15 +75,8 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         mut exit,
         applied,
     } = ending;
-    if let Some(path) = &cli.global.report
-        && let Err(error) = write_report(path, &json::document(&document, applied))
-    {
-        say.error(
-            "error",
-            &format!("cannot write the report {}: {error}", path.display()),
-            None,
-        );
-        exit = exit.max(Exit::Error);
+    if report(cli, &json::document(&document, applied), say) != Exit::Done {
+        exit = unreported(exit, &document);
     }
     let color = use_color(
         cli.global.color,
@@ -106,6 +100,34 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         say.error(label, error, document.hint.as_deref());
     }
     exit
+}
+
+/// Writes the JSON to `--report`, if that was asked for; says why it cannot be written.
+fn report(cli: &Cli, json: &str, say: Say) -> Exit {
+    let Some(path) = &cli.global.report else {
+        return Exit::Done;
+    };
+    match write_report(path, json) {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            let text = format!("cannot write the report {}: {error}", path.display());
+            say.error("error", &text, None);
+            Exit::Error
+        }
+    }
+}
+
+/// How a run ends whose report could not be written: 1 says that nothing changed, so it must be true.
+fn unreported(exit: Exit, document: &Document) -> Exit {
+    let changed = document
+        .statuses
+        .iter()
+        .any(|status| matches!(status, Status::Success | Status::Failed(_)));
+    match exit {
+        Exit::Refused | Exit::Partial => exit,
+        Exit::Done | Exit::Error | Exit::Pending if changed => Exit::Partial,
+        Exit::Done | Exit::Error | Exit::Pending => Exit::Error,
+    }
 }
 
 /// Tells a runner where the file is wrong: one line each, which it may show at the file.

@@ -2,7 +2,7 @@
 //!
 //! It proves what is ours (design §3). The history is that of first parents: what the base branch had. What a feature
 //! branch added and took back before it was merged was never declared. Old versions are read leniently; one that cannot
-//! be read at all proves nothing and removes nothing, see [`timeline`].
+//! be read at all proves nothing and removes nothing; `timeline` says how.
 //!
 //! The ledger knows names and times. What to do with its answers is up to `scope` and the gates.
 

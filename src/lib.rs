@@ -10,6 +10,7 @@ pub mod commands;
 pub mod config;
 pub mod desired;
 pub mod diff;
+pub mod drift;
 pub mod edit;
 pub mod enrollment;
 pub mod exit;

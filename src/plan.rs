@@ -60,6 +60,8 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The group whose name is the trouble, where it is one.
     pub group: Option<String>,
+    /// Whether something is in the way of a deletion; there may be more of it in lists that no other plan needs.
+    pub of_deletion: bool,
 }
 
 impl Problem {
@@ -70,6 +72,7 @@ impl Problem {
             text: text.into(),
             hint,
             group: None,
+            of_deletion: false,
         }
     }
 }

@@ -1,6 +1,10 @@
 //! A plan, or what became of it, as text for people and as JSON for programs. Every renderer returns a `String`.
 
 mod describe;
+pub mod drift;
+#[cfg(test)]
+mod examples;
+mod impact;
 pub mod json;
 pub mod markdown;
 pub mod terminal;
@@ -10,7 +14,7 @@ use std::collections::BTreeMap;
 use crate::change::{Change, Notice, Operation};
 use crate::gates::Refusal;
 use crate::plan::Plan;
-use crate::text::count;
+use crate::state::Kind;
 
 /// What became of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +49,10 @@ pub struct Document {
     pub plan: Option<Plan>,
     /// What became of each change of the plan; empty before an apply.
     pub statuses: Vec<Status>,
+    /// How long each change of the plan took, in milliseconds; empty before an apply.
+    pub durations_ms: Vec<u64>,
+    /// The number of deletions that somebody agreed to, where the plan needed that, and where they said so.
+    pub allowed: Option<(usize, String)>,
     /// Why an apply must not start.
     pub refusals: Vec<Refusal>,
     /// Why nothing was made of it, or why it stopped: the text that the terminal shows behind `error:`.
@@ -69,6 +77,10 @@ pub struct Document {
     pub environment: String,
     /// The commit, shortened, where it is known.
     pub commit: Option<String>,
+    /// Who started the job.
+    pub actor: Option<String>,
+    /// The page of the job's run.
+    pub run: Option<String>,
     /// Requests sent.
     pub requests: u64,
     /// Length of the run in milliseconds.
@@ -88,13 +100,29 @@ impl Document {
         notices
     }
 
+    /// Returns who can open the keys that the plan makes; nobody where it makes none.
+    pub fn key_recipients(&self) -> &[String] {
+        let makes_key = |change: &Change| {
+            let makes = matches!(
+                change.operation,
+                Operation::Create { .. } | Operation::Replace { .. }
+            );
+            makes && change.address.kind == Kind::SetupKey
+        };
+        let plan = self.plan.as_ref();
+        match plan.is_some_and(|plan| plan.changes.iter().any(makes_key)) {
+            true => &self.recipients,
+            false => &[],
+        }
+    }
+
     /// Returns what is unmanaged, in words by kind: `groups "a", "b"`.
     pub fn unmanaged(&self) -> Vec<(String, Vec<&str>)> {
         let mut kinds: BTreeMap<_, Vec<&str>> = BTreeMap::new();
         for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
             kinds.entry(address.kind).or_default().push(&address.name);
         }
-        let label = |kind: crate::state::Kind, number| {
+        let label = |kind: Kind, number| {
             if number == 1 {
                 kind.label()
             } else {
@@ -138,38 +166,36 @@ impl Counts {
 
     /// Returns `2 to create, 1 to change`; what is zero is left out.
     pub fn to_do(self) -> String {
-        self.words(["to create", "to change", "to replace", "to delete"])
-            .join(", ")
+        self.joined(["to create", "to change", "to replace", "to delete"])
     }
 
     /// Returns `2 created, 1 changed`.
     pub fn done(self) -> String {
-        self.words(["created", "changed", "replaced", "deleted"])
-            .join(", ")
+        self.joined(["created", "changed", "replaced", "deleted"])
     }
 
-    fn words(self, words: [&str; 4]) -> Vec<String> {
-        let numbers = [self.create, self.change, self.replace, self.delete];
+    fn joined(self, words: [&str; 4]) -> String {
+        let parts: Vec<String> = self.parts(words).map(|(words, _)| words).collect();
+        parts.join(", ")
+    }
+
+    /// Returns the numbers that are not zero in words, and of each whether it is that of deletions.
+    fn parts(self, words: [&str; 4]) -> impl Iterator<Item = (String, bool)> {
+        let numbers = [
+            (self.create, false),
+            (self.change, false),
+            (self.replace, false),
+            (self.delete, true),
+        ];
         numbers
             .into_iter()
             .zip(words)
-            .filter(|(n, _)| *n > 0)
-            .map(|(n, word)| format!("{n} {word}"))
-            .collect()
+            .filter(|((number, _), _)| *number > 0)
+            .map(|((number, deletes), word)| (format!("{number} {word}"), deletes))
     }
 }
 
-/// Returns `; 3 members are removed` for the members that groups lose, or nothing.
-fn removed_members(plan: &Plan) -> Option<String> {
-    let number = plan
-        .changes
-        .iter()
-        .map(|change| change.removed_members().len())
-        .sum();
-    (number > 0).then(|| {
-        format!(
-            "{} removed",
-            count(number, "group member is", "group members are")
-        )
-    })
+/// Whether a reviewer must look at a change: it takes something away, or opens something to everybody.
+fn is_loud(change: &Change, plan: &Plan) -> bool {
+    impact::impact(change, plan).is_some()
 }

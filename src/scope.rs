@@ -76,13 +76,6 @@ pub fn scope(file: Scoped, actual: &Actual, options: &Options) -> Scope {
             }
         }
     }
-    if options.prune == Prune::Owned && !options.ledger.is_known() && !scope.unmanaged.is_empty() {
-        let text = "without git history nothing is provably ours, so nothing is deleted";
-        scope.notices.push(Notice {
-            about: None,
-            text: text.into(),
-        });
-    }
     scope
 }
 

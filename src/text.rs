@@ -15,12 +15,15 @@ pub fn did_you_mean<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
     let folded = |text: &str| text.nfc().collect::<String>().to_lowercase();
-    let likeness = |candidate: &str| strsim::jaro_winkler(&folded(word), &folded(candidate));
+    let likeness = |candidate: &str| {
+        let like = strsim::jaro_winkler(&folded(word), &folded(candidate));
+        (like, strsim::jaro_winkler(word, candidate))
+    };
     candidates
         .into_iter()
         .map(|candidate| (likeness(candidate), candidate))
-        .filter(|(likeness, candidate)| *likeness >= 0.85 && *candidate != word)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|((like, _), candidate)| *like >= 0.85 && *candidate != word)
+        .max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
         .map(|(_, candidate)| format!("did you mean {candidate:?}?"))
 }
 
@@ -41,9 +44,13 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Control characters, and what is invisible or reorders text: joiners and marks of direction, fillers, annotations, tags.
 fn is_hidden(char: char) -> bool {
     char.is_control()
-        || matches!(char, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(char,
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Returns `1 group`, `2 groups`.
@@ -65,6 +72,52 @@ pub fn duration(secs: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_hides_or_moves_is_escaped() {
+        for shown in ["edge-1", "Büro", "機器-01", "🦉", "a b…", "e\u{301}"] {
+            assert_eq!(visible(shown), shown);
+        }
+        for (hidden, shown) in [
+            ("a\tb", "a\\u{9}b"),
+            ("\u{1b}[2J", "\\u{1b}[2J"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+            ("a\u{ad}b", "a\\u{ad}b"),
+            ("\u{e0041}", "\\u{e0041}"),
+            ("\u{3164}", "\\u{3164}"),
+        ] {
+            assert_eq!(visible(hidden), shown);
+        }
+    }
+
+    #[test]
+    fn a_duration_is_in_its_largest_whole_unit() {
+        for (secs, words) in [
+            (604_800, "7 days"),
+            (86_400, "1 day"),
+            (90_000, "25 hours"),
+            (5_400, "90 minutes"),
+            (7, "7 seconds"),
+            (1, "1 second"),
+        ] {
+            assert_eq!(duration(secs), words);
+        }
+    }
+
+    #[test]
+    fn a_guess_is_near() {
+        let known = ["pilots", "ground-stations", "Pilots"];
+        assert_eq!(
+            did_you_mean("pilot", known).as_deref(),
+            Some("did you mean \"pilots\"?")
+        );
+        assert_eq!(did_you_mean("contractors", known), None);
+        assert_eq!(
+            did_you_mean("pilots", ["pilots"]),
+            None,
+            "the word itself is no guess"
+        );
+    }
 
     #[test]
     fn c083_two_spellings_of_one_letter_look_alike() {

@@ -312,6 +312,12 @@ pub struct Event {
     /// Who did it: a user, or the setup key of an enrollment.
     #[serde(default, deserialize_with = "nullable")]
     pub initiator_id: String,
+    /// A user's name; empty for setup keys.
+    #[serde(default, deserialize_with = "nullable")]
+    pub initiator_name: String,
+    /// A person's mail address.
+    #[serde(default, deserialize_with = "nullable")]
+    pub initiator_email: String,
     /// What it was done to.
     #[serde(default, deserialize_with = "nullable")]
     pub target_id: String,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::forge::Forge;
+use super::forge::{Forge, Stale};
 use super::session::{Origin, Request, Session};
 use super::settings::{environment, file, setting};
 use super::stop::Stop;
@@ -22,6 +22,10 @@ use crate::render::{Document, Status, json, terminal};
 use crate::secret::KeysDir;
 use crate::state::Kind;
 use crate::text::{count, visible};
+
+/// What to do about a stale apply.
+const STALE: &str =
+    "the run of the newer commit applies it; --any-commit applies this one all the same";
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = Document::default();
@@ -49,6 +53,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         origin,
         scope: &args.scope,
         sealing: &args.sealing,
+        committed: false,
     };
     let mut session = Session::open(&request, document)?;
     let plan = session.plan(&args.gates);
@@ -61,6 +66,12 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         true,
     )?;
     session.document.refusals = gates::check(&plan, &context);
+    let deletions = plan.deletions();
+    let allowed = context
+        .allowed
+        .get_key_value(&deletions)
+        .filter(|_| deletions > 0);
+    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
     session.document.plan = Some(plan.clone());
     *document = session.document.clone();
     if let Some(stop) = refused(&session.document) {
@@ -80,9 +91,9 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     }
     let ours = session.source.text().as_bytes();
     let fresh = || forge.as_ref().map_or(Ok(()), |forge| forge.fresh(ours));
-    fresh().map_err(|error| Stop {
-        exit: Exit::Refused,
-        ..Stop::from(error)
+    fresh().map_err(|error| match error.downcast_ref::<Stale>() {
+        Some(stale) => Stop::refused(format!("{stale}; nothing was changed")).hint(STALE),
+        None => Stop::from(error),
     })?;
     if !plan.is_empty() {
         say.text(&terminal::plan(&session.document, terminal::Color(false)));
@@ -127,6 +138,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let mut document = session.document;
     (document.error, document.hint) = failure.unzip();
     document.statuses = applied.statuses;
+    document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;
     Ok(Ending {
         document,
@@ -304,14 +316,14 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
             ));
         }
     }
-    let mut hint = "run plan to see what is left; running apply again continues from here";
-    if let Some(stale) = &applied.stale {
-        // its hint stands on a line of its own
-        let (why, what) = stale.split_once("\nhint: ").unwrap_or((stale, hint));
-        text.insert(0, why.to_owned());
-        hint = what;
-    }
-    (text.join("\n"), hint.to_owned())
+    let hint = match &applied.stale {
+        Some(stale) => {
+            text.push(format!("  {stale}"));
+            STALE
+        }
+        None => "run plan to see what is left; running apply again continues from here",
+    };
+    (text.join("\n"), hint.into())
 }
 
 /// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
@@ -368,6 +380,7 @@ impl Observer for Aloud {
     fn state(&mut self, applied: &Applied) {
         if let Some((path, document)) = &mut self.report {
             document.statuses.clone_from(&applied.statuses);
+            document.durations_ms.clone_from(&applied.durations_ms);
             document.created_keys.clone_from(&applied.created_keys);
             if let Err(error) = write_report(path, &json::document(document, true)) {
                 log::warn!("cannot write the report {}: {error}", path.display());

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use super::settings::{environment, read_token, setting};
 use super::stop::Stop;
@@ -24,6 +24,25 @@ pub(super) struct Forge {
     branch: Option<String>,
     path: String,
 }
+
+/// The branch has another file than the one to apply.
+#[derive(Debug)]
+pub(super) struct Stale {
+    branch: String,
+    path: String,
+}
+
+impl std::fmt::Display for Stale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Stale { branch, path } = self;
+        write!(
+            f,
+            "{branch} has another {path} by now, so this apply is stale"
+        )
+    }
+}
+
+impl std::error::Error for Stale {}
 
 /// What became of the enrollment commit.
 pub(super) struct Marked {
@@ -118,10 +137,11 @@ impl Forge {
             .file(branch, path)
             .context("cannot tell whether this file is still the one to apply")?;
         if content_differs_but_for_enrolled(ours, &file.bytes) {
-            bail!(
-                "{branch} has another {path} by now: this apply is stale\nhint: the run of the newer commit applies it; \
-                 --any-commit applies this one all the same"
-            );
+            return Err(Stale {
+                branch: branch.into(),
+                path: path.into(),
+            }
+            .into());
         }
         Ok(())
     }

@@ -221,6 +221,25 @@ impl History {
         objects.chain(members).collect()
     }
 
+    /// A file beside the file, such as one of recipients, as the base branch (without a pull request: the newest commit)
+    /// has it.
+    pub(super) fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
+        let ((git, _), tip) = (self.checkout.as_ref()?, self.ledger.tip()?);
+        git.show(tip, &git.locate(file).ok()?).ok()?
+    }
+
+    /// The file as the newest commit has it; `None` where there is no commit.
+    pub(super) fn committed(&self, file: &Path) -> Result<Option<Source>, Stop> {
+        let (Some((git, path)), Some(tip)) = (&self.checkout, self.ledger.tip()) else {
+            return Ok(None);
+        };
+        let name = file.display().to_string();
+        match git.show(tip, path).map_err(anyhow::Error::new)? {
+            Some(text) => Ok(Some(Source::from_bytes(name, text)?)),
+            None => Err(Stop::error(format!("the newest commit has no {name}"))),
+        }
+    }
+
     /// The checkout and the file's path in it.
     pub(super) fn checkout(&self) -> Option<&(Git, RepoPath)> {
         self.checkout.as_ref()

@@ -38,6 +38,7 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
         origin,
         scope: &args.scope,
         sealing: &args.sealing,
+        committed: false,
     };
     let mut session = Session::open(&request, document)?;
     let plan = session.plan(&args.gates);
@@ -49,6 +50,12 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
         &plan,
         false,
     )?;
+    let deletions = plan.deletions();
+    let allowed = context
+        .allowed
+        .get_key_value(&deletions)
+        .filter(|_| deletions > 0);
+    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
     session.document.refusals = gates::check(&plan, &context);
     session
         .document

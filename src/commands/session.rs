@@ -97,6 +97,8 @@ pub(super) struct Request<'a> {
     pub(super) origin: Origin<'a>,
     pub(super) scope: &'a Scope,
     pub(super) sealing: &'a Sealing,
+    /// The committed file is meant, not the one on disk.
+    pub(super) committed: bool,
 }
 
 impl Session {
@@ -109,12 +111,18 @@ impl Session {
         document.environment = environment_name(global);
         document.commit = environment("GITHUB_SHA").map(|sha| sha.chars().take(12).collect());
         let context = Context::of_process();
+        document.actor.clone_from(&context.actor);
+        document.run.clone_from(&context.run_url);
         let mut history =
             History::read(&path, &request.scope.history, request.scope.prune, &context)?;
         document.commit = document.commit.take().or(history.commit.clone());
         document.notices.append(&mut history.notices);
-        let source = match history.merged.take() {
-            Some(merged) => merged,
+        let committed = match request.committed {
+            true => history.committed(&path)?,
+            false => None,
+        };
+        let source = match committed.or(history.merged.take()) {
+            Some(source) => source,
             None => config::load(&path)?,
         };
         document.file_digest = short_digest(source.text().as_bytes());
@@ -127,6 +135,9 @@ impl Session {
                 text: notice_text(&valid.file, notice),
             }));
         let recipients = recipients(request.sealing)?;
+        document
+            .notices
+            .extend(new_recipients(request.sealing, &history));
         document.recipients = recipients
             .describe()
             .iter()
@@ -195,33 +206,37 @@ impl Session {
         Ok(())
     }
 
-    /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again; where
-    /// somebody agreed to the number that includes what is held, that goes too.
+    /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again, so that
+    /// all referrers are named at once; where somebody agreed to the number that includes what is held, that goes too.
     pub(super) fn plan(&mut self, gates: &Gates) -> Result<Plan, Stop> {
-        let mut plan = self.plan_once()?;
-        let more = self.more(&plan);
-        if let Some(api) = self.api.clone()
-            && fetch::complete(&api, more, &mut self.snapshot)?
-        {
-            self.read()?;
-            plan = self.plan_once()?;
+        loop {
+            let planned = plan::plan(
+                &self.valid.desired,
+                &self.actual,
+                &self.renames,
+                &self.options,
+            );
+            let more = match &planned {
+                Ok(plan) => self.more(plan),
+                Err(problems) => More {
+                    referrers: problems.iter().any(|problem| problem.of_deletion),
+                    events: false,
+                },
+            };
+            if let Some(api) = self.api.clone()
+                && fetch::complete(&api, more, &mut self.snapshot)?
+            {
+                self.read()?;
+                continue;
+            }
+            let plan = planned.map_err(|problems| self.stop(&problems))?;
+            let with_held = plan.deletions() + plan.held.len();
+            if !plan.held.is_empty() && self.allowed(gates, &plan)?.contains_key(&with_held) {
+                self.options.delete_held = true;
+                continue;
+            }
+            return Ok(plan);
         }
-        let with_held = plan.deletions() + plan.held.len();
-        if !plan.held.is_empty() && self.allowed(gates, &plan)?.contains_key(&with_held) {
-            self.options.delete_held = true;
-            plan = self.plan_once()?;
-        }
-        Ok(plan)
-    }
-
-    fn plan_once(&self) -> Result<Plan, Stop> {
-        plan::plan(
-            &self.valid.desired,
-            &self.actual,
-            &self.renames,
-            &self.options,
-        )
-        .map_err(|problems| self.stop(&problems))
     }
 
     fn more(&self, plan: &Plan) -> More {
@@ -327,6 +342,30 @@ impl Session {
         }
         Stop::error(text)
     }
+}
+
+/// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.
+fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    if !history.ledger.is_known() {
+        return notices;
+    }
+    for file in &sealing.recipients_file {
+        let now = std::fs::read(file).ok();
+        let now =
+            now.and_then(|text| Recipients::parse_file(&file.display().to_string(), &text).ok());
+        let base = history.base_version(file).unwrap_or_default();
+        let base = Recipients::parse_file("the base branch", &base).unwrap_or_default();
+        let new = now.map(|now| now.not_in(&base)).unwrap_or_default();
+        notices.extend(new.iter().map(|recipient| Notice {
+            about: None,
+            text: format!(
+                "recipient {recipient} in {} is new: the base branch does not have it",
+                file.display()
+            ),
+        }));
+    }
+    notices
 }
 
 /// Returns the first 12 hexadecimal digits of the SHA-256 of a file.

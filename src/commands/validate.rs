@@ -1,8 +1,10 @@
 //! `validate`: parse and check the file, without network and token.
 
+use serde_json::json;
+
 use crate::cli::{Cli, Format};
 use crate::commands::stop::Stop;
-use crate::commands::{print, session, settings};
+use crate::commands::{print, report, session, settings};
 use crate::config;
 use crate::exit::Exit;
 use crate::logging::Say;
@@ -12,23 +14,27 @@ pub(super) fn run(cli: &Cli, say: Say) -> Exit {
     let result = config::load(&file)
         .map_err(Stop::from)
         .and_then(|source| session::check(&source));
+    let answer = match &result {
+        Ok(_) => json!({ "format_version": 1, "status": "valid" }),
+        Err(stop) => json!({ "format_version": 1, "status": "error",
+            "error": { "message": stop.error, "hint": stop.hint } }),
+    };
+    let answer = format!("{answer:#}\n");
+    let reported = report(cli, &answer, say);
+    if cli.global.format == Format::Json {
+        print(&answer);
+    }
     match result {
         Ok(valid) => {
             for notice in &valid.notices {
                 say.note(&session::notice_text(&valid.file, notice));
             }
-            match cli.global.format {
-                Format::Json => print("{\n  \"format_version\": 1,\n  \"status\": \"valid\"\n}\n"),
-                Format::Text | Format::Markdown => print(&format!("{} is valid.\n", valid.file)),
+            if cli.global.format != Format::Json {
+                print(&format!("{} is valid.\n", valid.file));
             }
-            Exit::Done
+            reported
         }
         Err(stop) => {
-            if cli.global.format == Format::Json {
-                let result = serde_json::json!({ "format_version": 1, "status": "error",
-                    "error": { "message": stop.error, "hint": stop.hint } });
-                print(&format!("{result:#}\n"));
-            }
             say.error("error", &stop.error, stop.hint.as_deref());
             stop.exit
         }

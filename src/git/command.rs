@@ -179,16 +179,6 @@ impl Command {
         GitError::refused(&self.name, said, &self.dir)
     }
 
-    /// The variables that the child gets.
-    #[cfg(test)]
-    pub(super) fn environment(&self) -> Vec<(String, String)> {
-        let text = |text: &OsStr| text.to_string_lossy().into_owned();
-        let given = self.process.get_envs();
-        given
-            .filter_map(|(name, value)| Some((text(name), text(value?))))
-            .collect()
-    }
-
     /// The command without the settings, for the log.
     fn shown(&self) -> String {
         let args = self.process.get_args().skip(1 + 2 * SETTINGS.len());

@@ -28,9 +28,9 @@ pub enum Action {
 /// Posts `body` on pull request `number`: into the comment that starts with `marker`, or as a new one.
 ///
 /// `body` has to start with `marker`, an HTML comment, which the page does not show. Whoever may read the repository may
-/// post such a text as well, so a comment of another author is not ours; where the token may not ask who it is
-/// (`read:user`), the marker alone decides, and the server lets us edit none but ours, or those of people whom write access
-/// is trusted with. Of two comments that two jobs made at once the one with the lower id stays.
+/// post such a text as well, so a comment of another author is not ours. Where the token may not ask who it is (a bot's
+/// without `read:user`; the automatic token of a job may), the marker alone decides, and a bot with write access then takes
+/// over what somebody planted. Of two comments that two jobs made at once the one with the lower id stays.
 pub fn upsert(repo: &Repo, number: u64, marker: &str, body: &str) -> Result<Posted, Error> {
     debug_assert!(body.starts_with(marker), "the marker comes first");
     let mut found = marked(repo.comments(number)?, marker);

@@ -112,6 +112,13 @@ pub enum CommitError {
         /// How often it was tried.
         rounds: u32,
     },
+    /// The write brought no clear answer, and reading afterwards brought none either: the commit may be there.
+    Unsettled {
+        /// What became of the write.
+        write: Box<Error>,
+        /// What became of the reading.
+        read: Box<Error>,
+    },
     /// Others were faster, again and again.
     Busy {
         /// The last refusal.
@@ -139,6 +146,9 @@ impl CommitError {
                     .to_owned(),
             ),
             CommitError::Refused { error, .. } => error.hint(),
+            CommitError::Unsettled { .. } => {
+                Some("run again: what is committed already is found, and not made twice".to_owned())
+            }
             CommitError::Busy { .. } => Some("run again when fewer pushes go to the branch".to_owned()),
         }
     }
@@ -153,6 +163,12 @@ impl fmt::Display for CommitError {
                 write!(
                     f,
                     "the commit was refused {rounds} times with nothing else pushed: {error}"
+                )
+            }
+            CommitError::Unsettled { write, read } => {
+                write!(
+                    f,
+                    "the commit may have been made or not: {write}; then {read}"
                 )
             }
             CommitError::Busy { error, waited } => {
@@ -195,8 +211,23 @@ pub fn commit_edit(
     loop {
         let in_time = last.is_none() || policy.wait(refusals - 1, start);
         // The tip first: what comes between the two readings shows as a move in the next round, never as none.
-        let tip = repo.tip(target.branch)?;
-        let file = repo.file(target.branch, target.path)?;
+        let read = || {
+            Ok((
+                repo.tip(target.branch)?,
+                repo.file(target.branch, target.path)?,
+            ))
+        };
+        let (tip, file) = match (read(), last.take()) {
+            (Ok((tip, file)), before) => {
+                last = before;
+                (tip, file)
+            }
+            (Err(read), Some(Attempt { error: write, .. })) if is_no_verdict(&read) => {
+                let (write, read) = (Box::new(write), Box::new(read));
+                return Err(CommitError::Unsettled { write, read });
+            }
+            (Err(read), _) => return Err(CommitError::Gitea(read)),
+        };
         if let Some(last) = last {
             if file.bytes == last.bytes {
                 log::info!("the commit is there although its answer was {}", last.error);
@@ -253,6 +284,14 @@ pub fn commit_edit(
             }
         }
     }
+}
+
+/// Does the error say nothing about the file, only that nobody could be asked?
+fn is_no_verdict(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Server(_) | Error::Throttled(_) | Error::Http(_)
+    )
 }
 
 /// Marks setup keys as enrolled in the file on a branch, as one commit. Returns what became of it and of each key.

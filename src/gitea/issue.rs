@@ -119,7 +119,9 @@ fn text_of(report: Report<'_>) -> IssueEdit<'_> {
 
 /// Returns the open issues that start with the marker, the lowest number first.
 fn ours(repo: &Repo, marker: &str, me: Option<&User>) -> Result<Vec<Issue>, Error> {
-    let mut issues = repo.open_issues(me.map(|me| me.login.as_str()))?;
+    // The automatic user of jobs is in no list of users (§1.6), so the server may not filter by it.
+    let creator = me.filter(|me| me.id > 0).map(|me| me.login.as_str());
+    let mut issues = repo.open_issues(creator)?;
     issues.retain(|issue| {
         let author = issue.user.as_ref().map(|user| user.id);
         issue.body.starts_with(marker) && me.is_none_or(|me| author == Some(me.id))

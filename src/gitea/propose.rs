@@ -151,11 +151,7 @@ impl Proposal<'_> {
     /// Closes the pull request first: whether the server does so by itself when its branch goes is nowhere stated.
     fn discard(&self, pull: Option<Pull>) -> Result<(), Error> {
         if let Some(pull) = pull {
-            let close = IssueEdit {
-                state: Some("closed"),
-                ..IssueEdit::default()
-            };
-            self.repo.edit_pull(pull.number, close)?;
+            self.close(&pull)?;
         }
         log::info!("making the branch {} anew", self.head);
         match self.repo.delete_branch(&self.head) {
@@ -204,13 +200,37 @@ impl Proposal<'_> {
                 new: false,
             });
         }
-        let pull = self
-            .repo
-            .create_pull(&self.head, self.target.branch, title, body)?;
+        let (pull, new) = self.open(title, body)?;
         Ok(Proposed::Open {
             number: pull.number,
             url: pull.html_url,
-            new: true,
+            new,
         })
+    }
+
+    /// Opens a pull request, and gives way to one that came up meanwhile: of three runs at once a real Gitea 1.26.3 let two
+    /// open one. Returns the one that stays, and whether it is ours.
+    fn open(&self, title: &str, body: &str) -> Result<(Pull, bool), Error> {
+        let base = self.target.branch;
+        let new = self.repo.create_pull(&self.head, base, title, body)?;
+        // It stands. That this could not be checked is no reason to say otherwise.
+        let pulls = self.repo.open_pulls(base, &self.head).unwrap_or_default();
+        match pulls.into_iter().find(|pull| pull.number < new.number) {
+            Some(first) => {
+                if let Err(error) = self.close(&new) {
+                    log::warn!("a second pull request stays open: {error}");
+                }
+                Ok((first, false))
+            }
+            None => Ok((new, true)),
+        }
+    }
+
+    fn close(&self, pull: &Pull) -> Result<(), Error> {
+        let close = IssueEdit {
+            state: Some("closed"),
+            ..IssueEdit::default()
+        };
+        self.repo.edit_pull(pull.number, close)
     }
 }

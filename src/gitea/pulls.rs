@@ -29,13 +29,15 @@ pub struct Pull {
     #[serde(default, deserialize_with = "or_default")]
     pub html_url: String,
     /// Where it comes from.
+    #[serde(default, deserialize_with = "or_default")]
     pub head: PullEnd,
     /// Where it goes.
+    #[serde(default, deserialize_with = "or_default")]
     pub base: PullEnd,
 }
 
 /// One of the two branches of a pull request.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct PullEnd {
     /// The branch's name.
     #[serde(default, rename = "ref", deserialize_with = "or_default")]
@@ -46,6 +48,15 @@ pub struct PullEnd {
     /// The repository's id; −1 for a fork that was deleted.
     #[serde(default, deserialize_with = "or_default")]
     pub repo_id: i64,
+}
+
+impl Pull {
+    fn is_open(&self, base: &str, head: &str) -> bool {
+        self.state == "open"
+            && self.head.branch == head
+            && self.base.branch == base
+            && self.head.repo_id == self.base.repo_id
+    }
 }
 
 impl Repo {
@@ -72,12 +83,6 @@ impl Repo {
 
     /// Returns the open pull request of this repository's branch `head` into `base`.
     pub fn open_pull(&self, base: &str, head: &str) -> Result<Option<Pull>, Error> {
-        let is_it = |pull: &Pull| {
-            pull.state == "open"
-                && pull.head.branch == head
-                && pull.base.branch == base
-                && pull.head.repo_id == pull.base.repo_id
-        };
         // Finds one of any state (§1.11): none at all is the usual case, and known after one request.
         let path = format!("/pulls/{}/{}", encode(base), encode(head));
         match self.send(Method::Get, &path, None) {
@@ -85,18 +90,24 @@ impl Repo {
             Err(error) => return Err(error),
             Ok(reply) => {
                 let pull: Pull = decode(&reply, "a pull request")?;
-                if is_it(&pull) {
+                if pull.is_open(base, head) {
                     return Ok(Some(pull));
                 }
             }
         }
-        // It was a closed one. The filters of the list are not to be relied on.
-        let pulls: Vec<Pull> = self.list(
-            "/pulls?state=open",
-            "a list of pull requests",
-            |page: &[Pull]| page.iter().any(is_it),
-        )?;
-        Ok(pulls.into_iter().find(is_it))
+        Ok(self.open_pulls(base, head)?.into_iter().next())
+    }
+
+    /// Returns all open pull requests of this repository's branch `head` into `base`, the lowest number first. There is one
+    /// at most, but for two that were opened at the same instant.
+    pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>, Error> {
+        // The filters of this list are not to be relied on (§1.11).
+        let mut pulls: Vec<Pull> =
+            self.list("/pulls?state=open", "a list of pull requests", |_| false)?;
+        pulls.retain(|pull| pull.is_open(base, head));
+        pulls.sort_by_key(|pull| pull.number);
+        pulls.dedup_by_key(|pull| pull.number);
+        Ok(pulls)
     }
 
     /// Opens a pull request. Errors with 409 when there is an open one for these branches.

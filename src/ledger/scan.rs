@@ -1,7 +1,8 @@
 //! Reading a version of the file for names only, quickly: a scanner of JSON that can start behind any entry.
 //!
 //! It takes JSON's grammar as it is, so half a file or conflict markers are noticed, but values that nobody asks for are
-//! passed over, whatever they are: versions of other times have other fields.
+//! passed over, whatever they are: versions of other times have other fields. A name or a section that stands there twice
+//! counts both times, where the tool would have refused the file.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -238,7 +239,9 @@ impl<'t> Scanner<'t> {
             return Err(self.broken("nested too deep"));
         }
         match self.peek() {
-            Some(b'"') => drop(self.string()?),
+            Some(b'"') => {
+                self.string()?;
+            }
             Some(b'{') => {
                 self.at += 1;
                 let mut first = true;

@@ -5,9 +5,16 @@ use serde_json::Value;
 use crate::change::{Change, Operation, list_changes};
 use crate::desired::KeyType;
 use crate::plan::Plan;
-use crate::resource::{FieldChange, NameserverGroup, Policy, Protocol, Resource, Route, SetupKey};
+use crate::resource::{
+    ALL, Action, FieldChange, Group, NameserverGroup, Policy, Protocol, Resource, Route, SetupKey,
+};
 use crate::state::Kind;
-use crate::text::{duration, visible};
+use crate::text::{count, duration, visible};
+
+/// Most names of a list that a line spells out.
+const MOST_NAMES: usize = 8;
+/// Most characters of a free text in a line.
+const MOST_TEXT: usize = 80;
 
 /// The sign of an operation on a terminal.
 pub(super) fn sign(operation: &Operation) -> &'static str {
@@ -24,63 +31,29 @@ pub(super) fn sign(operation: &Operation) -> &'static str {
 pub(super) fn summary(change: &Change, plan: &Plan) -> String {
     let object = match &change.operation {
         Operation::Create { after } => object(after, change, plan),
+        Operation::Replace {
+            after: after @ Resource::SetupKey(_),
+            ..
+        } => object(after, change, plan),
         Operation::Delete { live } => object(&live.resource, change, plan),
         Operation::Update { live, .. } if change.address.kind == Kind::Peer => {
             format!("renamed from {}", visible(&live.name))
         }
         Operation::Update { .. } | Operation::Replace { .. } => String::new(),
     };
-    let reason = if change.reason.is_empty() {
-        String::new()
-    } else {
-        format!("({})", visible(&change.reason))
-    };
-    [object, reason]
+    let parts = [object, visible(&change.reason).into_owned()];
+    parts
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
-        .join(" ")
+        .join("; ")
 }
 
 fn object(resource: &Resource, change: &Change, plan: &Plan) -> String {
+    let goes = matches!(change.operation, Operation::Delete { .. });
     match resource {
-        Resource::Group(group) => {
-            let creates = matches!(change.operation, Operation::Create { .. });
-            let peers: Vec<&str> = group
-                .peers
-                .iter()
-                .flatten()
-                .filter_map(|id| Some(plan.peer_labels.get(id)?.as_str()))
-                .collect();
-            let members = match peers.len() {
-                0 => None,
-                1..=5 => Some(format!("with {}", names(peers))),
-                number => Some(format!("with {number} peers")),
-            };
-            let pending = plan
-                .pending_members
-                .get(&change.address.name)
-                .filter(|_| creates);
-            let pending = pending.map(|keys| match keys.len() {
-                1 => format!(
-                    "{} joins when it enrolls",
-                    names(keys.iter().map(String::as_str))
-                ),
-                2..=5 => format!(
-                    "{} join when they enroll",
-                    names(keys.iter().map(String::as_str))
-                ),
-                number => format!("{number} peers join when they enroll"),
-            });
-            members
-                .into_iter()
-                .chain(pending)
-                .collect::<Vec<_>>()
-                .join("; ")
-        }
-        Resource::SetupKey(key) => {
-            setup_key(key, matches!(change.operation, Operation::Delete { .. }))
-        }
+        Resource::Group(group) => self::group(group, change, plan),
+        Resource::SetupKey(key) => setup_key(key, goes),
         Resource::Peer(_) => String::new(),
         Resource::Policy(policy) => self::policy(policy),
         Resource::Route(route) => self::route(route),
@@ -88,26 +61,76 @@ fn object(resource: &Resource, change: &Change, plan: &Plan) -> String {
     }
 }
 
+fn group(group: &Group, change: &Change, plan: &Plan) -> String {
+    let label = |id| plan.peer_labels.get(id).map(String::as_str);
+    let peers: Vec<&str> = group.peers.iter().flatten().filter_map(label).collect();
+    let members = (!peers.is_empty()).then(|| format!("with {}", names(peers)));
+    let is_new = matches!(change.operation, Operation::Create { .. });
+    let pending = plan
+        .pending_members
+        .get(&change.address.name)
+        .filter(|_| is_new);
+    let pending = pending.map(|keys| {
+        let joins = if keys.len() == 1 {
+            "joins when it enrolls"
+        } else {
+            "join when they enroll"
+        };
+        format!("{} {joins}", names(keys.iter().map(String::as_str)))
+    });
+    let parts: Vec<String> = members.into_iter().chain(pending).collect();
+    match parts.is_empty() {
+        true => "no members".into(),
+        false => parts.join("; "),
+    }
+}
+
 fn setup_key(key: &SetupKey, goes: bool) -> String {
     let mut parts = vec![match (key.key_type, key.usage_limit) {
         (KeyType::OneOff, _) => "one-off".to_owned(),
-        (KeyType::Reusable, Some(0) | None) => "reusable without limit".into(),
-        (KeyType::Reusable, Some(number)) => format!("reusable {number} times"),
+        (KeyType::Reusable, Some(0) | None) => "reusable, unlimited".into(),
+        (KeyType::Reusable, Some(number)) => {
+            let number = usize::try_from(number).unwrap_or(usize::MAX);
+            format!("reusable, for {}", count(number, "peer", "peers"))
+        }
     }];
-    if !goes {
-        parts.push(match key.expires_in_secs {
-            0 => "never expires".into(),
-            secs => format!("expires {} after creation", duration(secs)),
-        });
+    // a live key does not tell how long it was made for
+    match key.expires_in_secs {
+        _ if goes => {}
+        0 => parts.push("never expires".into()),
+        secs => parts.push(format!("expires {} after creation", duration(secs))),
     }
     if key.ephemeral == Some(true) {
         parts.push("ephemeral peers".into());
     }
+    if key.allow_extra_dns_labels == Some(true) {
+        parts.push("extra DNS labels".into());
+    }
     let groups = key.auto_groups.iter().flatten().map(String::as_str);
-    if groups.clone().count() > 0 {
-        parts.push(format!("joins {}", names(groups)));
+    match groups.clone().count() {
+        0 => parts.push("joins no group".into()),
+        _ => parts.push(format!("joins {}", names(groups))),
     }
     parts.join(", ")
+}
+
+/// Returns what a policy is about: `everything`, `tcp 22, 443`, `udp on all ports`.
+pub(super) fn traffic(policy: &Policy) -> String {
+    let protocol = match policy.protocol {
+        None | Some(Protocol::All) => return "everything".into(),
+        Some(protocol) => protocol,
+    };
+    let ports: Vec<String> = policy
+        .ports
+        .iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
+    match (protocol.takes_ports(), ports.is_empty()) {
+        (false, _) => word(&protocol),
+        (true, true) => format!("{} on all ports", word(&protocol)),
+        (true, false) => format!("{} {}", word(&protocol), listed(&ports)),
+    }
 }
 
 fn policy(policy: &Policy) -> String {
@@ -116,78 +139,78 @@ fn policy(policy: &Policy) -> String {
     } else {
         "↔"
     };
-    let protocol = match policy.protocol {
-        None | Some(Protocol::All) => "everything".to_owned(),
-        Some(protocol) => word(&protocol),
-    };
-    let ports: Vec<String> = policy
-        .ports
-        .iter()
-        .flatten()
-        .map(ToString::to_string)
-        .collect();
     let side =
         |groups: &std::collections::BTreeSet<String>, resource: &Option<String>| match resource {
             Some(resource) => visible(resource).into_owned(),
             None => names(groups.iter().map(String::as_str)),
         };
     let mut text = format!(
-        "{} {arrow} {}: {protocol}",
+        "{} {arrow} {}: {}",
         side(&policy.sources, &policy.source_resource),
-        side(&policy.destinations, &policy.destination_resource)
+        side(&policy.destinations, &policy.destination_resource),
+        traffic(policy)
     );
-    if !ports.is_empty() {
-        text.push_str(&format!(" {}", ports.join(", ")));
-    }
-    if policy.action.is_some_and(|action| word(&action) == "drop") {
+    if policy.action == Some(Action::Drop) {
         text.push_str(", dropped");
     }
-    if policy.enabled == Some(false) {
-        text.push_str(", disabled");
-    }
-    text
+    text + disabled(policy.enabled)
 }
 
 fn route(route: &Route) -> String {
     let what = match (&route.network, &route.domains) {
-        (Some(network), _) => network.clone(),
+        (Some(network), _) => visible(network).into_owned(),
         (None, domains) => names(domains.iter().flatten().map(String::as_str)),
     };
-    let mut text = format!(
-        "{what} through {}",
-        names(route.peer_groups.iter().map(String::as_str))
-    );
-    if let Some(groups) = &route.groups {
-        text.push_str(&format!(
-            ", for {}",
-            names(groups.iter().map(String::as_str))
-        ));
-    }
-    if route.enabled == Some(false) {
-        text.push_str(", disabled");
-    }
-    text
+    let through = match &route.peer {
+        Some(_) => "a single peer".to_owned(),
+        None => names(route.peer_groups.iter().map(String::as_str)),
+    };
+    let to = match &route.groups {
+        Some(groups) => names(groups.iter().map(String::as_str)),
+        None => ALL.to_owned(),
+    };
+    let guards = route
+        .access_control_groups
+        .iter()
+        .flatten()
+        .map(String::as_str);
+    let guarded = match guards.clone().count() {
+        0 => String::new(),
+        _ => format!(", guarded by policies to {}", names(guards)),
+    };
+    format!(
+        "{what} through {through}, for {to}{guarded}{}",
+        disabled(route.enabled)
+    )
+}
+
+/// Returns the servers of a group, with their ports where they are not 53.
+pub(super) fn names_of_servers(group: &NameserverGroup) -> Vec<String> {
+    let servers = group.nameservers.iter();
+    servers
+        .map(|server| address(&visible(&server.ip), i64::from(server.port)))
+        .collect()
 }
 
 fn nameserver_group(group: &NameserverGroup) -> String {
-    let servers: Vec<String> = group
-        .nameservers
-        .iter()
-        .map(|server| address(&server.ip, i64::from(server.port)))
-        .collect();
     let what = match group.primary {
         true => "everything".to_owned(),
         false => names(group.domains.iter().map(String::as_str)),
     };
-    let mut text = format!(
-        "{} for {what}, asked by {}",
-        servers.join(", "),
-        names(group.groups.iter().map(String::as_str))
-    );
-    if group.enabled == Some(false) {
-        text.push_str(", disabled");
+    format!(
+        "{} for {what}, asked by {}{}",
+        names_of_servers(group).join(", "),
+        names(group.groups.iter().map(String::as_str)),
+        disabled(group.enabled)
+    )
+}
+
+fn disabled(enabled: Option<bool>) -> &'static str {
+    if enabled == Some(false) {
+        ", disabled"
+    } else {
+        ""
     }
-    text
 }
 
 fn address(ip: &str, port: i64) -> String {
@@ -199,56 +222,92 @@ fn address(ip: &str, port: i64) -> String {
 }
 
 fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names
+    let names: Vec<String> = names
         .into_iter()
         .map(|name| visible(name).into_owned())
-        .collect::<Vec<_>>()
-        .join(", ")
+        .collect();
+    listed(&names)
 }
 
-fn word(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value)
-        .ok()
-        .and_then(|value| Some(value.as_str()?.to_owned()))
-        .unwrap_or_default()
-}
-
-/// Returns a value in the words of netbird.json: `none` for what is empty.
-pub(super) fn value(value: &Value) -> String {
-    match value {
-        Value::Null => "none".into(),
-        Value::String(text) if text.is_empty() => "none".into(),
-        Value::String(text) => visible(text).into_owned(),
-        Value::Array(entries) if entries.is_empty() => "none".into(),
-        Value::Array(entries) => entries
-            .iter()
-            .map(self::value)
-            .collect::<Vec<_>>()
-            .join(", "),
-        Value::Object(fields) => match (
-            fields.get("ip").and_then(Value::as_str),
-            fields.get("port").and_then(Value::as_i64),
-        ) {
-            (Some(ip), Some(port)) => address(ip, port),
-            _ => value.to_string(),
-        },
-        other => other.to_string(),
+/// Returns `a, b, c`, of many `a, b and 70 more`.
+fn listed(texts: &[String]) -> String {
+    // one more than the limit is spelled out too: "and 1 more" says less
+    match texts.len() {
+        0 => "none".into(),
+        number if number <= MOST_NAMES + 1 => texts.join(", "),
+        number => format!(
+            "{} and {} more",
+            texts[..MOST_NAMES].join(", "),
+            number - MOST_NAMES
+        ),
     }
 }
 
-/// Returns what differs in one field: `all → tcp`; of lists with something in common what came and went.
+fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).ok();
+    value
+        .as_ref()
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Returns one value of a field: names as they are, free text in quotes, and in words what a number or nothing means.
+pub(super) fn value(field: &str, value: &Value) -> String {
+    match (field, value) {
+        ("usage_limit", Value::Number(number)) if number.as_i64() == Some(0) => "unlimited".into(),
+        ("expires", Value::Bool(expires)) => if *expires { "yes" } else { "never" }.into(),
+        ("ports", Value::Array(ports)) if ports.is_empty() => "all".into(),
+        (_, Value::Null) => "none".into(),
+        (_, Value::String(text)) if text.is_empty() => "none".into(),
+        ("description", Value::String(text)) => format!("\"{}\"", visible(text)),
+        (_, Value::String(text)) => visible(text).into_owned(),
+        (_, Value::Array(entries)) => {
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|entry| self::value(field, entry))
+                .collect();
+            listed(&entries)
+        }
+        (_, Value::Object(server)) => {
+            let ip = server.get("ip").and_then(Value::as_str);
+            let port = server.get("port").and_then(Value::as_i64);
+            match (ip, port) {
+                (Some(ip), Some(port)) => address(&visible(ip), port),
+                _ => visible(&value.to_string()).into_owned(),
+            }
+        }
+        (_, other) => other.to_string(),
+    }
+}
+
+/// Returns what differs in one field: `all → tcp`. Of lists with something in common: what goes, all of it, and what
+/// comes.
 pub(super) fn field(change: &FieldChange) -> String {
+    let value = |value: &Value| cut(&self::value(&change.field, value));
     if let Some((gone, new)) = list_changes(&change.before, &change.after) {
         let total = change.after.as_array().map_or(0, Vec::len);
         let same = total - new.len();
         if same > 0 {
-            let came = new.iter().map(|entry| format!("+{}", value(entry)));
             let went = gone.iter().map(|entry| format!("-{}", value(entry)));
-            let moved: Vec<String> = came.chain(went).collect();
+            let came: Vec<String> = new
+                .iter()
+                .map(|entry| format!("+{}", value(entry)))
+                .collect();
+            let came = (!came.is_empty()).then(|| listed(&came));
+            let moved: Vec<String> = went.chain(came).collect();
             return format!("{} ({same} unchanged)", moved.join(", "));
         }
     }
     format!("{} → {}", value(&change.before), value(&change.after))
+}
+
+/// Returns the text, or its beginning.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MOST_TEXT) {
+        Some((end, _)) if text.starts_with('"') => format!("{}…\"", &text[..end]),
+        _ => text.to_owned(),
+    }
 }
 
 /// Returns a field's name for people.

@@ -4,12 +4,15 @@ use serde_json::{Map, Value, json};
 
 use super::{Document, Status};
 use crate::change::{Change, Operation};
+use crate::state::Address;
 
 /// Returns the JSON document, indented, with a final newline.
 pub fn document(document: &Document, applied: bool) -> String {
     let plan = document.plan.as_ref();
     let status = match (&document.error, applied) {
         (Some(_), _) => "error",
+        // what a report says while the run goes on, or of one that was killed
+        (None, true) if document.statuses.contains(&Status::Pending) => "applying",
         (None, true) => "applied",
         (None, false) => "planned",
     };
@@ -23,7 +26,14 @@ pub fn document(document: &Document, applied: bool) -> String {
     let operations: Vec<Value> = changes
         .iter()
         .zip(statuses)
-        .map(|(change, status)| operation(change, status))
+        .enumerate()
+        .map(|(index, (change, status))| {
+            let mut operation = operation(change, status);
+            if let Some(duration) = document.durations_ms.get(index) {
+                operation["duration_ms"] = json!(duration);
+            }
+            operation
+        })
         .collect();
     let keys = document.created_keys.iter().map(|(name, key)| {
         let key = json!({ "file": key.file, "sealed": key.sealed, "recipients": key.recipients,
@@ -31,8 +41,19 @@ pub fn document(document: &Document, applied: bool) -> String {
         (name.clone(), key)
     });
     let unmanaged = plan.map(|plan| {
-        let entry = |address: &crate::state::Address| json!({ "kind": address.kind.word(), "name": address.name });
-        plan.unmanaged.iter().map(entry).collect::<Vec<_>>()
+        let entry =
+            |address: &Address| json!({ "kind": address.kind.word(), "name": address.name });
+        let held = plan.held.iter().map(|(address, why)| {
+            let mut entry = entry(address);
+            entry["declared_once"] = json!(why);
+            entry
+        });
+        let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();
+        for (group, members) in &plan.foreign_members {
+            let names = members.iter().filter_map(|id| plan.peer_labels.get(id));
+            all.extend(names.map(|name| json!({ "kind": "member", "name": name, "group": group })));
+        }
+        all
     });
     let refusals = document.refusals.iter().map(|refusal| {
         json!({ "gate": refusal.gate, "message": refusal.text, "names": refusal.names, "hint": refusal.hint })
@@ -43,6 +64,8 @@ pub fn document(document: &Document, applied: bool) -> String {
         "file": document.file,
         "file_sha256": document.file_digest,
         "commit": document.commit,
+        "actor": document.actor,
+        "run": document.run,
         "server": document.server,
         "operations": operations,
         "created_keys": keys.collect::<Map<_, _>>(),
@@ -50,6 +73,9 @@ pub fn document(document: &Document, applied: bool) -> String {
         "notices": document.all_notices().iter().map(|notice| &notice.text).collect::<Vec<_>>(),
         "unmanaged": unmanaged.unwrap_or_default(),
         "refusals": refusals.collect::<Vec<_>>(),
+        "allowed_deletes": document.allowed.as_ref().map(|(number, origin)| {
+            json!({ "number": number, "by": origin })
+        }),
         "recipients": document.recipients,
         "digest": plan.map(|plan| plan.digest()),
         "requests": document.requests,
@@ -63,10 +89,28 @@ pub fn document(document: &Document, applied: bool) -> String {
 }
 
 fn operation(change: &Change, status: Option<Status>) -> Value {
-    let changes = change.operation.fields().iter();
-    let changes: Vec<Value> = changes
-        .map(|change| json!({ "field": change.field, "before": change.before, "after": change.after }))
-        .collect();
+    let changed = |field: &str, before: &Value, after: &Value| json!({ "field": field, "before": before, "after": after });
+    // a record of what was made or went has all of it
+    let changes: Vec<Value> = match &change.operation {
+        Operation::Create { after } => {
+            let fields = after.fields();
+            fields
+                .iter()
+                .map(|(field, value)| changed(field, &Value::Null, value))
+                .collect()
+        }
+        Operation::Delete { live } => {
+            let fields = live.resource.fields();
+            fields
+                .iter()
+                .map(|(field, value)| changed(field, value, &Value::Null))
+                .collect()
+        }
+        Operation::Update { fields, .. } | Operation::Replace { fields, .. } => fields
+            .iter()
+            .map(|change| changed(&change.field, &change.before, &change.after))
+            .collect(),
+    };
     let (word, error) = match status {
         None | Some(Status::Pending) => ("pending", None),
         Some(Status::Success) => ("success", None),
@@ -92,13 +136,13 @@ fn summary(changes: &[Change], document: &Document, applied: bool) -> Value {
     let [created, updated, deleted, failed] = &mut numbers;
     for (index, change) in changes.iter().enumerate() {
         match document.statuses.get(index) {
-            Some(Status::Failed(_)) => *failed += 1,
             Some(Status::Success) => {}
             None if !applied => {}
+            Some(Status::Failed(_)) => {
+                *failed += 1;
+                continue;
+            }
             Some(Status::Pending | Status::Skipped) | None => continue,
-        }
-        if matches!(document.statuses.get(index), Some(Status::Failed(_))) {
-            continue;
         }
         match change.operation {
             Operation::Create { .. } => *created += 1,
@@ -113,3 +157,6 @@ fn summary(changes: &[Change], document: &Document, applied: bool) -> Value {
     let [created, updated, deleted, failed] = numbers;
     json!({ "created": created, "updated": updated, "deleted": deleted, "failed": failed })
 }
+
+#[cfg(test)]
+mod tests;

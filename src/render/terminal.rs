@@ -1,10 +1,12 @@
-//! The plan on a terminal: signs first, so that it reads without colour too.
+//! The plan on a terminal: signs first, so that it reads without colour too; what takes something away before the rest.
 
 use comfy_table::{Table, presets};
 
-use super::{Counts, Document, Status, describe, removed_members};
+use super::impact::{Impact, impact, removed_members};
+use super::{Counts, Document, Status, describe};
 use crate::change::{Change, Operation};
 use crate::plan::Plan;
+use crate::state::Kind;
 use crate::text::visible;
 
 /// Whether to colour.
@@ -38,25 +40,39 @@ pub fn plan(document: &Document, color: Color) -> String {
     let Some(plan) = &document.plan else {
         return String::new();
     };
-    let mut out = heading("plan", document);
-    if plan.is_empty() {
-        out.push_str("No changes: NetBird is as the file says.\n");
-    } else {
+    let to_do = to_do(plan);
+    let refused = match document.refusals.is_empty() {
+        true => String::new(),
+        false => color.paint("31", "; apply would refuse it"),
+    };
+    let mut out = format!("NetBird plan: {to_do}{refused}\n{}\n", origin(document));
+    if !plan.is_empty() {
         out.push_str(&changes(plan, color));
-        out.push_str(&format!("\n{}.\n", Counts::of(&plan.changes).to_do()));
-        if let Some(members) = removed_members(plan) {
-            out.push_str(&format!("{members}.\n"));
-        }
+        out.push_str(&format!("\n{to_do}.\n"));
     }
     out.push_str(&recipients(document));
-    out.push_str(&left_alone(document));
+    out.push_str(&left_alone(document, plan));
     out.push_str(&notes(document, color));
     for refusal in &document.refusals {
+        let label = color.paint("31", "apply would refuse this:");
+        out.push_str(&format!("\n{label} {}\n", visible(&refusal.text)));
+        if !refusal.names.is_empty() {
+            let names: Vec<_> = refusal
+                .names
+                .iter()
+                .take(10)
+                .map(|name| visible(name))
+                .collect();
+            let more = match refusal.names.len().saturating_sub(10) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            out.push_str(&format!("  {}{more}\n", names.join(", ")));
+        }
         out.push_str(&format!(
-            "{} {}\n  {}\n",
-            color.paint("31", "apply would refuse:"),
-            visible(&refusal.text),
-            refusal.hint
+            "{} {}\n",
+            color.paint("36", "hint:"),
+            visible(&refusal.hint)
         ));
     }
     out
@@ -67,78 +83,111 @@ pub fn applied(document: &Document, color: Color) -> String {
     let Some(plan) = &document.plan else {
         return String::new();
     };
-    let mut out = heading("apply", document);
     let with = |wanted: fn(&Status) -> bool| {
         let pairs = plan.changes.iter().zip(&document.statuses);
-        pairs
-            .filter(move |(_, status)| wanted(status))
-            .map(|(change, _)| change)
+        pairs.filter(move |(_, status)| wanted(status))
     };
-    if plan.is_empty() {
-        out.push_str("No changes: NetBird is as the file says.\n");
-    } else {
-        let done = Counts::of(with(|status| *status == Status::Success)).done();
-        out.push_str(&format!(
-            "{}.\n",
-            if done.is_empty() {
-                "nothing was changed".into()
-            } else {
-                done
-            }
-        ));
+    let names = |wanted: fn(&Status) -> bool| -> Vec<String> {
+        with(wanted)
+            .map(|(change, _)| visible(&change.address.to_string()).into_owned())
+            .collect()
+    };
+    let done = with(|status| *status == Status::Success).map(|(change, _)| change);
+    let mut done = match Counts::of(done).done() {
+        _ if plan.is_empty() => "No changes: NetBird is as the file says".to_owned(),
+        done if done.is_empty() => "nothing was changed".into(),
+        done => done,
+    };
+    let failed = with(|status| matches!(status, Status::Failed(_))).count();
+    let not_tried = names(|status| matches!(status, Status::Skipped | Status::Pending));
+    for (number, words) in [(failed, "failed"), (not_tried.len(), "not tried")] {
+        if number > 0 {
+            done.push_str(&format!(", {number} {words}"));
+        }
     }
-    for (label, wanted) in [
-        (
-            "failed",
-            (|status| matches!(status, Status::Failed(_))) as fn(&Status) -> bool,
-        ),
-        ("not tried", |status| {
-            matches!(status, Status::Skipped | Status::Pending)
-        }),
-    ] {
-        let names: Vec<String> = with(wanted)
-            .map(|change| visible(&change.address.to_string()).into_owned())
-            .collect();
-        if !names.is_empty() {
-            out.push_str(&format!("{label}: {}\n", names.join(", ")));
+    let how = match &document.error {
+        None => "",
+        Some(_) if !document.refusals.is_empty() => " refused",
+        Some(_) if document.statuses.is_empty() => " failed",
+        Some(_) if failed + not_tried.len() == 0 => " did not converge",
+        Some(_) => " stopped",
+    };
+    let mut out = format!("NetBird apply{how}: {done}\n{}", origin(document));
+    if document.error.is_some() {
+        let done = names(|status| *status == Status::Success);
+        if !done.is_empty() {
+            out.push_str(&format!("  done:      {}\n", done.join(", ")));
+        }
+        for (change, status) in with(|status| matches!(status, Status::Failed(_))) {
+            let Status::Failed(error) = status else {
+                continue;
+            };
+            let label = color.paint("31", "failed:");
+            let address = change.address.to_string();
+            out.push_str(&format!(
+                "  {label}    {}: {}\n",
+                visible(&address),
+                visible(error)
+            ));
+        }
+        if !not_tried.is_empty() {
+            out.push_str(&format!("  not tried: {}\n", not_tried.join(", ")));
         }
     }
     if !document.created_keys.is_empty() {
         out.push_str("\nSealed keys; open one with: age -d -i IDENTITY FILE\n");
+        let mut table = blank_table();
         for (name, key) in &document.created_keys {
-            out.push_str(&format!(
-                "  {}  {}  for {}\n",
-                visible(name),
-                key.file,
-                key.recipients.join(", ")
-            ));
+            table.add_row(vec![
+                format!(" {}", visible(name)),
+                visible(&key.file).into_owned(),
+                format!("for {}", visible(&key.recipients.join(", "))),
+            ]);
         }
+        out.extend(table.lines().map(|line| format!("{}\n", line.trim_end())));
     }
     out.push_str(&notes(document, color));
     out
 }
 
-fn heading(what: &str, document: &Document) -> String {
-    let server = document
-        .server
-        .as_ref()
-        .map(|server| format!(" at {server}"))
-        .unwrap_or_default();
-    let commit = document
-        .commit
-        .as_ref()
-        .map(|commit| format!("commit {commit}, "))
-        .unwrap_or_default();
-    let digest = &document.file_digest;
-    format!(
-        "NetBird {what} for {} ({commit}sha256 {digest}){server}\n\n",
-        document.file
-    )
+fn to_do(plan: &Plan) -> String {
+    if plan.is_empty() {
+        return "No changes: NetBird is as the file says".into();
+    }
+    let counts = Counts::of(&plan.changes).to_do();
+    let members = removed_members(plan).map(|words| format!("; {words}"));
+    counts + &members.unwrap_or_default()
 }
 
-fn changes(plan: &Plan, color: Color) -> String {
+/// The file and the server that this is about.
+fn origin(document: &Document) -> String {
+    let commit = document
+        .commit
+        .iter()
+        .map(|commit| format!("commit {commit}, "));
+    let server = document
+        .server
+        .iter()
+        .map(|server| format!(" against {server}"));
+    let text = format!(
+        "{} ({}sha256 {}){}",
+        document.file,
+        commit.collect::<String>(),
+        document.file_digest,
+        server.collect::<String>()
+    );
+    visible(&text).into_owned() + "\n"
+}
+
+fn blank_table() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
+    table
+}
+
+/// Two blocks with common columns: what a reader must look at, and the rest.
+fn changes(plan: &Plan, color: Color) -> String {
+    let mut table = blank_table();
     for change in &plan.changes {
         table.add_row(vec![
             format!("{:>2}", describe::sign(&change.operation)),
@@ -147,20 +196,39 @@ fn changes(plan: &Plan, color: Color) -> String {
             describe::summary(change, plan),
         ]);
     }
-    let mut out = String::new();
+    let (mut loud, mut quiet) = (String::new(), String::new());
     for (line, change) in table.lines().zip(&plan.changes) {
-        out.push_str(&color.of(&change.operation, line.trim_end()));
-        out.push('\n');
-        out.push_str(&fields(change));
+        let impact = impact(change, plan);
+        let block = if impact.is_some() {
+            &mut loud
+        } else {
+            &mut quiet
+        };
+        block.push_str(&color.of(&change.operation, line.trim_end()));
+        block.push('\n');
+        block.push_str(&fields(change));
+        // the line itself says who is in a group
+        let impact =
+            impact.filter(|impact| change.address.kind != Kind::Group || impact.verb != "Deletes");
+        block.extend(impact.map(|impact| warning(&impact, color)));
     }
-    out
+    let blocks = [loud, quiet];
+    blocks
+        .into_iter()
+        .filter(|block| !block.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn warning(impact: &Impact, color: Color) -> String {
+    let plain = |text: &str| visible(text).into_owned();
+    let what = impact.what.render(plain, plain);
+    format!("        {} {what}\n", color.paint("31", "!"))
 }
 
 fn fields(change: &Change) -> String {
     let fields = change.operation.fields();
-    if matches!(&change.operation, Operation::Update { .. })
-        && change.address.kind == crate::state::Kind::Peer
-    {
+    if change.address.kind == Kind::Peer {
         return String::new();
     }
     let width = fields
@@ -179,16 +247,16 @@ fn fields(change: &Change) -> String {
 }
 
 fn recipients(document: &Document) -> String {
-    if document.recipients.is_empty() {
-        return String::new();
+    match document.key_recipients() {
+        [] => String::new(),
+        recipients => format!(
+            "New keys are sealed for {}.\n",
+            visible(&recipients.join(", "))
+        ),
     }
-    format!(
-        "New keys are sealed for {}.\n",
-        document.recipients.join(", ")
-    )
 }
 
-fn left_alone(document: &Document) -> String {
+fn left_alone(document: &Document, plan: &Plan) -> String {
     let mut parts = Vec::new();
     for (label, names) in document.unmanaged() {
         let names: Vec<String> = names
@@ -204,16 +272,17 @@ fn left_alone(document: &Document) -> String {
             parts.join("; ")
         ));
     }
-    let plan = document
-        .plan
-        .iter()
-        .flat_map(|plan| plan.foreign_members.iter().map(move |entry| (plan, entry)));
-    for (plan, (group, members)) in plan {
-        let labels: Vec<_> = members
-            .iter()
-            .filter_map(|id| plan.peer_labels.get(id))
-            .map(|label| visible(label))
-            .collect();
+    for (address, why) in &plan.held {
+        out.push_str(&format!(
+            "Left alone, declared once: {} \"{}\", {}.\n",
+            address.kind.label(),
+            visible(&address.name),
+            visible(why)
+        ));
+    }
+    for (group, members) in &plan.foreign_members {
+        let labels = members.iter().filter_map(|id| plan.peer_labels.get(id));
+        let labels: Vec<_> = labels.map(|label| visible(label)).collect();
         out.push_str(&format!(
             "Left alone in group \"{}\": {}.\n",
             visible(group),
@@ -229,3 +298,6 @@ fn notes(document: &Document, color: Color) -> String {
     };
     document.all_notices().iter().map(note).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,10 +5,20 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod apply;
+mod cli;
+mod convergence;
+mod examples;
+mod faults;
+mod gates;
+mod impossible;
+mod keys;
+mod limits;
 mod mark_enrolled;
 mod merge_plans;
 mod plan;
 mod plan_comment;
+mod races;
+mod routes;
 mod run;
 mod secrets;
 mod stale;

@@ -38,7 +38,7 @@ fn the_example_on_a_new_account() {
 #[test]
 fn every_kind_of_operation() {
     let bench = Bench::fake();
-    let key = |limit: u64| json!({ "type": "reusable", "expires_in": 86400, "usage_limit": limit, "auto_groups": ["pilots"] });
+    let key = |limit: u64| json!({ "type": "reusable", "expires_in": 604800, "usage_limit": limit, "auto_groups": ["pilots"] });
     let mut keys = bench.enrolled(&["kite-1", "kite-2"]);
     keys["fleet"] = key(5);
     bench.agreed(json!({

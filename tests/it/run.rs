@@ -19,7 +19,7 @@ use fakes::NetBird;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub(crate) use inner::Inner;
+pub(crate) use inner::{Heard, Inner};
 pub(crate) use job::{Job, Pull};
 pub(crate) use redact::redact;
 pub(crate) use server::Server;
@@ -122,8 +122,14 @@ impl Bench {
     /// The program, ready to run in the bench's directory: no variables but those of the bench, no waits.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_netbird-gitops"));
+        let entry = |arg: &&str| match arg.split_once('/') {
+            Some((section @ ("setup_keys" | "policies"), name)) => {
+                format!("{section}/{}", self.server.name(name))
+            }
+            _ => (*arg).to_owned(),
+        };
         command
-            .args(args)
+            .args(args.iter().map(entry))
             .current_dir(self.dir.path())
             .stdin(Stdio::null())
             .env_clear()

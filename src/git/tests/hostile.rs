@@ -1,10 +1,12 @@
 //! A checkout whose configuration and attributes name programs: none of them may run.
 
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::{Command, Stdio};
 
+use crate::git::scratch::{Objects, Scratch};
 use crate::git::testing::{Repo, netbird_json};
-use crate::git::{GitError, Merged, Range};
+use crate::git::{Git, GitError, Merged, Opened, Range};
 use crate::ledger::Ledger;
 
 /// Every way known to us in which reading a repository runs something. `{}` is the program.
@@ -144,16 +146,23 @@ fn nothing_that_the_checkout_names_is_run() {
         "changed since, so that a refresh would look\n",
     );
 
-    // the trap works: git without our care steps on it
-    let mut status = Command::new("git");
-    status
-        .current_dir(repo.path())
-        .args(["status"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    status.status().unwrap();
-    assert!(mark.exists(), "the test's own trap does not work");
-    fs::remove_file(&mark).unwrap();
+    // the traps work: git without our care steps on them
+    for naive in [
+        &["status"][..],
+        &["merge-tree", "--write-tree", base.as_str(), head.as_str()],
+        &["log", "-p", "main"],
+    ] {
+        let mut git = Command::new("git");
+        git.current_dir(repo.path())
+            .args(naive)
+            .stdin(Stdio::null());
+        git.output().unwrap();
+        assert!(
+            mark.exists(),
+            "the test's own trap does not work: {naive:?}"
+        );
+        fs::remove_file(&mark).unwrap();
+    }
     let writes = objects(&repo);
 
     let git = repo.open();
@@ -211,34 +220,53 @@ fn objects(repo: &Repo) -> usize {
     dirs.map(|dir| count(dir.unwrap())).sum()
 }
 
-/// Tests run as threads of one process, so its variables are not ours to set: this one looks at what a child gets, in a
-/// process of its own.
-#[test]
-fn the_child_gets_no_token_and_no_foreign_git_variable() {
-    let here = std::env::current_exe().unwrap();
-    let test = "git::tests::hostile::in_a_dirty_environment";
-    let output = Command::new(here)
-        .args(["--exact", test, "--ignored", "--test-threads=1"])
-        .envs([
-            ("NETBIRD_API_TOKEN", "s3cret"),
-            ("GITEA_TOKEN", "s3cret"),
-            ("GITHUB_TOKEN", "s3cret"),
-            ("ACTIONS_RUNTIME_TOKEN", "s3cret"),
-            ("WHATEVER", "s3cret"),
-            ("GIT_DIR", "/nowhere"),
-            ("GIT_WORK_TREE", "/nowhere"),
-            ("GIT_INDEX_FILE", "/nowhere"),
-            ("GIT_OBJECT_DIRECTORY", "/nowhere"),
-            ("GIT_EXTERNAL_DIFF", "/bin/false"),
-            ("GIT_CONFIG_PARAMETERS", "'core.bare=true'"),
-            ("GIT_EXEC_PATH", "/nowhere"),
-            ("GIT_TRACE", "1"),
-        ])
+/// Runs an ignored test of this module in a process of its own: tests are threads of one process, so its variables are
+/// not theirs to set.
+fn alone<const N: usize>(test: &str, variables: [(&str, &str); N]) {
+    let test = format!("git::tests::hostile::{test}");
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &test, "--ignored", "--test-threads=1"])
+        .envs(variables)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("1 passed"), "{said}");
+}
+
+/// A program called git that writes down its environment stands in for git.
+#[test]
+fn the_child_gets_no_token_and_no_foreign_git_variable() {
+    let dir = tempfile::tempdir().unwrap();
+    let (git, seen) = (dir.path().join("git"), dir.path().join("seen"));
+    fs::write(
+        &git,
+        format!("#!/bin/sh\n/usr/bin/env >> {}\n", seen.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let variables = [
+        ("PATH", dir.path().to_str().unwrap()),
+        ("NETBIRD_API_TOKEN", "s3cret"),
+        ("GITEA_TOKEN", "s3cret"),
+        ("GITHUB_TOKEN", "s3cret"),
+        ("ACTIONS_RUNTIME_TOKEN", "s3cret"),
+        ("AGE_PUBLIC_KEY", "s3cret"),
+        ("WHATEVER", "s3cret"),
+        ("GIT_DIR", "s3cret"),
+        ("GIT_WORK_TREE", "s3cret"),
+        ("GIT_EXTERNAL_DIFF", "s3cret"),
+        ("GIT_CONFIG_PARAMETERS", "s3cret"),
+        ("GIT_TRACE", "s3cret"),
+        ("LC_ALL", "s3cret"),
+    ];
+    alone("in_a_dirty_environment", variables);
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(
+        seen.contains("GIT_TERMINAL_PROMPT=0") && seen.contains("LC_ALL=C\n"),
+        "{seen}"
+    );
+    assert!(!seen.contains("s3cret"), "{seen}");
 }
 
 #[test]
@@ -250,27 +278,78 @@ fn in_a_dirty_environment() {
         "for the test above only"
     );
     let dir = tempfile::tempdir().unwrap();
-    let environment = super::super::command::Command::in_checkout(dir.path()).environment();
-    assert!(
-        !environment
-            .iter()
-            .any(|(_, value)| value.contains("s3cret"))
-    );
-    let foreign = [
+    let _of_no_use = Git::open(dir.path());
+    let _of_no_use = Scratch::new(dir.path().into(), dir.path(), false)
+        .unwrap()
+        .command(Objects::Checkout)
+        .args(["log"])
+        .run();
+}
+
+#[test]
+fn foreign_git_variables_do_not_lead_elsewhere() {
+    let nowhere = [
         "GIT_DIR",
         "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
         "GIT_EXEC_PATH",
-        "GIT_TRACE",
-        "GIT_CONFIG_PARAMETERS",
     ];
-    assert!(
-        !environment
-            .iter()
-            .any(|(name, _)| foreign.contains(&name.as_str())),
-        "{environment:?}"
+    alone(
+        "with_foreign_variables",
+        nowhere.map(|name| (name, "/nowhere")),
     );
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn with_foreign_variables() {
+    assert_eq!(
+        std::env::var("GIT_DIR").unwrap(),
+        "/nowhere",
+        "for the test above only"
+    );
+    let dir = tempfile::tempdir().unwrap();
     assert!(matches!(
-        super::Git::open(dir.path()).unwrap(),
-        super::Opened::NotACheckout
+        Git::open(dir.path()).unwrap(),
+        Opened::NotACheckout
     ));
+}
+
+#[test]
+fn without_git_on_the_path_that_is_said() {
+    alone("without_git", [("PATH", ".:/nowhere")]);
+}
+
+/// The directory of the checkout is on PATH, and a program there is called git: it is not ours to run.
+#[test]
+#[ignore = "run by the test above"]
+fn without_git() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = dir.path().join("git");
+    fs::write(&git, "#!/bin/sh\necho git version 9.9\n").unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(matches!(Git::open(dir.path()).unwrap(), Opened::NoGit));
+}
+
+/// Only root can give a checkout to somebody else; for others the words alone are tested.
+#[test]
+fn a_checkout_of_another_user_is_an_error_with_gits_words_and_a_way_out() {
+    let said = b"fatal: detected dubious ownership in repository at '/w'\nTo add an exception";
+    let error = GitError::refused("rev-parse", said, "/w").to_string();
+    assert!(error.contains("detected dubious ownership"), "{error}");
+    assert!(
+        error.contains("hint: ") && error.contains("safe.directory /w"),
+        "{error}"
+    );
+    let repo = Repo::new();
+    repo.file(1, "{}");
+    let given = ["", ".git"].map(|dir| chown(repo.path().join(dir), Some(12_345), None).is_ok());
+    if given == [true, true] {
+        let error = Git::open(repo.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("dubious ownership") && error.contains("hint: "),
+            "{error}"
+        );
+    }
 }

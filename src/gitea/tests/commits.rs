@@ -188,6 +188,20 @@ fn a_lost_answer_is_found_by_the_content() {
 }
 
 #[test]
+fn a_server_that_goes_away_leaves_it_open() {
+    let before = [tip("c1"), file(PENDING, "b1"), answer(502, "", "")];
+    let (result, _, _) = commit(before.into_iter().chain(vec![answer(502, "", ""); 4]));
+    let error = result.unwrap_err();
+    assert!(matches!(error, CommitError::Unsettled { .. }), "{error}");
+    assert!(error.hint().unwrap().contains("run again"));
+    // Before anything was written it is a plain error.
+    assert!(matches!(
+        commit(vec![answer(502, "", ""); 4]).0,
+        Err(CommitError::Gitea(_))
+    ));
+}
+
+#[test]
 fn a_refusal_with_nothing_moved_is_real_after_five_rounds() {
     for (act, hint) in [
         (recorded("gitea/contents-put-protected-branch"), "--via-pr"),

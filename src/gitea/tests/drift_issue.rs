@@ -200,6 +200,22 @@ fn without_read_user_the_marker_decides() {
 }
 
 #[test]
+fn the_automatic_user_is_known_by_its_id() {
+    let (kept, asked, _) = run(
+        Some(REPORT),
+        [
+            recorded("gitea/user-get-job-token"),
+            issues(&[issue(3, 7, BODY), issue(4, -2, BODY)]),
+        ],
+    );
+    assert_eq!(kept, Kept::Unchanged(link(4)));
+    assert_eq!(
+        asked[1],
+        "GET /issues?state=open&type=issues&limit=50&page=1"
+    );
+}
+
+#[test]
 fn long_lists_are_read_to_their_end_and_no_further() {
     let page = |from: u64, count: u64| {
         Value::from(

@@ -59,7 +59,16 @@ fn open(number: u64, new: bool) -> Proposed {
 const PULL: &str = "GET /pulls/main/netbird-gitops%2Fenrolled";
 const BASE: &str = "GET /contents/netbird.json?ref=main";
 const OURS: &str = "GET /contents/netbird.json?ref=netbird-gitops%2Fenrolled";
+const LIST: &str = "GET /pulls?state=open&limit=50&page=1";
 const PUT: &str = "PUT /contents/netbird.json";
+
+/// The list of open pull requests with one in it.
+fn alone(number: u64) -> Act {
+    reply(
+        200,
+        &Value::from(vec![pull(number, "open", "", "")]).to_string(),
+    )
+}
 
 fn done() -> Act {
     reply(200, r#"{"commit": {"sha": "new"}}"#)
@@ -73,10 +82,11 @@ fn the_first_key_makes_branch_and_pull_request() {
         none(),
         done(),
         reply(201, &pull(5, "open", "", "").to_string()),
+        alone(5),
     ];
     let (result, asked, server) = run(names(["a"]), acts);
     assert_eq!(result.unwrap(), open(5, true));
-    assert_eq!(asked, [BASE, PULL, OURS, PUT, "POST /pulls"]);
+    assert_eq!(asked, [BASE, PULL, OURS, PUT, "POST /pulls", LIST]);
     let put = body(&server, 3);
     assert_eq!(
         (&put["branch"], &put["new_branch"], &put["sha"]),
@@ -110,6 +120,7 @@ fn a_run_that_finds_its_own_proposal_does_nothing() {
             none(),
             done(),
             reply(201, &pull(5, "open", "", "").to_string()),
+            alone(5),
         ],
     );
     let text = body(&server, 4);
@@ -179,6 +190,7 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
         bare(204),
         done(),
         reply(201, &pull(6, "open", "", "").to_string()),
+        alone(6),
     ];
     let (result, asked, server) = run(names(["b"]), acts);
     assert_eq!(result.unwrap(), open(6, true));
@@ -188,7 +200,8 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
             "PATCH /pulls/5",
             "DELETE /branches/netbird-gitops/enrolled",
             PUT,
-            "POST /pulls"
+            "POST /pulls",
+            LIST
         ]
     );
     assert_eq!(body(&server, 3), json!({"state": "closed"}));
@@ -205,6 +218,7 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
         bare(204),
         done(),
         reply(201, &pull(6, "open", "", "").to_string()),
+        alone(6),
     ];
     let (result, asked, _) = run(names(["b"]), acts);
     assert_eq!(result.unwrap(), open(6, true));
@@ -213,7 +227,8 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
         [
             "DELETE /branches/netbird-gitops/enrolled",
             PUT,
-            "POST /pulls"
+            "POST /pulls",
+            LIST
         ]
     );
 }
@@ -285,6 +300,30 @@ fn another_run_at_the_same_time_is_met_by_looking_again() {
 }
 
 #[test]
+fn of_two_that_were_opened_at_the_same_instant_the_first_stays() {
+    let both = Value::from(vec![pull(6, "open", "", ""), pull(5, "open", "", "")]).to_string();
+    let new = || reply(201, &pull(6, "open", "", "").to_string());
+    let before = || {
+        [
+            file(PENDING, "b1"),
+            none(),
+            file(&marked(&["a"]), "b2"),
+            new(),
+        ]
+    };
+    for close in [reply(201, "{}"), bare(403)] {
+        let acts = before().into_iter().chain([reply(200, &both), close]);
+        let (result, asked, server) = run(names(["a"]), acts);
+        assert_eq!(result.unwrap(), open(5, false));
+        assert_eq!(asked[4..], [LIST, "PATCH /pulls/6"]);
+        assert_eq!(body(&server, 5), json!({"state": "closed"}));
+    }
+    // A list that fails afterwards is no failure of ours.
+    let (result, _, _) = run(names(["a"]), before().into_iter().chain([bare(403)]));
+    assert_eq!(result.unwrap(), open(6, true));
+}
+
+#[test]
 fn refusals() {
     let round = || {
         [
@@ -308,6 +347,30 @@ fn refusals() {
     assert!(matches!(result, Err(CommitError::Gitea(_))) && asked.len() == 4);
     let (result, asked, _) = run(names(["a"]), [none()]);
     assert!(matches!(result, Err(CommitError::Gitea(_))) && asked.len() == 1);
+}
+
+#[test]
+fn the_pull_request_of_a_merge() {
+    let merged = json!({"number": 3, "merged": true, "merge_commit_sha": "abc", "head": null, "base": {"ref": "main"}});
+    let (server, repo) = start([found(merged), recorded_pull(), none(), bare(401)]);
+    let pull = repo.pull_merged_as("abc").unwrap().unwrap();
+    assert_eq!(
+        (pull.number, pull.merged, pull.base.branch.as_str()),
+        (3, true, "main")
+    );
+    // A fork that was deleted.
+    let pull = repo.pull(1).unwrap();
+    assert_eq!((pull.head.repo_id, pull.state.as_str()), (-1, "closed"));
+    assert_eq!(repo.pull_merged_as("abc").unwrap(), None);
+    assert!(repo.pull_merged_as("abc").is_err());
+    assert_eq!(
+        asked(&server)[..2],
+        ["GET /commits/abc/pull", "GET /pulls/1"]
+    );
+}
+
+fn recorded_pull() -> Act {
+    recorded("gitea/pulls-get-fork-deleted")
 }
 
 #[test]

@@ -50,6 +50,13 @@ fn listings_follow_a_rename() {
 }
 
 #[test]
+fn a_member_that_left_before_the_rename_is_listed_anew() {
+    let left = r#"{"groups": {"old": {"peers": ["b"]}}}"#;
+    let ledger = of(&[(100_000, OLD), (150_000, left), (200_000, NEW)]);
+    assert_eq!(ledger.listings().of("new", "a"), Listing::Since(200_000));
+}
+
+#[test]
 fn a_rename_that_only_the_working_file_has_is_followed() {
     let mut ledger = of(&[(100_000, OLD)]);
     assert_eq!(

@@ -102,7 +102,10 @@ impl Server {
     /// What the bench calls an object of the server, if it is the bench's own.
     pub(crate) fn own_name(&self, entry: &Value) -> Option<String> {
         let name = entry.get("name").or(entry.get("network_id"))?.as_str()?;
-        name.strip_prefix(self.prefix()).map(str::to_owned)
+        match name {
+            "All" => Some(name.to_owned()),
+            _ => name.strip_prefix(self.prefix()).map(str::to_owned),
+        }
     }
 
     /// Puts the prefix before every name of a file.

@@ -1,0 +1,155 @@
+//! `drift`: the committed file against NetBird, and one issue about it.
+
+use jiff::Timestamp;
+
+use super::forge::Forge;
+use super::history::History;
+use super::session::{Origin, Request, Session};
+use super::settings::{environment_name, file};
+use super::stop::Stop;
+use super::{print, report_stop, write_report};
+use crate::ci::Context;
+use crate::cli::{Cli, DriftArgs, Format, Gates, Scope, Sealing};
+use crate::config::Source;
+use crate::drift::{self, Drift, Version};
+use crate::exit::Exit;
+use crate::gitea::issue::{self, Kept, Report};
+use crate::logging::Say;
+use crate::render::{Document, drift as render};
+use crate::scope::Prune;
+use crate::validate::validate;
+
+/// How many versions of the file are looked at for the last agreement.
+const VERSIONS: usize = 50;
+
+pub(super) fn run(cli: &Cli, args: &DriftArgs, say: Say) -> Exit {
+    match make(cli, args, say) {
+        Ok(drift) if drift.is_alarming() => Exit::Pending,
+        Ok(_) => Exit::Done,
+        Err(stop) => report_stop(say, stop),
+    }
+}
+
+fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
+    let scope = Scope {
+        prune: Prune::Owned,
+        replace: Vec::new(),
+        history: args.history.clone(),
+    };
+    let sealing = Sealing {
+        recipient: Vec::new(),
+        recipients_file: Vec::new(),
+    };
+    let request = Request {
+        cli,
+        origin: Origin::Server(&args.server),
+        scope: &scope,
+        sealing: &sealing,
+        committed: true,
+    };
+    let mut document = Document::default();
+    let mut session = Session::open(&request, &mut document)?;
+    let plan = session.plan(&Gates {
+        max_deletes: usize::MAX,
+        allow_deletes: None,
+    })?;
+    let mut drift = drift::drift(
+        &plan,
+        &session.valid.desired,
+        &session.actual,
+        &session.options,
+    );
+    for notice in session.document.all_notices() {
+        log::info!("{}", notice.text);
+    }
+    if drift.is_alarming() {
+        let versions = versions(&session.history)?;
+        drift::blame_versions(&mut drift, versions, &session.actual, &session.options);
+        if let Some(api) = &session.api {
+            let events = api.list("/events")?;
+            let events: Vec<_> = events
+                .into_iter()
+                .filter_map(|event| serde_json::from_value(event).ok())
+                .collect();
+            drift::blame_events(&mut drift, &events, &session.actual);
+        }
+    }
+    let name = session.document.file.clone();
+    let environment = environment_name(&cli.global)
+        .replace("--", "- -")
+        .replace('>', "");
+    let marker = format!("<!-- netbird-gitops drift {environment} -->");
+    if let Some(path) = &cli.global.report {
+        write_report(path, &format!("{:#}\n", render::json(&drift, &name))).map_err(|error| {
+            Stop::error(format!(
+                "cannot write the report {}: {error}",
+                path.display()
+            ))
+        })?;
+    }
+    if args.issue {
+        keep_issue(cli, args, &drift, &marker, &name, say)?;
+    }
+    match cli.global.format {
+        Format::Json => print(&format!("{:#}\n", render::json(&drift, &name))),
+        Format::Markdown => print(&render::markdown(&drift, &marker, &name)),
+        Format::Text => print(&render::terminal(&drift, &name)),
+    }
+    Ok(drift)
+}
+
+/// Versions of the file, the newest first; those that are no valid file are passed over.
+fn versions(history: &History) -> Result<Vec<Version>, Stop> {
+    let Some((git, path)) = history.checkout() else {
+        return Ok(Vec::new());
+    };
+    let mut versions = Vec::new();
+    for commit in history.ledger.commits().iter().rev().take(VERSIONS) {
+        let Some(text) = git.show(&commit.sha, path).map_err(anyhow::Error::new)? else {
+            continue;
+        };
+        let valid = Source::from_bytes("netbird.json", text)
+            .ok()
+            .and_then(|source| validate(&source).ok());
+        let at = Timestamp::from_second(commit.begins).ok();
+        if let (Some(valid), Some(at)) = (valid, at) {
+            versions.push(Version {
+                commit: commit.sha.short().to_owned(),
+                at,
+                desired: valid.desired,
+            });
+        }
+    }
+    Ok(versions)
+}
+
+fn keep_issue(
+    cli: &Cli,
+    args: &DriftArgs,
+    drift: &Drift,
+    marker: &str,
+    name: &str,
+    say: Say,
+) -> Result<(), Stop> {
+    let forge = Forge::open(&args.gitea, &Context::of_process(), &file(&cli.global))?;
+    let Some(forge) = forge else {
+        say.note("no issue: Gitea is not configured (GITEA_URL, GITEA_REPO, GITEA_TOKEN)");
+        return Ok(());
+    };
+    let environment = environment_name(&cli.global);
+    let title = format!("NetBird drift ({environment}): {}", render::heading(drift));
+    let body = render::markdown(drift, marker, name);
+    let report = Report {
+        title: &title,
+        body: &body,
+        label: None,
+    };
+    let kept = issue::keep(&forge.repo, marker, drift.is_alarming().then_some(report))?;
+    match kept {
+        Kept::Opened(link) => say.note(&format!("issue opened: {}", link.url)),
+        Kept::Edited(link) => say.note(&format!("issue edited: {}", link.url)),
+        Kept::Closed(link) => say.note(&format!("issue closed: {}", link.url)),
+        Kept::Unchanged(_) | Kept::None => {}
+    }
+    Ok(())
+}

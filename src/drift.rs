@@ -1,0 +1,275 @@
+//! Drift: where NetBird differs from the committed file, and whose doing that is. Reports and corrects nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::actual::Actual;
+use crate::change::{Change, Operation};
+use crate::desired::Desired;
+use crate::enrollment;
+use crate::plan::{Options, Plan, Renames, plan};
+use crate::resource::FieldChange;
+use crate::state::{Address, Id, Kind};
+use crate::wire::{Event, SetupKey};
+
+/// The difference between a file and an account.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Drift {
+    /// Lives in NetBird and is not declared; what an apply would delete says so.
+    pub extraneous: BTreeMap<Address, Option<String>>,
+    /// Declared and not in NetBird.
+    pub missing: Vec<Item>,
+    /// In NetBird otherwise than declared.
+    pub mismatched: Vec<Item>,
+    /// Leftovers that change nothing: dead keys of declared names, pending keys that expired, keys marked enrolled
+    /// without a peer.
+    pub ghosts: BTreeSet<String>,
+    /// Peers that enrolled and are not renamed, grouped or marked yet.
+    pub enrolling: Vec<String>,
+}
+
+/// One object that differs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Which.
+    pub address: Address,
+    /// What differs; empty where it is missing.
+    pub fields: Vec<FieldChange>,
+    /// Who moved: the file or the server.
+    pub cause: Option<Cause>,
+    /// Who did it, where the event log tells.
+    pub doer: Option<Doer>,
+}
+
+/// Which side moved since both were last equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// The file: an older version asks for what NetBird has.
+    File {
+        /// The first commit that asks for something else, shortened.
+        commit: String,
+        /// When it was made.
+        at: Timestamp,
+    },
+    /// The server: no version of the file that was looked at asks for what it has.
+    Server,
+}
+
+/// Who changed an object by hand, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doer {
+    /// Name or mail address.
+    pub name: String,
+    /// The server's clock.
+    pub at: Timestamp,
+}
+
+/// A version of the file.
+#[derive(Debug, Clone)]
+pub struct Version {
+    /// Its commit, shortened.
+    pub commit: String,
+    /// When it was made.
+    pub at: Timestamp,
+    /// What it asks for.
+    pub desired: Desired,
+}
+
+impl Drift {
+    /// Returns whether something is missing or mismatched; what is extraneous alone is no alarm.
+    pub fn is_alarming(&self) -> bool {
+        !self.missing.is_empty() || !self.mismatched.is_empty()
+    }
+}
+
+/// Returns the drift of a plan that was made for the committed file.
+pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual, options: &Options) -> Drift {
+    let mut drift = Drift {
+        ghosts: ghosts(desired, actual),
+        ..Drift::default()
+    };
+    drift.extraneous = plan
+        .unmanaged
+        .iter()
+        .map(|address| (address.clone(), None))
+        .collect();
+    drift.extraneous.extend(
+        plan.held
+            .iter()
+            .map(|(at, why)| (at.clone(), Some(why.clone()))),
+    );
+    let replace = BTreeSet::new();
+    let detection = enrollment::detect(desired, actual, options.now, &replace);
+    let enrolled: BTreeSet<&Id> = detection
+        .enrollments
+        .iter()
+        .map(|found| &found.peer)
+        .collect();
+    drift.enrolling = detection
+        .enrollments
+        .iter()
+        .map(|found| found.key.clone())
+        .collect();
+    for change in &plan.changes {
+        let item = |fields: &[FieldChange]| Item {
+            address: change.address.clone(),
+            fields: fields.to_vec(),
+            cause: None,
+            doer: None,
+        };
+        match &change.operation {
+            Operation::Create { .. } => drift.missing.push(item(&[])),
+            Operation::Update { .. } if is_enrollment(change, &enrolled) => {}
+            Operation::Update { fields, .. } | Operation::Replace { fields, .. } => {
+                drift.mismatched.push(item(fields));
+            }
+            Operation::Delete { .. } => {
+                let why = format!("{}: an apply deletes it", change.reason);
+                drift.extraneous.insert(change.address.clone(), Some(why));
+            }
+        }
+    }
+    drift
+}
+
+/// What only a peer that enrolled leaves to do is no drift: the next sync-events does it.
+fn is_enrollment(change: &Change, enrolled: &BTreeSet<&Id>) -> bool {
+    change.address.kind == Kind::Peer
+        || (change.removed_members().is_empty()
+            && !change.added_members().is_empty()
+            && change
+                .added_members()
+                .iter()
+                .all(|peer| enrolled.contains(peer)))
+}
+
+/// Says for each mismatch which side moved: the newest version of the file that asks for what NetBird has, if any, was
+/// the last agreement. `versions` are the newest first, the committed one at the head.
+pub fn blame_versions(
+    drift: &mut Drift,
+    versions: impl IntoIterator<Item = Version>,
+    actual: &Actual,
+    options: &Options,
+) {
+    let mut open: BTreeSet<Address> = drift
+        .mismatched
+        .iter()
+        .map(|item| item.address.clone())
+        .collect();
+    let mut newer: Option<Version> = None;
+    let mut causes: BTreeMap<Address, Cause> = BTreeMap::new();
+    for version in versions {
+        if open.is_empty() {
+            break;
+        }
+        if let Some(newer) = &newer
+            && let Ok(plan) = plan(&version.desired, actual, &Renames::default(), options)
+        {
+            let differs: BTreeSet<&Address> =
+                plan.changes.iter().map(|change| &change.address).collect();
+            let agrees = |at: &Address| version.desired.declares(at) && !differs.contains(at);
+            for address in open.iter().filter(|at| agrees(at)) {
+                let cause = Cause::File {
+                    commit: newer.commit.clone(),
+                    at: newer.at,
+                };
+                causes.insert(address.clone(), cause);
+            }
+            open.retain(|address| !causes.contains_key(address));
+        }
+        newer = Some(version);
+    }
+    for item in &mut drift.mismatched {
+        item.cause = Some(causes.remove(&item.address).unwrap_or(Cause::Server));
+    }
+}
+
+/// Says who changed or deleted what, where the event log still tells.
+pub fn blame_events(drift: &mut Drift, events: &[Event], actual: &Actual) {
+    let me = actual.me.as_ref().map(|me| me.id.as_str());
+    let mut by_hand: Vec<&Event> = events
+        .iter()
+        .filter(|event| Some(event.initiator_id.as_str()) != me)
+        .collect();
+    by_hand.sort_by_key(|event| std::cmp::Reverse(event.timestamp));
+    for item in &mut drift.mismatched {
+        let ids: BTreeSet<&str> = actual
+            .named(item.address.kind, &item.address.name)
+            .iter()
+            .map(|live| live.id.0.as_str())
+            .collect();
+        let concerns = |event: &&&Event| {
+            let of_members = event.activity_code.starts_with("peer.group.");
+            let own =
+                ids.contains(event.target_id.as_str()) && !event.activity_code.ends_with(".add");
+            own || (of_members && event.meta("group_id").is_some_and(|id| ids.contains(id)))
+        };
+        item.doer = by_hand.iter().find(concerns).and_then(|event| doer(event));
+    }
+    for item in &mut drift.missing {
+        let code = deletion_code(item.address.kind);
+        let concerns = |event: &&&Event| {
+            Some(event.activity_code.as_str()) == code
+                && event.meta("name") == Some(item.address.name.as_str())
+        };
+        item.doer = by_hand.iter().find(concerns).and_then(|event| doer(event));
+    }
+}
+
+fn doer(event: &Event) -> Option<Doer> {
+    let names = [
+        &event.initiator_name,
+        &event.initiator_email,
+        &event.initiator_id,
+    ];
+    let name = names.into_iter().find(|name| !name.is_empty())?;
+    Some(Doer {
+        name: name.clone(),
+        at: event.timestamp?,
+    })
+}
+
+/// The code of a deletion's event (netbird-api.md §12.2).
+fn deletion_code(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Group => Some("group.delete"),
+        Kind::SetupKey => Some("setupkey.delete"),
+        Kind::Policy => Some("policy.delete"),
+        Kind::Route => Some("route.delete"),
+        Kind::NameserverGroup => Some("nameserver.group.delete"),
+        Kind::Peer => None,
+    }
+}
+
+fn ghosts(desired: &Desired, actual: &Actual) -> BTreeSet<String> {
+    let mut ghosts = BTreeSet::new();
+    for (name, declared) in desired.setup_keys() {
+        let live: Vec<&SetupKey> = actual.keys_named(name).collect();
+        let binding = |key: &SetupKey| actual.bindings.of_key(&key.id);
+        let (bound, rest): (Vec<&SetupKey>, Vec<&SetupKey>) = live
+            .iter()
+            .partition(|key| binding(key).is_some_and(|binding| binding.peer().is_some()));
+        let dead: Vec<&SetupKey> = rest.into_iter().filter(|key| !key.valid).collect();
+        if let (false, [key]) = (declared.enrolled, &dead[..])
+            && live.len() == 1
+            && key.used_times == 0
+        {
+            ghosts.insert(format!(
+                "setup key {name:?} is {} and was never used",
+                key.state
+            ));
+        } else if !dead.is_empty() {
+            let number = crate::text::count(dead.len(), "dead key bears", "dead keys bear");
+            ghosts.insert(format!("{number} the name of setup key {name:?}"));
+        }
+        let has_peer =
+            !bound.is_empty() || actual.peers_named(name).any(|peer| peer.user_id.is_empty());
+        if declared.enrolled && !has_peer {
+            ghosts.insert(format!(
+                "setup key {name:?} is marked enrolled and has no peer"
+            ));
+        }
+    }
+    ghosts
+}

@@ -1,0 +1,79 @@
+//! Words for what a repository holds.
+
+use std::fmt;
+
+/// The name of an object: 40 or 64 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sha(String);
+
+impl Sha {
+    /// Reads a full name; `None` where it is anything else.
+    pub fn parse(text: &str) -> Option<Sha> {
+        let hex = matches!(text.len(), 40 | 64)
+            && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        hex.then(|| Sha(text.to_owned()))
+    }
+
+    /// All digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first ten digits, for people.
+    pub fn short(&self) -> &str {
+        &self.0[..10]
+    }
+}
+
+impl fmt::Display for Sha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a commit has at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// A file, executable or not, and its blob.
+    File(Sha),
+    /// A symbolic link, a directory or a submodule; says which.
+    Other(&'static str),
+}
+
+/// A commit's message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// The commit.
+    pub commit: Sha,
+    /// Subject and body; what is no UTF-8 is replaced.
+    pub text: String,
+}
+
+/// Which commits' messages are read.
+#[derive(Debug, Clone, Copy)]
+pub enum Range<'a> {
+    /// From `first`, a first-parent ancestor of `tip`, to `tip`, along first parents; both included.
+    FirstParents {
+        /// The oldest.
+        first: &'a Sha,
+        /// The newest.
+        tip: &'a Sha,
+    },
+    /// Every commit that `head` has and `base` has not.
+    Between {
+        /// Left out, with its ancestors.
+        base: &'a Sha,
+        /// The newest.
+        head: &'a Sha,
+    },
+}
+
+/// What a mode of a tree says that is no file.
+pub(crate) fn mode_of(mode: &str) -> Option<&'static str> {
+    match mode {
+        "120000" => Some("a symbolic link"),
+        "040000" => Some("a directory"),
+        "160000" => Some("a submodule"),
+        _ => None,
+    }
+}

@@ -1,0 +1,221 @@
+//! Drift as text, markdown for an issue, and JSON.
+
+use serde_json::{Value, json};
+
+use super::describe;
+use super::markdown::{cell, code, line, text as inert};
+use crate::drift::{Cause, Doer, Drift, Item};
+use crate::text::{count, visible};
+
+/// Returns the heading: how much there is.
+pub fn heading(drift: &Drift) -> String {
+    let parts = [
+        (drift.missing.len(), "missing"),
+        (drift.mismatched.len(), "mismatched"),
+        (drift.extraneous.len(), "extraneous"),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{n} {word}"))
+        .collect();
+    if parts.is_empty() {
+        "no drift".into()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// Returns the drift for a terminal or a log.
+pub fn terminal(drift: &Drift, file: &str) -> String {
+    let mut out = format!("NetBird drift from {file}: {}\n", heading(drift));
+    for (title, items) in [
+        ("Missing", &drift.missing),
+        ("Mismatched", &drift.mismatched),
+    ] {
+        if !items.is_empty() {
+            out.push_str(&format!("\n{title}:\n"));
+        }
+        for item in items {
+            let why = why(item)
+                .map(|why| format!("  ({why})"))
+                .unwrap_or_default();
+            out.push_str(&format!(
+                "  {}{}\n",
+                visible(&item.address.to_string()),
+                visible(&why)
+            ));
+            for change in &item.fields {
+                out.push_str(&format!(
+                    "      {}   {}\n",
+                    describe::field_name(change),
+                    describe::field(change)
+                ));
+            }
+        }
+    }
+    if !drift.extraneous.is_empty() {
+        out.push_str("\nExtraneous, left alone:\n");
+        for (address, why) in &drift.extraneous {
+            let why = why
+                .as_ref()
+                .map(|why| format!("  ({why})"))
+                .unwrap_or_default();
+            out.push_str(&format!(
+                "  {}{}\n",
+                visible(&address.to_string()),
+                visible(&why)
+            ));
+        }
+    }
+    for (title, lines) in notes(drift) {
+        out.push_str(&format!("\n{title}:\n"));
+        lines
+            .iter()
+            .for_each(|line| out.push_str(&format!("  {}\n", visible(line))));
+    }
+    out
+}
+
+/// Returns the drift as the text of an issue, behind its marker.
+pub fn markdown(drift: &Drift, marker: &str, file: &str) -> String {
+    let mut out = format!(
+        "{marker}\n### NetBird drift from {}: {}\n",
+        code(file),
+        heading(drift)
+    );
+    for (title, items) in [
+        ("Missing", &drift.missing),
+        ("Mismatched", &drift.mismatched),
+    ] {
+        if items.is_empty() {
+            continue;
+        }
+        out.push_str(&format!(
+            "\n**{title}**\n\n| kind | name | what differs | since |\n|---|---|---|---|\n"
+        ));
+        for item in items {
+            let fields: Vec<String> = item
+                .fields
+                .iter()
+                .map(|change| {
+                    inert(&format!(
+                        "{} {}",
+                        describe::field_name(change),
+                        describe::field(change)
+                    ))
+                })
+                .collect();
+            out.push_str(&format!(
+                "| {} | {} | {} | {} |\n",
+                item.address.kind.label(),
+                cell(&item.address.name),
+                fields.join("; "),
+                inert(&why(item).unwrap_or_default())
+            ));
+        }
+    }
+    if !drift.extraneous.is_empty() {
+        let number = count(drift.extraneous.len(), "object", "objects");
+        out.push_str(&format!(
+            "\n<details><summary>Extraneous, left alone: {number}</summary>\n\n"
+        ));
+        for (address, why) in &drift.extraneous {
+            let why = why
+                .as_ref()
+                .map(|why| format!(" ({})", inert(why)))
+                .unwrap_or_default();
+            out.push_str(&format!(
+                "- {} {}{why}\n",
+                address.kind.label(),
+                code(&address.name)
+            ));
+        }
+        out.push_str("\n</details>\n");
+    }
+    for (title, lines) in notes(drift) {
+        out.push_str(&format!("\n**{title}**\n\n"));
+        lines
+            .iter()
+            .for_each(|note| out.push_str(&format!("- {}\n", line(note))));
+    }
+    out.push_str("\nNothing was corrected. `netbird-gitops plan` shows what an apply would do; `netbird-gitops adopt` takes a live object over.\n");
+    out
+}
+
+/// Returns the drift as JSON.
+pub fn json(drift: &Drift, file: &str) -> Value {
+    let item = |item: &Item| {
+        let changes: Vec<Value> = item
+            .fields
+            .iter()
+            .map(|change| json!({ "field": change.field, "before": change.before, "after": change.after }))
+            .collect();
+        json!({
+            "kind": item.address.kind.word(),
+            "name": item.address.name,
+            "changes": changes,
+            "moved": item.cause.as_ref().map(|cause| match cause {
+                Cause::File { .. } => "file",
+                Cause::Server => "server",
+            }),
+            "commit": match &item.cause {
+                Some(Cause::File { commit, .. }) => Some(commit),
+                _ => None,
+            },
+            "by": item.doer.as_ref().map(|doer| &doer.name),
+            "at": item.doer.as_ref().map(|doer| doer.at.to_string()),
+        })
+    };
+    let extraneous = drift.extraneous.iter().map(|(address, why)| {
+        json!({ "kind": address.kind.word(), "name": address.name, "reason": why })
+    });
+    json!({
+        "format_version": 1,
+        "status": if drift.is_alarming() { "drift" } else { "clean" },
+        "file": file,
+        "missing": drift.missing.iter().map(item).collect::<Vec<_>>(),
+        "mismatched": drift.mismatched.iter().map(item).collect::<Vec<_>>(),
+        "extraneous": extraneous.collect::<Vec<_>>(),
+        "ghosts": drift.ghosts,
+        "enrolling": drift.enrolling,
+    })
+}
+
+fn why(item: &Item) -> Option<String> {
+    let cause = item.cause.as_ref().map(|cause| match cause {
+        Cause::File { commit, at } => {
+            format!(
+                "the file changed in {commit} on {}, and that was not applied",
+                day(*at)
+            )
+        }
+        Cause::Server => "NetBird was changed".into(),
+    });
+    let doer = item
+        .doer
+        .as_ref()
+        .map(|Doer { name, at }| format!("by {name}, {at:.0}"));
+    let parts: Vec<String> = cause.into_iter().chain(doer).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn day(at: jiff::Timestamp) -> String {
+    at.to_string().chars().take(10).collect()
+}
+
+fn notes(drift: &Drift) -> Vec<(&'static str, Vec<String>)> {
+    let ghosts: Vec<String> = drift.ghosts.iter().cloned().collect();
+    let enrolling = drift
+        .enrolling
+        .iter()
+        .map(|key| format!("setup key {key:?}"))
+        .collect::<Vec<_>>();
+    let all = [
+        ("Ghosts", ghosts),
+        ("Enrolled, for the next sync-events", enrolling),
+    ];
+    all.into_iter()
+        .filter(|(_, lines)| !lines.is_empty())
+        .collect()
+}

@@ -1,0 +1,301 @@
+//! The parts of a comment around its table.
+
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+use super::inert::{code, fenced, line, text};
+use super::table;
+use crate::change::{Change, list_changes};
+use crate::plan::Plan;
+use crate::render::impact::{impact, removed_members};
+use crate::render::{Counts, Document, Status, describe};
+use crate::state::Kind;
+use crate::text::count;
+
+/// Most warnings at the top; the table has them all.
+const MOST_WARNINGS: usize = 20;
+
+/// `2 to create, **1 to delete**`, and how many members groups lose.
+pub(super) fn to_do(plan: &Plan) -> String {
+    let mut parts: Vec<String> = Counts::of(&plan.changes)
+        .parts(["to create", "to change", "to replace", "to delete"])
+        .map(|(words, deletes)| {
+            if deletes {
+                format!("**{words}**")
+            } else {
+                words
+            }
+        })
+        .collect();
+    parts.extend(removed_members(plan).map(|words| format!("**{words}**")));
+    parts.join(", ")
+}
+
+/// What an apply did, in a heading.
+pub(super) fn done(document: &Document, plan: &Plan, title: &str) -> String {
+    if !document.refusals.is_empty() {
+        return format!("{title} **refused**, nothing was changed");
+    }
+    if plan.is_empty() {
+        return format!("{title}: No changes");
+    }
+    let pairs = plan.changes.iter().zip(&document.statuses);
+    let succeeded = pairs.filter(|(_, status)| **status == Status::Success);
+    let counts = Counts::of(succeeded.map(|(change, _)| change));
+    let done: Vec<String> = counts
+        .parts(["created", "changed", "replaced", "deleted"])
+        .map(|(words, _)| words)
+        .collect();
+    let done = if done.is_empty() {
+        "nothing was changed".to_owned()
+    } else {
+        done.join(", ")
+    };
+    let rest = plan.changes.len()
+        - document
+            .statuses
+            .iter()
+            .filter(|status| **status == Status::Success)
+            .count();
+    match (rest, &document.error) {
+        (0, None) => format!("{title}: {done}"),
+        (0, Some(_)) => format!("{title} **did not converge**: {done}"),
+        (rest, _) => format!("{title} **stopped**: {done}, {rest} not done"),
+    }
+}
+
+/// Why an apply would not start.
+pub(super) fn refusals(document: &Document) -> Option<String> {
+    // an apply that was refused says so in its error
+    if document.error.is_some() {
+        return None;
+    }
+    let line = |refusal: &crate::gates::Refusal| {
+        let names: Vec<String> = refusal
+            .names
+            .iter()
+            .take(10)
+            .map(|name| code(name))
+            .collect();
+        let names = match refusal.names.len() {
+            0 => String::new(),
+            number if number > 10 => format!(" ({} and {} more)", names.join(", "), number - 10),
+            _ => format!(" ({})", names.join(", ")),
+        };
+        format!(
+            "> - {}{names}. Way out: {}.",
+            text(&refusal.text),
+            text(&refusal.hint)
+        )
+    };
+    let lines: Vec<String> = document.refusals.iter().map(line).collect();
+    (!lines.is_empty()).then(|| {
+        format!(
+            "> [!CAUTION]\n> Apply would refuse this plan:\n>\n{}",
+            lines.join("\n")
+        )
+    })
+}
+
+/// What takes something away or opens something, as sentences.
+pub(super) fn warnings(plan: &Plan) -> Option<String> {
+    let line = |change: &Change| {
+        let impact = impact(change, plan)?;
+        let what = impact.what.render(code, text);
+        let label = change.address.kind.label();
+        Some(format!(
+            "> - {} {label} {}: {what}.",
+            impact.verb,
+            code(&change.address.name)
+        ))
+    };
+    let mut lines: Vec<String> = table::loud(plan).filter_map(line).collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let more = lines.len().saturating_sub(MOST_WARNINGS);
+    if more > 0 {
+        lines.truncate(MOST_WARNINGS);
+        lines.push(format!(
+            "> - And {more} more of that sort, first in the table below."
+        ));
+    }
+    Some(format!("> [!WARNING]\n{}", lines.join("\n")))
+}
+
+/// One diff per change that has a before and an after: the lines that differ.
+pub(super) fn details(plan: &Plan) -> Option<String> {
+    let changed = plan.changes.iter().filter(|change| {
+        !change.operation.fields().is_empty() && change.address.kind != Kind::Peer
+    });
+    let blocks: Vec<String> = changed
+        .map(|change| {
+            let label = change.address.kind.label();
+            format!(
+                "{label} {}\n\n{}",
+                code(&change.address.name),
+                fenced("diff", &diff(change))
+            )
+        })
+        .collect();
+    (!blocks.is_empty()).then(|| folded("Details", &blocks.join("\n\n")))
+}
+
+fn diff(change: &Change) -> String {
+    let mut out = String::new();
+    for field in change.operation.fields() {
+        let Some((gone, new)) = list_changes(&field.before, &field.after) else {
+            let line = |value: &Value| {
+                format!(
+                    "{}: {}\n",
+                    field.field,
+                    describe::value(&field.field, value)
+                )
+            };
+            out.push_str(&lines(&line(&field.before), &line(&field.after)));
+            continue;
+        };
+        let entries = |entries: &[&Value]| -> String {
+            entries
+                .iter()
+                .map(|entry| format!("  {}\n", describe::value(&field.field, entry)))
+                .collect()
+        };
+        out.push_str(&format!("  {}:\n", field.field));
+        out.push_str(&lines(&entries(&gone), &entries(&new)));
+        let same = field.after.as_array().map_or(0, Vec::len) - new.len();
+        if same > 0 {
+            out.push_str(&format!("    ({same} unchanged)\n"));
+        }
+        if field.field == "ports"
+            && [&field.before, &field.after].contains(&&Value::Array(Vec::new()))
+        {
+            let which = if field.after == Value::Array(Vec::new()) {
+                "+"
+            } else {
+                "-"
+            };
+            out.push_str(&format!("{which}   all ports\n"));
+        }
+    }
+    out
+}
+
+fn lines(before: &str, after: &str) -> String {
+    let diff = TextDiff::from_lines(before, after);
+    let line = |change: similar::Change<&str>| match change.tag() {
+        ChangeTag::Delete => format!("- {}", change.value()),
+        ChangeTag::Insert => format!("+ {}", change.value()),
+        ChangeTag::Equal => String::new(),
+    };
+    diff.iter_all_changes().map(line).collect()
+}
+
+/// The sealed secrets, each as a block at column 0 that can be copied and decrypted as it is.
+pub(super) fn keys(document: &Document) -> Option<String> {
+    let block = |(name, key): (&String, &crate::render::CreatedKey)| {
+        let recipients: Vec<String> = key.recipients.iter().map(|who| code(who)).collect();
+        let sealed: Vec<&str> = key
+            .sealed
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect();
+        format!(
+            "setup key {} for {}, also in {}\n\n{}",
+            code(name),
+            recipients.join(", "),
+            code(&key.file),
+            fenced("", &sealed.join("\n"))
+        )
+    };
+    let blocks: Vec<String> = document.created_keys.iter().map(block).collect();
+    let number = count(blocks.len(), "sealed key", "sealed keys");
+    let title =
+        format!("{number}: save a block to a file and open it with age -d -i IDENTITY FILE");
+    (!blocks.is_empty()).then(|| folded(&title, &blocks.join("\n\n")))
+}
+
+pub(super) fn notices(document: &Document) -> Option<String> {
+    let notices = document.all_notices();
+    let lines: Vec<String> = notices
+        .iter()
+        .map(|notice| format!("- {}", line(&notice.text)))
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+pub(super) fn left_alone(document: &Document, plan: &Plan) -> Option<String> {
+    let names =
+        |names: &mut dyn Iterator<Item = &str>| names.map(code).collect::<Vec<_>>().join(", ");
+    let unmanaged = document.unmanaged();
+    let mut counts: Vec<String> = unmanaged
+        .iter()
+        .map(|(label, names)| format!("{} {label}", names.len()))
+        .collect();
+    let mut lines: Vec<String> = unmanaged
+        .iter()
+        .map(|(label, list)| format!("- {label} {}", names(&mut list.iter().copied())))
+        .collect();
+    for (address, why) in &plan.held {
+        lines.push(format!(
+            "- {} {}, declared once: {}",
+            address.kind.label(),
+            code(&address.name),
+            text(why)
+        ));
+    }
+    if !plan.held.is_empty() {
+        counts.push(format!("{} declared once", plan.held.len()));
+    }
+    for (group, members) in &plan.foreign_members {
+        let mut labels = members
+            .iter()
+            .filter_map(|id| Some(plan.peer_labels.get(id)?.as_str()));
+        lines.push(format!(
+            "- in group {}: {}",
+            code(group),
+            names(&mut labels)
+        ));
+    }
+    let members: usize = plan
+        .foreign_members
+        .values()
+        .map(std::collections::BTreeSet::len)
+        .sum();
+    if members > 0 {
+        counts.push(count(members, "group member", "group members"));
+    }
+    let title = format!("Not managed here, left alone: {}", counts.join(", "));
+    (!lines.is_empty()).then(|| folded(&title, &lines.join("\n")))
+}
+
+pub(super) fn footer(document: &Document, plan: &Plan) -> String {
+    let mut parts = Vec::new();
+    let recipients = document.key_recipients();
+    if !recipients.is_empty() {
+        let who: Vec<String> = recipients.iter().map(|who| code(who)).collect();
+        parts.push(format!("new keys are sealed for {}", who.join(", ")));
+    }
+    if !plan.is_empty() {
+        parts.push(format!("digest {}", code(&plan.digest())));
+    }
+    parts.push(version(document));
+    parts.join(" · ")
+}
+
+/// What was run on what.
+pub(super) fn version(document: &Document) -> String {
+    let mut parts: Vec<String> = document.commit.iter().map(|commit| code(commit)).collect();
+    if document.requests > 0 {
+        let requests = usize::try_from(document.requests).unwrap_or(usize::MAX);
+        parts.push(count(requests, "request", "requests"));
+        parts.push(format!("{} ms", document.duration_ms));
+    }
+    parts.push(format!("netbird-gitops {}", env!("CARGO_PKG_VERSION")));
+    parts.join(" · ")
+}
+
+fn folded(title: &str, body: &str) -> String {
+    format!("<details><summary>{title}</summary>\n\n{body}\n\n</details>")
+}

@@ -1,0 +1,105 @@
+//! The table of changes: what takes something away or opens something to all stands first, so that a reader who stops
+//! early has seen it.
+
+use std::collections::BTreeMap;
+
+use super::inert::{cell, code, text};
+use super::{Level, result};
+use crate::change::{Change, Operation};
+use crate::plan::Plan;
+use crate::render::{Document, Status, describe, is_loud};
+use crate::resource::FieldChange;
+use crate::state::Kind;
+
+/// Changes that take something away or open something.
+pub(super) fn loud(plan: &Plan) -> impl Iterator<Item = &Change> {
+    plan.changes.iter().filter(|change| is_loud(change, plan))
+}
+
+/// All the others.
+pub(super) fn quiet(plan: &Plan) -> impl Iterator<Item = &Change> {
+    plan.changes.iter().filter(|change| !is_loud(change, plan))
+}
+
+pub(super) fn table(document: &Document, plan: &Plan, level: Level) -> String {
+    let has_results = !document.statuses.is_empty();
+    let (title, line) = if has_results {
+        (" result |", "---|")
+    } else {
+        ("", "")
+    };
+    let mut rows = vec![
+        format!("|   | kind | name | what changes |{title}"),
+        format!("|---|---|---|---|{line}"),
+    ];
+    let mut quiet = Vec::new();
+    let mut folded = BTreeMap::<(Kind, &str), usize>::new();
+    for (index, change) in plan.changes.iter().enumerate() {
+        let status = document.statuses.get(index);
+        if is_loud(change, plan) {
+            rows.push(row(change, plan, status));
+        } else if level < Level::Folded {
+            quiet.push(row(change, plan, status));
+        } else {
+            let key = (change.address.kind, sign(&change.operation));
+            *folded.entry(key).or_default() += 1;
+        }
+    }
+    rows.extend(quiet);
+    rows.extend(folded.into_iter().map(|((kind, sign), number)| {
+        let result = if has_results { " |" } else { "" };
+        format!(
+            "| {sign} | {} | {number} of them | left out |{result}",
+            kind.plural()
+        )
+    }));
+    rows.join("\n")
+}
+
+fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
+    let is_peer = change.address.kind == Kind::Peer;
+    let fields = change.operation.fields().iter().filter(|_| !is_peer);
+    let summary = describe::summary(change, plan);
+    let summary = (!summary.is_empty()).then_some(summary);
+    let what: Vec<String> = fields
+        .map(field)
+        .chain(summary)
+        .map(|part| text(&part))
+        .collect();
+    let result = status.map(|status| format!(" {} |", result(status)));
+    format!(
+        "| {} | {} | {} | {} |{}",
+        sign(&change.operation),
+        change.address.kind.label(),
+        cell(&change.address.name),
+        what.join("; "),
+        result.unwrap_or_default()
+    )
+}
+
+/// A change in one short line, where there is no room for a table.
+pub(super) fn name_line(change: &Change) -> String {
+    format!(
+        "- {} {} {}",
+        sign(&change.operation),
+        change.address.kind.label(),
+        code(&change.address.name)
+    )
+}
+
+fn field(change: &FieldChange) -> String {
+    format!(
+        "{} {}",
+        describe::field_name(change),
+        describe::field(change)
+    )
+}
+
+fn sign(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Create { .. } => "➕",
+        Operation::Update { .. } => "✏️",
+        Operation::Replace { .. } => "♻️",
+        Operation::Delete { .. } => "❌",
+    }
+}

@@ -1,0 +1,314 @@
+//! What a reviewer sees, and what no name can do to it.
+
+mod inertness;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, file};
+
+use super::{BUDGET, document};
+use crate::change::Notice;
+use crate::render::{Document, Status, examples};
+use crate::testing::{Case, group, key};
+
+#[test]
+fn whole_documents() {
+    let plan = |made: &Document| document(made, false, BUDGET);
+    let apply = |made: &Document| document(made, true, BUDGET);
+    assert_data_eq!(
+        plan(&examples::new_account()),
+        file!["../snapshots/new_account.md"].raw()
+    );
+    assert_data_eq!(
+        plan(&examples::mixed()),
+        file!["../snapshots/mixed.md"].raw()
+    );
+    assert_data_eq!(
+        plan(&examples::no_changes()),
+        file!["../snapshots/no_changes.md"].raw()
+    );
+    assert_data_eq!(
+        plan(&examples::refused()),
+        file!["../snapshots/refused.md"].raw()
+    );
+    assert_data_eq!(
+        plan(&examples::failed()),
+        file!["../snapshots/failed.md"].raw()
+    );
+    assert_data_eq!(
+        apply(&examples::applied()),
+        file!["../snapshots/applied.md"].raw()
+    );
+    assert_data_eq!(
+        apply(&examples::applied_partly()),
+        file!["../snapshots/applied_partly.md"].raw()
+    );
+    assert_data_eq!(
+        document(&examples::mixed(), false, 3_000),
+        file!["../snapshots/too_long.md"].raw()
+    );
+}
+
+/// A plan with so many creations, updates and deletions, and a notice each.
+fn large(creations: usize, deletions: usize) -> Document {
+    let declared: BTreeMap<String, Value> = (0..creations)
+        .map(|n| (format!("new-{n:05}"), json!({})))
+        .collect();
+    let live: Vec<Value> = (0..deletions)
+        .map(|n| group(&format!("old-{n:05}"), &[]))
+        .collect();
+    let declared = if declared.is_empty() {
+        BTreeMap::from([("keep".into(), json!({}))])
+    } else {
+        declared
+    };
+    let mut document = Case::new(json!({ "groups": declared }), json!({ "groups": live }))
+        .prune_all()
+        .document();
+    document.notices = (0..creations)
+        .map(|n| Notice {
+            about: None,
+            text: format!("notice {n}: {}", "words ".repeat(20)),
+        })
+        .collect();
+    document
+}
+
+/// C073: what is left out is said at the top, and deletions are in full to the last.
+#[test]
+fn a_long_plan_leaves_out_what_matters_least() {
+    for (creations, deletions) in [(10, 10), (600, 40), (3_000, 300), (3_000, 900)] {
+        let text = document(&large(creations, deletions), false, BUDGET);
+        assert!(text.chars().count() <= BUDGET, "{creations} {deletions}");
+        for n in 0..deletions {
+            assert!(
+                text.contains(&format!("`old-{n:05}`")),
+                "deletion {n} of {deletions} is missing"
+            );
+        }
+        let is_cut = creations > 100;
+        let top: Vec<&str> = text.lines().take(6).collect();
+        assert_eq!(
+            top.iter()
+                .any(|line| line.contains("too long for a comment")),
+            is_cut,
+            "{top:?}"
+        );
+        if is_cut {
+            assert!(
+                top.iter()
+                    .any(|line| line.contains(&format!("{creations} creations"))),
+                "{top:?}"
+            );
+        }
+    }
+}
+
+/// Where even the deletions do not fit, their number is said first.
+#[test]
+fn a_plan_that_deletes_too_much_says_so_first() {
+    let text = document(&large(0, 5_000), false, BUDGET);
+    assert!(text.chars().count() <= BUDGET);
+    let shown = text.matches("`old-").count();
+    assert!(shown > 1_500, "{shown}");
+    let missing = format!("**{} of 5000 deletions", 5_000 - shown);
+    assert!(
+        text.lines().take(6).any(|line| line.contains(&missing)),
+        "{missing}\n{}",
+        &text[..900]
+    );
+}
+
+#[test]
+fn a_long_error_is_cut_and_says_so() {
+    let error: String = (0..5_000)
+        .map(|n| format!("netbird.json:{n}:1  a problem\u{202e}\n"))
+        .collect();
+    let made = Document {
+        error: Some(error),
+        ..examples::failed()
+    };
+    for applied in [false, true] {
+        let text = document(&made, applied, BUDGET);
+        assert!(text.chars().count() <= BUDGET);
+        assert!(text.contains("more lines in the job's log"), "{text}");
+        assert!(text.contains("netbird.json:0:1"));
+    }
+}
+
+/// Many sealed keys push the rest out, never themselves over the budget.
+#[test]
+fn many_sealed_keys_stay_within_the_budget() {
+    let keys: Vec<Value> = Vec::new();
+    let declared: BTreeMap<String, Value> = (0..400)
+        .map(|n| {
+            (
+                format!("key-{n:03}"),
+                json!({ "type": "one-off", "expires_in": 60 }),
+            )
+        })
+        .collect();
+    let mut made = Case::new(
+        json!({ "setup_keys": declared }),
+        json!({ "setup_keys": keys }),
+    )
+    .document();
+    made.statuses = vec![Status::Success; 400];
+    let (_, one) = examples::applied()
+        .created_keys
+        .into_iter()
+        .next()
+        .expect("there is one");
+    made.created_keys = (0..400)
+        .map(|n| (format!("key-{n:03}"), one.clone()))
+        .collect();
+    let text = document(&made, true, BUDGET);
+    assert!(text.chars().count() <= BUDGET);
+    assert!(
+        text.lines()
+            .take(6)
+            .any(|line| line.contains("400 sealed keys")),
+        "{}",
+        &text[..500]
+    );
+}
+
+/// C001: a block at column 0 that opens as it is when it is copied.
+#[test]
+fn a_sealed_key_is_a_block_of_its_own() {
+    let mut made = examples::applied();
+    let key = made.created_keys.values_mut().next().expect("there is one");
+    key.sealed = "-----BEGIN AGE ENCRYPTED FILE-----\r\nAAAA\r\n\r\n-----END AGE ENCRYPTED FILE-----\r\n\r\n".into();
+    let text = document(&made, true, BUDGET);
+    let block = "\n\n```\n-----BEGIN AGE ENCRYPTED FILE-----\nAAAA\n-----END AGE ENCRYPTED FILE-----\n```\n";
+    assert!(text.contains(block), "{text}");
+}
+
+/// The words that make a reader stop.
+#[test]
+fn what_stands_out() {
+    let warned = |file: Value, live: Value| {
+        let text = document(&Case::new(file, live).prune_all().document(), false, BUDGET);
+        text.lines()
+            .filter(|line| line.starts_with("> -"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let policy =
+        |policy: Value| json!({ "groups": { "a": {}, "b": {} }, "policies": { "p": policy } });
+    let live = |policy: Value| json!({ "groups": [group("a", &[]), group("b", &[])], "policies": [policy] });
+    let one_way = |enabled: bool| {
+        let rule = json!({ "bidirectional": false, "protocol": "udp", "ports": ["53"] });
+        crate::testing::over(
+            crate::testing::policy_with("p", &["a"], &["b"], rule),
+            json!({ "enabled": enabled }),
+        )
+    };
+    let rows = [
+        (
+            "a new policy from All",
+            warned(
+                policy(json!({ "sources": ["All"], "destinations": ["b"] })),
+                json!({}),
+            ),
+        ),
+        (
+            "a new policy to All",
+            warned(
+                policy(
+                    json!({ "sources": ["a"], "destinations": ["All"], "protocol": "tcp", "ports": [22] }),
+                ),
+                json!({}),
+            ),
+        ),
+        (
+            "a new policy from All to All, disabled",
+            warned(
+                policy(json!({ "sources": ["All"], "destinations": ["All"], "enabled": false })),
+                json!({}),
+            ),
+        ),
+        (
+            "a policy is opened to All",
+            warned(
+                policy(json!({ "sources": ["a"], "destinations": ["All"] })),
+                live(crate::testing::policy("p", &["a"], &["b"])),
+            ),
+        ),
+        (
+            "a policy that was open gets a description",
+            warned(
+                policy(json!({ "sources": ["All"], "destinations": ["All"], "description": "x" })),
+                live(crate::testing::policy("p", &["All"], &["All"])),
+            ),
+        ),
+        (
+            "a policy is switched off",
+            warned(
+                policy(json!({ "sources": ["a"], "destinations": ["b"], "enabled": false })),
+                live(one_way(true)),
+            ),
+        ),
+        (
+            "a policy goes",
+            warned(
+                json!({ "groups": { "a": {}, "b": {} }, "policies": {} }),
+                live(one_way(true)),
+            ),
+        ),
+        (
+            "a disabled policy goes",
+            warned(
+                json!({ "groups": { "a": {}, "b": {} }, "policies": {} }),
+                live(one_way(false)),
+            ),
+        ),
+        (
+            "a policy that drops goes",
+            warned(
+                json!({ "groups": { "a": {}, "b": {} }, "policies": {} }),
+                live(crate::testing::policy_with(
+                    "p",
+                    &["a"],
+                    &["b"],
+                    json!({ "action": "drop" }),
+                )),
+            ),
+        ),
+        (
+            "a dead key goes",
+            warned(
+                json!({ "groups": { "a": {} }, "setup_keys": {} }),
+                json!({ "groups": [group("a", &[])],
+                    "setup_keys": [crate::testing::over(key("k", &["a"]), json!({ "valid": false }))] }),
+            ),
+        ),
+    ];
+    assert_data_eq!(
+        crate::testing::table(rows),
+        snapbox::str![[r#"
+a new policy from All
+    > - Opens policy `p`: every peer reaches `b`: everything.
+a new policy to All
+    > - Opens policy `p`: `a` reach every peer: tcp 22.
+a new policy from All to All, disabled
+a policy is opened to All
+    > - Opens policy `p`: `a` reach every peer: everything.
+a policy that was open gets a description
+a policy is switched off
+    > - Switches off policy `p`: `a` lose udp 53 to `b`.
+a policy goes
+    > - Deletes policy `p`: `a` lose udp 53 to `b`.
+a disabled policy goes
+    > - Deletes policy `p`: it is disabled already.
+a policy that drops goes
+    > - Deletes policy `p`: everything from `a` to `b` is blocked no more.
+a dead key goes
+    > - Deletes setup key `k`: it is dead already.
+
+"#]]
+        .raw()
+    );
+}

@@ -1,0 +1,280 @@
+//! Names do nothing but show: C026, C056, C123.
+
+use proptest::prelude::*;
+
+use super::super::inert::{cell, code, fenced, line, marker, text};
+use super::super::{BUDGET, document};
+use crate::change::Notice;
+use crate::render::{Document, examples};
+use crate::state::Address;
+
+/// The cells of a row as GFM splits it: at every pipe that no backslash escapes, inside code spans too. `pairs` says
+/// whether a backslash that is itself escaped escapes nothing (cmark-gfm) or does (the letter of the specification).
+fn cells(row: &str, pairs: bool) -> usize {
+    let mut number = 0;
+    let mut chars = row.chars().peekable();
+    let mut before = ' ';
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' if pairs && chars.peek().is_some_and(char::is_ascii_punctuation) => {
+                chars.next();
+            }
+            '|' if pairs || before != '\\' => number += 1,
+            _ => {}
+        }
+        before = char;
+    }
+    number - 1
+}
+
+/// The tables of a document: each as the numbers of cells of its rows.
+fn tables(text: &str) -> Vec<Vec<(usize, usize)>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let blocks = lines.split(|line| !line.starts_with('|'));
+    let rows = |block: &[&str]| {
+        block
+            .iter()
+            .map(|row| (cells(row, true), cells(row, false)))
+            .collect()
+    };
+    blocks.filter(|block| !block.is_empty()).map(rows).collect()
+}
+
+/// The mixed plan with that text wherever a name or a free text stands.
+fn with(evil: &str) -> Document {
+    let mut document = examples::mixed();
+    let plan = document.plan.as_mut().expect("made above");
+    for change in &mut plan.changes {
+        change.address.name = evil.into();
+        change.reason = evil.into();
+        if let crate::change::Operation::Update { fields, .. }
+        | crate::change::Operation::Replace { fields, .. } = &mut change.operation
+        {
+            for field in fields {
+                field.after = evil.into();
+            }
+        }
+    }
+    plan.peer_labels
+        .values_mut()
+        .for_each(|label| *label = evil.into());
+    plan.unmanaged = plan
+        .unmanaged
+        .iter()
+        .map(|address| Address::new(address.kind, evil))
+        .collect();
+    document.notices = vec![Notice {
+        about: None,
+        text: evil.into(),
+    }];
+    document
+}
+
+const EVIL: [&str; 26] = [
+    "tcp|udp",
+    "a | b",
+    "x|~y~",
+    "`x`",
+    "```",
+    "``",
+    "@everyone",
+    "#12",
+    "![a](http://evil.example/p.png)",
+    "[ok](javascript:1)",
+    "<img src=x>",
+    "a\\|b",
+    "c\\",
+    "\\",
+    "\\\\|",
+    "line\nbreak\r\n| a | b |",
+    "- x",
+    "# x",
+    "> x",
+    "1. x",
+    "<!-- -->",
+    "</details>",
+    ":tada:",
+    "www.evil.example",
+    "owner/repo#12",
+    "",
+];
+
+#[test]
+fn no_name_changes_the_table() {
+    let plain = tables(&document(&with("plain"), false, BUDGET));
+    for evil in EVIL {
+        let text = document(&with(evil), false, BUDGET);
+        assert_eq!(tables(&text), plain, "{evil:?}\n{text}");
+        assert!(
+            tables(&text).concat().iter().all(|row| *row == (4, 4)),
+            "{evil:?}\n{text}"
+        );
+    }
+}
+
+/// A code span shows its text: fence and padding aside it is the name, and nothing in it ends it.
+#[test]
+fn a_code_span_holds_the_whole_name() {
+    for (name, span) in [
+        ("plain", "`plain`"),
+        ("`x`", "`` `x` ``"),
+        ("```", "```` ``` ````"),
+        (" padded ", "`  padded  `"),
+        ("", "`  `"),
+        ("c\\", "`c\\\u{2060}`"),
+        ("a|b", "`a|b`"),
+        ("a\nb\u{202e}", "`a\\u{a}b\\u{202e}`"),
+    ] {
+        assert_eq!(code(name), span);
+    }
+    assert_eq!(cell("a|b"), "`a\\|b`");
+    assert_eq!(cell("a\\|b"), "`a\\\u{2060}\\|b`");
+}
+
+#[test]
+fn running_text_is_inert() {
+    for (name, shown) in [
+        ("@everyone", "@\u{2060}everyone"),
+        ("owner/repo#12", "owner/repo#\u{2060}12"),
+        ("!12", "&#33;\u{2060}12"),
+        (":tada: x", ":\u{2060}tada: x"),
+        ("https://evil.example", "https:\u{2060}//evil.example"),
+        ("WWW.evil.example", "W\u{2060}WW.evil.example"),
+        ("wwww.example", "wwww.example"),
+        ("at deadbeef1 now", "at d\u{2060}eadbeef1 now"),
+        ("decade", "decade"),
+        ("<b>&amp;", "&#60;b&#62;&#38;amp;"),
+        ("[ok](x)", "&#91;ok&#93;(x)"),
+        (
+            "a|b\\c`d*e_f~g$h",
+            "a&#124;b&#92;c&#96;d&#42;e&#95;f&#126;g&#36;h",
+        ),
+        ("Büro 機器-01 🦉", "Büro 機器-01 🦉"),
+    ] {
+        assert_eq!(text(name), shown);
+    }
+    for start in ["- x", "+ x", "1. x", "=", " x"] {
+        assert_eq!(line(start), format!("\u{2060}{}", text(start)));
+    }
+}
+
+/// The comment is found by its first line, and no environment's name ends it early.
+#[test]
+fn the_marker_is_one_comment() {
+    assert_eq!(
+        marker("plan", "default"),
+        "<!-- netbird-gitops plan default -->"
+    );
+    assert_eq!(
+        marker("apply", "prod-eu_1.x"),
+        "<!-- netbird-gitops apply prod-eu_1.x -->"
+    );
+    let mut seen = std::collections::BTreeSet::new();
+    for name in [
+        "a--b", "a-b", "a---b", "-->", "--->", ">", "-", "a-", "a%2D", "a\nb", "Büro", "",
+    ] {
+        let marker = marker("plan", name);
+        let inner = marker
+            .strip_prefix("<!-- ")
+            .and_then(|rest| rest.strip_suffix(" -->"))
+            .expect("a comment");
+        assert!(
+            !inner.contains("--") && !inner.contains(['>', '<', '\n']) && !inner.ends_with('-'),
+            "{marker}"
+        );
+        assert!(marker.is_ascii() && seen.insert(marker.clone()), "{marker}");
+        let made = Document {
+            environment: name.into(),
+            ..examples::mixed()
+        };
+        for (applied, what) in [(false, "plan"), (true, "apply")] {
+            let text = document(&made, applied, BUDGET);
+            assert_eq!(
+                text.lines().next(),
+                Some(super::super::marker(what, name).as_str())
+            );
+            assert_eq!(text.matches("<!--").count(), 1);
+        }
+    }
+}
+
+/// Lines that a runner would take for commands (gitea-api.md §3.7), outside of what is escaped.
+fn commands(text: &str) -> Vec<&str> {
+    text.lines()
+        .filter(|line| line.starts_with("::") || line.starts_with("##["))
+        .collect()
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(EVIL.to_vec());
+    let mixed = prop::collection::vec(
+        prop_oneof![
+            pieces.prop_map(str::to_owned),
+            "[|`\\\\@#!:<>*_\n -]{0,4}",
+            any::<String>()
+        ],
+        0..4,
+    );
+    mixed.prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_name_leaves_rows_and_columns_alone(evil in any_text()) {
+        let made = with(&evil);
+        let text = document(&made, false, BUDGET);
+        let plan = made.plan.as_ref().expect("made above");
+        let tables = tables(&text);
+        prop_assert_eq!(tables.len(), 1, "{}", text);
+        prop_assert_eq!(tables[0].len(), plan.changes.len() + 2, "{}", text);
+        prop_assert!(tables[0].iter().all(|row| *row == (4, 4)), "{}", text);
+        prop_assert_eq!(commands(&text), Vec::<&str>::new());
+        prop_assert_eq!(text.matches("<!--").count(), 1 + code_spans_with(&text, "<!--"));
+    }
+
+}
+
+proptest! {
+    #[test]
+    fn a_code_span_ends_where_it_should(evil in any_text()) {
+        let span = code(&evil);
+        let fence = span.len() - span.trim_start_matches('`').len();
+        let inner = &span[fence..span.len() - fence];
+        prop_assert!(!inner.is_empty() && !inner.contains('\n'));
+        let longest = inner.split(|char| char != '`').map(str::len).max().unwrap_or(0);
+        prop_assert!(longest < fence, "{}", span);
+        prop_assert!(!inner.starts_with('`') && !inner.ends_with('`'), "{}", span);
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_any_inside(evil in any_text()) {
+        let block = fenced("diff", &evil);
+        let mut lines = block.lines();
+        let fence = lines.next().and_then(|line| line.strip_suffix("diff")).expect("the opening fence");
+        prop_assert!(fence.len() >= 3 && fence.bytes().all(|byte| byte == b'`'));
+        let inside: Vec<&str> = lines.collect();
+        prop_assert_eq!(inside.last(), Some(&fence));
+        let closes = |line: &&&str| line.trim_start().starts_with(fence);
+        prop_assert_eq!(inside.iter().filter(closes).count(), 1);
+    }
+
+    #[test]
+    fn running_text_keeps_nothing_that_acts(evil in any_text()) {
+        let shown = text(&evil);
+        prop_assert!(!shown.contains(['<', '>', '|', '\\', '`', '*', '_', '[', ']', '~', '$', '\n', '!']), "{}", shown);
+        for (at, char) in shown.char_indices().filter(|(_, char)| matches!(char, '@' | ':' | '#')) {
+            let rest = &shown[at + 1..];
+            let is_entity = char == '#' && shown[..at].ends_with('&');
+            let ends = char == ':' && !rest.starts_with(|next: char| !next.is_whitespace());
+            prop_assert!(is_entity || ends || rest.starts_with('\u{2060}'), "{}", shown);
+        }
+    }
+}
+
+/// How often a text stands inside code spans or fences, where it is only shown.
+fn code_spans_with(text: &str, what: &str) -> usize {
+    let lines = text.lines().skip(1);
+    lines.map(|line| line.matches(what).count()).sum()
+}

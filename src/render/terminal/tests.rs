@@ -1,0 +1,91 @@
+//! What an operator sees.
+
+use snapbox::{assert_data_eq, file};
+
+use super::{Color, applied, plan};
+use crate::render::examples;
+
+#[test]
+fn whole_documents() {
+    let plain = Color(false);
+    assert_data_eq!(
+        plan(&examples::new_account(), plain),
+        file!["../snapshots/new_account.txt"].raw()
+    );
+    assert_data_eq!(
+        plan(&examples::mixed(), plain),
+        file!["../snapshots/mixed.txt"].raw()
+    );
+    assert_data_eq!(
+        plan(&examples::no_changes(), plain),
+        file!["../snapshots/no_changes.txt"].raw()
+    );
+    assert_data_eq!(
+        plan(&examples::refused(), plain),
+        file!["../snapshots/refused.txt"].raw()
+    );
+    assert_data_eq!(
+        applied(&examples::applied(), plain),
+        file!["../snapshots/applied.txt"].raw()
+    );
+    assert_data_eq!(
+        applied(&examples::applied_partly(), plain),
+        file!["../snapshots/applied_partly.txt"].raw()
+    );
+    assert_eq!(
+        plan(&examples::failed(), plain),
+        "",
+        "the error is said on stderr"
+    );
+}
+
+/// Colour adds sequences and takes nothing away; without it there is none.
+#[test]
+fn colour_is_only_where_it_is_asked_for() {
+    for document in [
+        examples::mixed(),
+        examples::refused(),
+        examples::no_changes(),
+    ] {
+        let (with, without) = (plan(&document, Color(true)), plan(&document, Color(false)));
+        assert!(!without.contains('\x1b'), "{without}");
+        let mut stripped = String::new();
+        let mut rest = with.as_str();
+        while let Some((before, after)) = rest.split_once('\x1b') {
+            stripped.push_str(before);
+            rest = after.split_once('m').expect("a whole sequence").1;
+        }
+        assert_eq!(stripped + rest, without);
+    }
+    assert!(plan(&examples::mixed(), Color(true)).contains("\x1b[31m"));
+}
+
+/// Names come from clients: nothing of them moves the cursor, hides or reorders text, or begins a line of its own.
+#[test]
+fn names_are_visible() {
+    let evil = "a\u{1b}[2Jb\r\nfake: line\u{202e}c\u{200b}";
+    let mut document = examples::mixed();
+    let made = document.plan.as_mut().expect("made above");
+    for change in &mut made.changes {
+        change.address.name = evil.into();
+        change.reason = evil.into();
+    }
+    made.unmanaged = made
+        .unmanaged
+        .iter()
+        .map(|address| crate::state::Address::new(address.kind, evil))
+        .collect();
+    made.peer_labels
+        .values_mut()
+        .for_each(|label| *label = evil.into());
+    for text in [
+        plan(&document, Color(false)),
+        applied(&document, Color(false)),
+    ] {
+        assert!(
+            text.lines().all(|line| crate::text::visible(line) == line),
+            "{text:?}"
+        );
+        assert!(!text.lines().any(|line| line.starts_with("fake")), "{text}");
+    }
+}

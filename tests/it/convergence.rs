@@ -1,0 +1,158 @@
+//! Does any file arrive after any other, and stays what it does not own as it was?
+
+mod files;
+mod theirs;
+
+use netbird_gitops::scope::Prune;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use serde_json::{Value, json};
+
+use crate::run::{Bench, Heard, Inner, Server};
+use files::File;
+
+/// Applies a file and returns what happened; it must be carried out whole and leave nothing to do.
+fn settle(bench: &Bench, file: &Value, prune: Prune) -> Result<Vec<String>, TestCaseError> {
+    let inner = Inner::read(bench, file, prune).map_err(TestCaseError::fail)?;
+    let plan = inner
+        .plan()
+        .map_err(|problems| TestCaseError::fail(format!("{problems:#?}")))?;
+    let mut heard = Heard::default();
+    let (applied, verified) = inner.apply(bench, &plan, &mut heard);
+    prop_assert!(
+        applied.is_complete(),
+        "{:?}\n{:#?}",
+        applied.statuses,
+        heard.0
+    );
+    let verified = verified.expect("what is complete is verified");
+    prop_assert!(verified.left.is_empty(), "{verified:?}\n{:#?}", heard.0);
+    let again = Inner::read(bench, file, prune).map_err(TestCaseError::fail)?;
+    let again = again.plan().map_err(|_| TestCaseError::fail("no plan"))?;
+    prop_assert!(again.is_empty(), "{:#?}\n{:#?}", again.changes, heard.0);
+    Ok(heard.0)
+}
+
+/// Applies `first`, lets others do their things, applies `second`.
+fn check(first: &Value, second: &Value, prune: Prune, enrolls: bool) -> Result<(), TestCaseError> {
+    let bench = Bench::fake();
+    let theirs = theirs::Theirs::make(&bench);
+    settle(&bench, first, Prune::None)?;
+    if enrolls && bench.sealed_files().iter().any(|name| name == "k1.age") {
+        bench
+            .server()
+            .enroll(&bench.unseal("k1"), "some-host")
+            .expect("a valid key");
+    }
+    theirs.meddle(&bench, second);
+    let before = theirs::Account::read(&bench);
+    settle(&bench, second, prune)?;
+    let after = theirs::Account::read(&bench);
+    theirs::check(&before, &after, second, prune)?;
+    for (name, declared) in second["setup_keys"].as_object().into_iter().flatten() {
+        if declared["enrolled"] == true {
+            continue;
+        }
+        let keys = bench.all("/setup-keys", name);
+        let unused = keys
+            .iter()
+            .filter(|key| key["valid"] == true && key["used_times"] == 0);
+        let used = keys.iter().any(|key| key["used_times"] != 0);
+        prop_assert_eq!(unused.count(), usize::from(!used), "{}: {:#?}", name, keys);
+        if !used {
+            let opened = bench.server().enroll(&bench.unseal(name), "last");
+            prop_assert!(opened.is_ok(), "the sealed key {name} is not the live one");
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 64, max_shrink_iters: 300, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn c005_any_file_arrives_after_any_other(
+        first in files::file(false),
+        second in files::file(false),
+        enrolls in any::<bool>(),
+    ) {
+        check(&first.0, &second.0, Prune::None, enrolls)?;
+    }
+
+    #[test]
+    fn any_file_arrives_after_any_other_when_all_else_is_pruned(
+        first in files::file(true),
+        second in files::file(true),
+        enrolls in any::<bool>(),
+    ) {
+        check(&first.0, &second.0, Prune::All, enrolls)?;
+    }
+}
+
+#[test]
+fn c005_any_file_arrives_after_any_other_on_a_real_server() {
+    if Server::real().is_none() {
+        return;
+    }
+    let mut runner = TestRunner::new(Config {
+        cases: 8,
+        failure_persistence: None,
+        max_shrink_iters: 20,
+        ..Config::default()
+    });
+    let files = (files::file(false), files::file(false), files::file(false));
+    let arrives = |(first, second, third): (File, File, File)| {
+        let bench = Bench::scenario();
+        bench.group("base");
+        bench.enrolled(&["m1", "m2"]);
+        for file in [&first.0, &second.0, &third.0] {
+            settle(&bench, file, Prune::None)?;
+        }
+        Ok(())
+    };
+    runner.run(&files, arrives).unwrap();
+}
+
+#[test]
+fn files_of_the_property_are_rich() {
+    // the property is worth what its files hold: over some of them, every field occurs, and so does its absence
+    let mut runner = TestRunner::deterministic();
+    let files: Vec<Value> = (0..200)
+        .map(|_| {
+            files::file(false)
+                .new_tree(&mut runner)
+                .unwrap()
+                .current()
+                .0
+        })
+        .collect();
+    let entries = |pointer: &str, field: &str| {
+        let sections = files.iter().filter_map(|file| file.pointer(pointer));
+        let entries: Vec<&Value> = sections
+            .flat_map(|section| section.as_object().unwrap().values())
+            .collect();
+        let with = entries
+            .iter()
+            .filter(|entry| entry.get(field).is_some())
+            .count();
+        (with, entries.len() - with)
+    };
+    let fields = json!({
+        "/groups": ["peers"],
+        "/setup_keys": ["usage_limit", "ephemeral", "auto_groups"],
+        "/policies": ["description", "enabled", "protocol", "ports", "action", "bidirectional"],
+        "/routes": ["network", "domains", "groups", "metric", "masquerade", "keep_route", "access_control_groups"],
+        "/dns/nameserver_groups": ["domains", "search_domains_enabled", "enabled", "description"],
+    });
+    for (section, fields) in fields.as_object().unwrap() {
+        for field in fields.as_array().unwrap() {
+            let field = field.as_str().unwrap();
+            let (with, without) = entries(section, field);
+            assert!(
+                with > 5 && without > 5,
+                "{section} {field}: {with} {without}"
+            );
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Valid files over a small universe of names, as the property wants them.
+
+use std::fmt;
+
+use proptest::collection::btree_set;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use serde_json::{Map, Value, json};
+
+const GROUPS: [&str; 3] = ["a", "b", "c"];
+
+/// A file, that shows as the JSON that it is.
+#[derive(Clone)]
+pub(super) struct File(pub(super) Value);
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Any valid file; with every section if `whole`.
+pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
+    let groups = section(GROUPS, |_| group());
+    let keys = section(["k1", "k2"], key);
+    let policies = section(["p1", "p2"], |_| policy());
+    let routes = section(["r1", "r2"], route);
+    let servers = section(["n1", "n2"], |_| nameserver_group());
+    let some = |section: BoxedStrategy<Value>| match whole {
+        true => section.prop_map(Some).boxed(),
+        false => option::weighted(0.8, section).boxed(),
+    };
+    let sections = (
+        some(groups),
+        some(keys),
+        some(policies),
+        some(routes),
+        some(servers),
+    );
+    sections.prop_map(move |(groups, keys, policies, routes, servers)| {
+        let keys = keys.map(|mut keys| {
+            for name in ["m1", "m2"] {
+                keys[name] = json!({ "type": "one-off", "expires_in": 86400, "enrolled": true });
+            }
+            keys
+        });
+        let dns = servers.map(|servers| json!({ "nameserver_groups": servers }));
+        let sections = [("groups", groups), ("setup_keys", keys), ("policies", policies), ("routes", routes), ("dns", dns)];
+        let sections = sections.into_iter().filter_map(|(name, section)| Some((name.to_owned(), section?)));
+        let mut file = Value::Object(sections.collect());
+        if file.as_object().is_some_and(Map::is_empty) {
+            file = json!({ "groups": {} , "policies": { "p1": { "sources": ["base"], "destinations": ["base"] } } });
+        }
+        repair(&mut file);
+        if whole {
+            name_all_groups(&mut file);
+        }
+        File(file)
+    })
+}
+
+/// A section with some of the names.
+fn section<const N: usize, S: Strategy<Value = Value> + 'static>(
+    names: [&'static str; N],
+    entry: impl Fn(usize) -> S,
+) -> BoxedStrategy<Value> {
+    let entries: Vec<_> = (0..N).map(|at| option::weighted(0.7, entry(at))).collect();
+    entries
+        .prop_map(move |entries| {
+            let named = names.iter().zip(entries);
+            let named = named.filter_map(|(name, entry)| Some(((*name).to_owned(), entry?)));
+            Value::Object(named.collect())
+        })
+        .boxed()
+}
+
+/// An entry of fields that may be there or not; null stands for absent.
+fn entry(fields: Value) -> Value {
+    let Value::Object(mut fields) = fields else {
+        unreachable!("an entry is an object")
+    };
+    fields.retain(|_, value| !value.is_null());
+    Value::Object(fields)
+}
+
+/// Some names of groups, at least `least`; those that the file does not declare are taken out later.
+fn names(least: usize) -> impl Strategy<Value = Vec<&'static str>> {
+    subsequence(vec!["a", "b", "c", "base"], least..=4)
+}
+
+fn group() -> impl Strategy<Value = Value> {
+    let peers = option::weighted(0.6, subsequence(vec!["m1", "m2", "k1", "nobody"], 0..=4));
+    peers.prop_map(|peers| entry(json!({ "peers": peers })))
+}
+
+fn key(at: usize) -> BoxedStrategy<Value> {
+    let flags = (
+        option::of(any::<bool>()),
+        option::of(any::<bool>()),
+        select(vec![0, 86400, 604800]),
+    );
+    (option::weighted(0.8, names(0)), flags, option::of(select(vec![0, 1, 5])))
+        .prop_map(move |(groups, (ephemeral, labels, expires), limit)| {
+            let one_off = at == 0;
+            // an ephemeral one-off key would not stand for its peer
+            let ephemeral = if one_off { None } else { ephemeral };
+            let limit = if one_off { limit.map(|_| 1) } else { limit };
+            entry(json!({
+                "type": if one_off { "one-off" } else { "reusable" }, "expires_in": expires, "auto_groups": groups,
+                "ephemeral": ephemeral, "allow_extra_dns_labels": labels, "usage_limit": limit,
+            }))
+        })
+        .boxed()
+}
+
+fn policy() -> impl Strategy<Value = Value> {
+    let protocol = option::of(select(vec!["all", "tcp", "udp", "icmp", "TCP"]));
+    let ports = option::of(btree_set(
+        select(vec!["22", "443", "8000-8100", "9000-9001"]),
+        0..4,
+    ));
+    let flags = (
+        option::of(any::<bool>()),
+        option::of(any::<bool>()),
+        option::of(select(vec!["accept", "drop"])),
+    );
+    let description = option::of(select(vec!["", "why", "zwei \u{1f989} | `x`"]));
+    (names(1), names(1), protocol, ports, flags, description).prop_map(
+        |(sources, destinations, protocol, ports, (enabled, bidirectional, action), description)| {
+            let takes_ports = protocol.is_some_and(|protocol| !matches!(protocol, "all" | "icmp"));
+            entry(json!({
+                "sources": sources, "destinations": destinations, "protocol": protocol,
+                "ports": ports.filter(|_| takes_ports), "enabled": enabled, "bidirectional": bidirectional,
+                "action": action, "description": description,
+            }))
+        },
+    )
+}
+
+fn route(at: usize) -> BoxedStrategy<Value> {
+    // networks of its own: the exchange of networks has a suite
+    let networks = [
+        ["10.1.0.0/16", "10.2.0.0/16", "fd00:1::/64"],
+        ["10.3.0.0/16", "10.4.0.0/16", "fd00:2::/64"],
+    ][at];
+    let domains = [
+        ["one.example", "*.one.example"],
+        ["two.example", "b\u{fc}ro.example"],
+    ][at];
+    let what = prop_oneof![
+        select(networks.to_vec()).prop_map(|network| json!({ "network": network })),
+        subsequence(domains.to_vec(), 1..=2).prop_map(|domains| json!({ "domains": domains })),
+    ];
+    let flags = (
+        option::of(any::<bool>()),
+        option::of(any::<bool>()),
+        option::of(any::<bool>()),
+        option::of(any::<bool>()),
+    );
+    let groups = (names(1), option::of(names(1)), option::of(names(0)));
+    (what, groups, option::of(select(vec![1, 100, 9999])), flags, option::of(select(vec!["", "lan"])))
+        .prop_map(|(what, (routers, groups, guards), metric, (masquerade, keep, skip, enabled), description)| {
+            entry(json!({
+                "network": what["network"], "domains": what["domains"], "peer_groups": routers, "groups": groups,
+                "access_control_groups": guards, "metric": metric, "masquerade": masquerade, "keep_route": keep,
+                "skip_auto_apply": skip, "enabled": enabled, "description": description,
+            }))
+        })
+        .boxed()
+}
+
+fn nameserver_group() -> impl Strategy<Value = Value> {
+    let servers = subsequence(
+        vec![
+            json!({ "ip": "10.0.0.53" }),
+            json!({ "ip": "10.0.0.54", "port": 5353 }),
+            json!({ "ip": "2620:fe::fe" }),
+        ],
+        1..=3,
+    );
+    let domains = subsequence(vec!["corp.example", "lab.example"], 0..=2);
+    let flags = (option::of(any::<bool>()), option::of(any::<bool>()));
+    (servers, names(1), domains, flags, option::of(select(vec!["", "dns"]))).prop_map(
+        |(servers, groups, domains, (search, enabled), description)| {
+            let primary = domains.is_empty();
+            entry(json!({
+                "nameservers": servers, "groups": groups, "primary": primary,
+                "domains": (!primary).then_some(domains), "search_domains_enabled": search.filter(|_| !primary),
+                "enabled": enabled, "description": description,
+            }))
+        },
+    )
+}
+
+/// Takes out references that no file could have: to groups that are not declared, and of pending keys to groups whose
+/// members do not list them.
+fn repair(file: &mut Value) {
+    let declared: Vec<String> = file["groups"]
+        .as_object()
+        .map(|groups| groups.keys().cloned().collect())
+        .unwrap_or_default();
+    let pointers = [
+        "/setup_keys",
+        "/policies",
+        "/routes",
+        "/dns/nameserver_groups",
+    ];
+    for pointer in pointers {
+        for entry in file
+            .pointer_mut(pointer)
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .flat_map(Map::values_mut)
+        {
+            for field in [
+                "auto_groups",
+                "sources",
+                "destinations",
+                "peer_groups",
+                "groups",
+                "access_control_groups",
+            ] {
+                let Some(names) = entry.get_mut(field).and_then(Value::as_array_mut) else {
+                    continue;
+                };
+                names.retain(|name| name == "base" || declared.iter().any(|group| name == group));
+                if names.is_empty() && !matches!(field, "auto_groups" | "access_control_groups") {
+                    names.push(json!("base"));
+                }
+            }
+        }
+    }
+    let joins = file
+        .pointer("/setup_keys/k1/auto_groups")
+        .cloned()
+        .unwrap_or_default();
+    for group in joins
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
+        let peers = file
+            .pointer_mut(&format!("/groups/{group}/peers"))
+            .and_then(Value::as_array_mut);
+        if let Some(peers) = peers.filter(|peers| !peers.contains(&json!("k1"))) {
+            peers.push(json!("k1"));
+        }
+    }
+}
+
+/// Says every reference to groups: one that is not said is kept, and may be to a group that is to go.
+fn name_all_groups(file: &mut Value) {
+    let fields = [
+        ("/setup_keys", "auto_groups", json!([])),
+        ("/routes", "groups", json!(["base"])),
+        ("/routes", "access_control_groups", json!([])),
+    ];
+    for (section, field, default) in fields {
+        let entries = file.pointer_mut(section).and_then(Value::as_object_mut);
+        for entry in entries.into_iter().flat_map(Map::values_mut) {
+            if entry.get(field).is_none() {
+                entry[field] = default.clone();
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! What others do in the account, and that it is still there afterwards.
+
+use std::collections::BTreeMap;
+
+use netbird_gitops::scope::Prune;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use serde_json::{Map, Value, json};
+
+use crate::run::{Bench, id};
+
+/// What somebody made by hand.
+pub(super) struct Theirs {
+    base: String,
+    member: String,
+    check: String,
+    resource: Value,
+}
+
+impl Theirs {
+    /// An account with a life of its own: peers, groups of every issuer, one object of each kind.
+    pub(super) fn make(bench: &Bench) -> Theirs {
+        bench.enrolled(&["m1", "m2"]);
+        let base = bench.group("base");
+        let member = bench.peer("theirs");
+        bench.netbird().enroll_sso("laptop");
+        bench.netbird().issue_group("staff", "jwt");
+        bench.create("/groups", json!({ "name": "theirs", "peers": [member] }));
+        let rule = json!({ "name": "theirs", "enabled": true, "action": "accept", "bidirectional": false, "protocol": "tcp",
+                           "ports": ["1"], "sources": [base], "destinations": [base] });
+        bench.create(
+            "/policies",
+            json!({ "name": "theirs", "enabled": true, "rules": [rule] }),
+        );
+        let route = json!({ "network_id": "theirs", "network": "172.16.0.0/12", "peer": member, "groups": [base],
+                            "metric": 5, "masquerade": true, "enabled": true });
+        bench.create("/routes", route);
+        let servers = json!({ "name": "theirs", "nameservers": [{ "ip": "10.9.9.9", "ns_type": "udp", "port": 53 }],
+                              "groups": [base], "primary": true, "domains": [], "enabled": true });
+        bench.create("/dns/nameservers", servers);
+        let key =
+            json!({ "name": "theirs", "type": "reusable", "expires_in": 0, "auto_groups": [base] });
+        bench.create("/setup-keys", key);
+        let check = json!({ "name": "new", "description": "", "checks": { "nb_version_check": { "min_version": "0.60.0" } } });
+        let check = id(&bench.create("/posture-checks", check));
+        let network = id(&bench.create("/networks", json!({ "name": "office" })));
+        let resource =
+            json!({ "name": "lan", "address": "10.20.0.0/16", "enabled": true, "groups": [] });
+        let resource = bench.create(&format!("/networks/{network}/resources"), resource);
+        let resource = json!({ "id": resource["id"], "type": resource["type"] });
+        Theirs {
+            base,
+            member,
+            check,
+            resource,
+        }
+    }
+
+    /// Changes what the file does not say of the objects that it declares.
+    pub(super) fn meddle(&self, bench: &Bench, file: &Value) {
+        let declared = |pointer: &str| {
+            file.pointer(pointer)
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default()
+        };
+        // changes of which the file says nothing
+        let free = |entry: &Value, changes: Value| -> Value {
+            let changes = changes.as_object().expect("changes").clone().into_iter();
+            changes
+                .filter(|(field, _)| entry.get(field).is_none())
+                .collect::<Map<_, _>>()
+                .into()
+        };
+        for name in declared("/groups").keys() {
+            for live in bench.all("/groups", name) {
+                let mut peers: Vec<Value> = live["peers"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .map(|peer| peer["id"].clone())
+                    .collect();
+                peers.push(json!(self.member));
+                bench.edit(
+                    "/groups",
+                    name,
+                    json!({ "peers": peers, "resources": [self.resource] }),
+                );
+            }
+        }
+        for (name, entry) in declared("/policies") {
+            for live in bench.all("/policies", &name) {
+                let rule = free(
+                    &entry,
+                    json!({ "bidirectional": !live["rules"][0]["bidirectional"].as_bool().unwrap(), "action": "drop" }),
+                );
+                let mut changes = free(
+                    &entry,
+                    json!({ "description": "by hand", "enabled": false }),
+                );
+                changes["source_posture_checks"] = json!([self.check]);
+                changes["rule"] = rule;
+                changes["rule"]["name"] = json!("by hand");
+                changes["rule"]["description"] = json!("by hand");
+                bench.edit("/policies", &name, changes);
+            }
+        }
+        for (name, entry) in declared("/routes") {
+            if !bench.all("/routes", &name).is_empty() {
+                let changes = json!({ "description": "by hand", "access_control_groups": [self.base], "metric": 77,
+                                      "masquerade": false, "keep_route": true, "skip_auto_apply": true, "enabled": false,
+                                      "groups": [self.base] });
+                bench.edit("/routes", &name, free(&entry, changes));
+            }
+        }
+        for (name, entry) in declared("/dns/nameserver_groups") {
+            if !bench.all("/dns/nameservers", &name).is_empty() {
+                let changes = json!({ "description": "by hand", "enabled": false });
+                bench.edit("/dns/nameservers", &name, free(&entry, changes));
+            }
+        }
+    }
+}
+
+const LISTS: [(&str, &str); 5] = [
+    ("/groups", "/groups"),
+    ("/setup-keys", "/setup_keys"),
+    ("/policies", "/policies"),
+    ("/routes", "/routes"),
+    ("/dns/nameservers", "/dns/nameserver_groups"),
+];
+
+/// What the program never touches, but for what it renames or puts into groups.
+const OTHERS: [&str; 6] = [
+    "/users",
+    "/networks",
+    "/posture-checks",
+    "/dns/zones",
+    "/accounts",
+    "/peers",
+];
+
+/// All objects of an account, by list and id.
+pub(super) struct Account {
+    objects: BTreeMap<(&'static str, String), Value>,
+}
+
+impl Account {
+    pub(super) fn read(bench: &Bench) -> Account {
+        let mut objects = BTreeMap::new();
+        let lists = LISTS.iter().map(|(list, _)| *list).chain(OTHERS);
+        for list in lists {
+            for entry in bench.server().list(list) {
+                objects.insert((list, id(&entry)), without_counts(entry));
+            }
+        }
+        Account { objects }
+    }
+}
+
+/// Without what follows other objects: numbers of members, names in references, policies of a network.
+fn without_counts(mut value: Value) -> Value {
+    const FOLLOWS: [&str; 5] = [
+        "peers_count",
+        "resources_count",
+        "routing_peers_count",
+        "updated_at",
+        "policies",
+    ];
+    match &mut value {
+        Value::Object(fields) => {
+            fields.retain(|field, _| !FOLLOWS.contains(&field.as_str()));
+            for (field, value) in fields.iter_mut() {
+                *value = match (field.as_str(), value.as_array()) {
+                    ("peers", Some(peers)) => peers.iter().map(|peer| peer["id"].clone()).collect(),
+                    _ => without_counts(value.take()),
+                };
+            }
+        }
+        Value::Array(entries) => entries
+            .iter_mut()
+            .for_each(|entry| *entry = without_counts(entry.take())),
+        _ => {}
+    }
+    value
+}
+
+/// That what `file` does not own is as it was.
+pub(super) fn check(
+    before: &Account,
+    after: &Account,
+    file: &Value,
+    prune: Prune,
+) -> Result<(), TestCaseError> {
+    for ((list, id), was) in &before.objects {
+        let is = after.objects.get(&(*list, id.clone()));
+        if OTHERS.contains(list) {
+            let same = |value: &Value| match *list {
+                "/peers" => {
+                    let mut peer = value.clone();
+                    for field in ["name", "dns_label", "groups"] {
+                        peer[field].take();
+                    }
+                    peer
+                }
+                _ => value.clone(),
+            };
+            prop_assert_eq!(Some(same(was)), is.map(same), "{}", list);
+            continue;
+        }
+        let section = LISTS
+            .iter()
+            .find(|(path, _)| path == list)
+            .map(|(_, section)| *section)
+            .expect("a list");
+        let name = was
+            .get("name")
+            .or(was.get("network_id"))
+            .and_then(Value::as_str)
+            .expect("a name");
+        let declared = file.pointer(section).map(|section| section.get(name));
+        match declared {
+            // a section that is not managed; an entry that is not declared; what only an identity provider makes
+            None => prop_assert_eq!(Some(was), is),
+            Some(None) if prune == Prune::None || name == "All" || was["issued"] == "jwt" => {
+                prop_assert_eq!(Some(was), is)
+            }
+            Some(None) => {}
+            // keys are remade where they cannot be changed
+            Some(Some(_)) if *list == "/setup-keys" => {}
+            Some(Some(entry)) => {
+                prop_assert!(
+                    is.is_some(),
+                    "{list} {name} is not the same object any more"
+                );
+                kept(list, entry, was, is.expect("it is there"), prune)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// That the fields of a declared object that the file does not say are as they were.
+fn kept(
+    list: &str,
+    entry: &Value,
+    was: &Value,
+    is: &Value,
+    prune: Prune,
+) -> Result<(), TestCaseError> {
+    let mut fields: Vec<&str> = match list {
+        "/groups" => vec!["resources", "issued"],
+        "/policies" => vec!["description", "enabled", "source_posture_checks"],
+        "/routes" => vec![
+            "description",
+            "access_control_groups",
+            "metric",
+            "masquerade",
+            "keep_route",
+            "skip_auto_apply",
+            "enabled",
+            "groups",
+        ],
+        _ => vec!["description", "enabled", "search_domains_enabled"],
+    };
+    fields.retain(|field| entry.get(field).is_none());
+    // the server takes no search domains where there are none, so primary says that too
+    fields.retain(|field| *field != "search_domains_enabled" || entry["primary"] == false);
+    for field in fields {
+        prop_assert_eq!(&was[field], &is[field], "{} {}", list, field);
+    }
+    if list == "/policies" {
+        let (was, is) = (&was["rules"][0], &is["rules"][0]);
+        prop_assert_eq!(&was["id"], &is["id"]);
+        for field in ["name", "description"] {
+            prop_assert_eq!(&was[field], &is[field], "rule {}", field);
+        }
+        for field in ["action", "bidirectional", "protocol"] {
+            if entry.get(field).is_none() {
+                prop_assert_eq!(&was[field], &is[field], "rule {}", field);
+            }
+        }
+    }
+    if list == "/groups" {
+        let members = |group: &Value| -> Vec<Value> {
+            group["peers"].as_array().cloned().unwrap_or_default()
+        };
+        let (was, is) = (members(was), members(is));
+        let leaves = |id: &&Value| !is.contains(id);
+        if prune == Prune::None {
+            let gone: Vec<&Value> = was.iter().filter(leaves).collect();
+            prop_assert!(gone.is_empty(), "members {gone:?} were removed");
+        } else if entry.get("peers").is_none() {
+            prop_assert_eq!(was.len(), was.iter().filter(|id| is.contains(id)).count());
+        }
+    }
+    Ok(())
+}

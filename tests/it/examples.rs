@@ -1,0 +1,35 @@
+//! Do the files that a newcomer meets first hold what they promise?
+
+use std::fs;
+use std::path::Path;
+
+use crate::run::Bench;
+
+#[test]
+fn every_example_is_valid_and_arrives() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let examples = fs::read_dir(root.join("examples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let is_file = |path: &std::path::PathBuf| {
+        path.extension()
+            .is_some_and(|extension| extension == "json")
+            && !path.ends_with("live.json")
+    };
+    let mut files: Vec<_> = examples.filter(is_file).collect();
+    files.push(root.join("netbird.json"));
+    assert!(files.len() >= 3);
+    for path in files {
+        let bench = Bench::fake();
+        bench.text(&fs::read_to_string(&path).unwrap());
+        bench.run(&["validate"]).expect(0);
+        bench.apply(&[]).expect(0);
+        bench
+            .plan(&["--detailed-exitcode"])
+            .expect(0)
+            .shows("No changes");
+        bench.server().clear_requests();
+        bench.apply(&[]).expect(0);
+        bench.assert_writes(&[]);
+    }
+}

@@ -1,0 +1,388 @@
+//! What comes of a server, or of something before it, that does not do as it should?
+
+use std::time::Duration;
+
+use fakes::{Effect, Fault, NetBird};
+use serde_json::{Value, json};
+
+use crate::run::{Bench, Run};
+
+fn three_groups() -> Value {
+    json!({ "groups": { "a": {}, "b": {}, "c": {} }, "policies": {} })
+}
+
+/// A bench whose file wants three groups.
+fn bench() -> Bench {
+    let bench = Bench::fake();
+    bench.file(three_groups());
+    bench
+}
+
+#[test]
+fn t1_a_token_that_was_deleted_is_an_error_and_no_plan() {
+    let bench = bench();
+    bench.apply(&[]).expect(0);
+    bench.netbird().delete_token(&bench.server().token());
+    for command in ["plan", "apply"] {
+        for format in ["text", "markdown", "json"] {
+            let run = bench
+                .run(&[command, "--format", format, "--prune", "all"])
+                .expect(1);
+            assert!(
+                !run.stdout.contains("to create") && !run.stdout.contains("create_"),
+                "{}",
+                run.stdout
+            );
+            run.says("404 invalid token").says("NETBIRD_API_TOKEN");
+        }
+    }
+}
+
+#[test]
+fn a_token_that_expired_or_whose_user_is_blocked_says_what_to_do() {
+    let bench = bench();
+    let token = bench.netbird().token_for("admin");
+    let environment = [("NETBIRD_API_TOKEN", token.as_str())];
+    bench.netbird().block_user_of(&token);
+    bench
+        .run_with(&["plan"], &environment)
+        .expect(1)
+        .says("user is blocked")
+        .says("hint: unblock");
+    let token = bench.netbird().token_for("admin");
+    bench.netbird().expire_token(&token);
+    bench
+        .run_with(&["plan"], &[("NETBIRD_API_TOKEN", &token)])
+        .expect(1)
+        .says("401 token invalid")
+        .says("expired");
+}
+
+#[test]
+fn a_token_that_is_deleted_midway_stops_the_run() {
+    let bench = bench();
+    let token = bench.server().token();
+    bench.netbird().after("POST", "/groups", move |netbird| {
+        netbird.delete_token(&token)
+    });
+    let run = bench.apply(&["--keep-going", "--format", "json"]).expect(4);
+    assert_eq!(
+        run.operations(),
+        [
+            "create_group a success",
+            "create_group b failed",
+            "create_group c skipped"
+        ]
+    );
+    bench.assert_writes(&["POST /groups", "POST /groups"]);
+}
+
+#[test]
+fn t11_a_read_that_fails_once_is_made_again() {
+    for effect in [
+        Effect::ErrorBefore,
+        Effect::Html(502),
+        Effect::Html(503),
+        Effect::CutBefore,
+        Effect::CutBody,
+        Effect::CutAfter,
+    ] {
+        let bench = bench();
+        bench
+            .netbird()
+            .fault(Fault::on("GET", "/groups").then(effect.clone()));
+        bench.plan(&[]).expect(0).shows("3 to create");
+    }
+}
+
+#[test]
+fn t11_a_read_that_keeps_failing_ends_the_run() {
+    for (effect, said) in [
+        (Effect::Html(502), "502"),
+        (Effect::ErrorBefore, "500"),
+        (Effect::CutBefore, "cannot list groups"),
+    ] {
+        let bench = bench();
+        bench
+            .netbird()
+            .fault(Fault::on("GET", "/groups").always().then(effect));
+        bench
+            .apply(&[])
+            .expect(1)
+            .says("cannot list groups: GET ")
+            .says(said);
+        bench.assert_writes(&[]);
+        let reads = bench
+            .netbird()
+            .requests()
+            .iter()
+            .filter(|request| request.path == "/groups")
+            .count();
+        assert!(reads <= 4, "{reads}");
+    }
+}
+
+#[test]
+fn t11_a_server_that_hangs_ends_the_run_in_bounded_time() {
+    let bench = bench();
+    bench.netbird().fault(
+        Fault::on("GET", "/groups")
+            .always()
+            .then(Effect::Slow(Duration::from_secs(600))),
+    );
+    bench
+        .plan(&["--timeout", "0.5"])
+        .expect(1)
+        .says("no complete answer within 0.5 s");
+}
+
+#[test]
+fn a_server_that_is_not_there() {
+    let bench = bench();
+    let url = { NetBird::start().url() };
+    bench
+        .run_with(&["plan"], &[("NETBIRD_API_URL", &url)])
+        .expect(1)
+        .says("is the server running, and is the port right?");
+}
+
+fn too_many(retry_after: Option<u64>) -> Effect {
+    Effect::TooManyRequests { retry_after }
+}
+
+#[test]
+fn c017_a_429_is_waited_for_and_nothing_is_done_twice() {
+    for retry_after in [None, Some(1)] {
+        let bench = bench();
+        let times = if retry_after.is_some() { 1 } else { 5 };
+        bench.netbird().fault(
+            Fault::on("POST", "/groups")
+                .nth(2)
+                .times(times)
+                .then(too_many(retry_after)),
+        );
+        bench.netbird().fault(
+            Fault::on("GET", "/policies")
+                .times(times)
+                .then(too_many(retry_after)),
+        );
+        bench.apply(&[]).expect(0).says("429");
+        assert_eq!(bench.names("/groups"), ["All", "a", "b", "c"]);
+    }
+}
+
+#[test]
+fn c017_a_429_that_does_not_end_ends_the_run_and_another_completes_it() {
+    let bench = bench();
+    bench.netbird().fault(
+        Fault::on("POST", "/groups")
+            .nth(2)
+            .always()
+            .then(too_many(None)),
+    );
+    let run = bench.apply(&[]).expect(4);
+    run.says("done:      group a")
+        .says("not tried: group c")
+        .says("429 too many requests");
+    let posts = bench.writes().len();
+    assert_eq!(posts, 1 + 13, "the first, and one with twelve waits");
+    bench.netbird().clear_faults();
+    bench.apply(&[]).expect(0).shows("2 created");
+}
+
+#[test]
+fn the_program_has_a_name_of_its_own() {
+    // a bucket is not to be had by hiding behind another product's name
+    let bench = bench();
+    bench.plan(&[]).expect(0);
+    for request in bench.netbird().requests() {
+        let agent = request.header("user-agent").unwrap().to_owned();
+        assert!(agent.starts_with("netbird-gitops/"), "{agent}");
+    }
+}
+
+/// A creation whose answer does not arrive.
+fn lost(effect: Effect) -> (Bench, Run) {
+    let bench = bench();
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/groups").nth(2).then(effect));
+    let run = bench.apply(&["--timeout", "2"]);
+    (bench, run)
+}
+
+#[test]
+fn c086_a_creation_that_arrived_without_an_answer_is_found_in_the_list() {
+    for effect in [
+        Effect::CutAfter,
+        Effect::CutBody,
+        Effect::ErrorAfter,
+        Effect::SlowAfter(Duration::from_secs(600)),
+    ] {
+        let (bench, run) = lost(effect);
+        run.expect(0).says("it arrived all the same");
+        bench.assert_writes(&["POST /groups", "POST /groups", "POST /groups"]);
+        assert_eq!(bench.names("/groups"), ["All", "a", "b", "c"]);
+    }
+}
+
+#[test]
+fn c086_a_creation_that_did_not_arrive_is_not_made_blindly_again() {
+    for effect in [
+        Effect::CutBefore,
+        Effect::ErrorBefore,
+        Effect::Html(502),
+        Effect::Html(200),
+    ] {
+        let (bench, run) = lost(effect);
+        run.expect(4)
+            .says("it did not arrive, as far as the list tells; run again");
+        bench.assert_writes(&["POST /groups", "POST /groups"]);
+        bench.apply(&[]).expect(0);
+        assert_eq!(bench.names("/groups"), ["All", "a", "b", "c"]);
+    }
+}
+
+#[test]
+fn changes_and_deletions_that_lost_their_answer() {
+    let policy = |protocol: &str| json!({ "policies": { "p": { "sources": ["All"], "destinations": ["All"], "protocol": protocol } } });
+    for effect in [Effect::CutBefore, Effect::CutAfter] {
+        let bench = Bench::fake();
+        bench.agreed(policy("tcp"));
+        bench
+            .netbird()
+            .fault(Fault::on("PUT", "/policies/").then(effect.clone()));
+        bench.file(policy("udp")).apply(&[]).expect(0);
+        assert_eq!(bench.one("/policies", "p")["rules"][0]["protocol"], "udp");
+        bench.file(
+            json!({ "policies": { "Default": { "sources": ["All"], "destinations": ["All"] } } }),
+        );
+        bench
+            .netbird()
+            .fault(Fault::on("DELETE", "/policies/").then(effect));
+        bench.apply(&["--prune", "all"]).expect(0);
+        assert_eq!(bench.names("/policies"), ["Default"]);
+    }
+    // a 500 may be either: the run stops, and the next one sees
+    for effect in [Effect::ErrorBefore, Effect::ErrorAfter] {
+        let bench = Bench::fake();
+        bench.agreed(policy("tcp"));
+        bench
+            .netbird()
+            .fault(Fault::on("PUT", "/policies/").then(effect));
+        bench
+            .file(policy("udp"))
+            .apply(&[])
+            .expect(4)
+            .says("500 internal server error");
+        bench.apply(&[]).expect(0);
+        bench.plan(&[]).expect(0).shows("No changes");
+    }
+}
+
+#[test]
+fn c120_a_web_page_is_never_an_empty_account() {
+    for (status, why) in [
+        (200, " answered HTML, not JSON"),
+        (403, "not JSON (status 403)"),
+        (502, "502 (a web page)"),
+    ] {
+        let bench = bench();
+        bench.apply(&[]).expect(0);
+        bench
+            .netbird()
+            .fault(Fault::on("GET", "/").always().then(Effect::Html(status)));
+        let run = bench.plan(&["--prune", "all"]).expect(1).says(why);
+        assert_eq!(run.stdout, "");
+    }
+}
+
+#[test]
+fn c120_a_redirect_is_not_followed_and_gets_no_token() {
+    let (bench, elsewhere) = (bench(), NetBird::start());
+    let place = format!("{}/api/groups", elsewhere.url());
+    bench.netbird().fault(
+        Fault::on("GET", "/groups")
+            .always()
+            .then(Effect::Redirect(307, place)),
+    );
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("307 redirect to")
+        .says("redirects are not followed");
+    assert!(elsewhere.requests().is_empty());
+}
+
+#[test]
+fn an_older_server_without_networks_and_zones_is_no_trouble() {
+    let bench = bench();
+    bench.apply(&[]).expect(0);
+    let missing = || {
+        Effect::Raw(fakes::http::Response::new(
+            404,
+            "text/plain; charset=utf-8",
+            "404 page not found\n",
+        ))
+    };
+    for path in ["/networks/routers", "/dns/zones"] {
+        bench
+            .netbird()
+            .fault(Fault::on("GET", path).always().then(missing()));
+    }
+    bench
+        .file(json!({ "groups": { "a": {} } }))
+        .apply(&["--prune", "all"])
+        .expect(0);
+    // a list that every server has is another matter
+    bench
+        .netbird()
+        .fault(Fault::on("GET", "/groups").always().then(missing()));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("this server has no /api/groups: an older server, or a wrong base URL");
+}
+
+#[test]
+fn what_cannot_be_verified_is_said() {
+    let bench = bench();
+    bench.netbird().after("POST", "/groups", |netbird| {
+        netbird.fault(Fault::on("GET", "/groups").always());
+    });
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("applied, but not verified: cannot verify: cannot list groups");
+    bench.netbird().clear_faults();
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn what_did_not_converge_is_said() {
+    let bench = bench();
+    bench.netbird().after("POST", "/groups", |netbird| {
+        // somebody undoes it
+        let (_, groups) = netbird.call("GET", "/groups", Value::Null);
+        let a = groups
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|group| group["name"] == "a")
+            .unwrap();
+        netbird.call(
+            "DELETE",
+            &format!("/groups/{}", a["id"].as_str().unwrap()),
+            Value::Null,
+        );
+    });
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("applied, but not converged:\n  create group a");
+    let unverified = self::bench();
+    unverified
+        .netbird()
+        .fault(Fault::on("GET", "/groups").nth(2).always());
+    unverified.apply(&["--no-verify"]).expect(0);
+}

@@ -1,0 +1,251 @@
+//! Is what cannot work found by the plan, all of it, before the first write?
+
+use serde_json::{Value, json};
+use snapbox::{assert_data_eq, file};
+
+use crate::run::{Bench, id, redact};
+
+#[test]
+fn t10_unknown_groups_are_found_in_every_place() {
+    let bench = Bench::scenario();
+    bench.group("pilots");
+    bench.server().clear_requests();
+    bench.file(json!({
+        "setup_keys": { "k": { "type": "reusable", "expires_in": 60, "auto_groups": ["pilot"] } },
+        "policies": { "p": { "sources": ["pilots"], "destinations": ["Pilots"] } },
+        "routes": { "r": { "network": "10.1.0.0/16", "peer_groups": ["piltos"], "groups": ["pilots"], "access_control_groups": ["zzz"] } },
+        "dns": { "nameserver_groups": { "n": { "nameservers": [{ "ip": "10.0.0.53" }], "groups": ["xyz"], "primary": true } } }
+    }));
+    for command in ["plan", "apply"] {
+        let run = bench
+            .run(&[command])
+            .expect(1)
+            .says("this cannot be planned: 5 problems")
+            .says("did you mean \"pilots\"?");
+        for place in [
+            "setup_keys.k.auto_groups[0]",
+            "policies.p.destinations[0]",
+            "routes.r.peer_groups[0]",
+            "routes.r.access_control_groups[0]",
+            "dns.nameserver_groups.n.groups[0]",
+        ] {
+            assert!(run.stderr.contains(place), "{place}: {}", run.stderr);
+        }
+    }
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn the_error_as_people_read_it() {
+    let bench = Bench::fake();
+    bench.group("pilots");
+    bench.file(json!({
+        "groups": { "ground": {} },
+        "policies": { "p": { "sources": ["pilot"], "destinations": ["ground"] }, "q": { "sources": ["nobody"], "destinations": ["ground"] } }
+    }));
+    let run = bench.plan(&["--format", "markdown"]).expect(1);
+    let both = format!("{}\n--- stderr ---\n{}", run.stdout, run.stderr);
+    assert_data_eq!(redact(&both), file!["snapshots/impossible.txt"].raw());
+}
+
+/// Two groups of one name: the server checks that on creation only.
+fn twins(bench: &Bench, name: &str) -> [String; 2] {
+    let first = bench.group(name);
+    let second = bench.group("twin");
+    bench.edit("/groups", "twin", json!({ "name": name }));
+    [first, second]
+}
+
+#[test]
+fn a_group_name_that_stands_for_two_is_an_error_with_both_ids() {
+    let bench = Bench::scenario();
+    let ids = twins(&bench, "g");
+    bench.server().clear_requests();
+    bench.file(json!({ "policies": { "p": { "sources": ["g"], "destinations": ["All"] } } }));
+    bench
+        .apply(&[])
+        .expect(1)
+        .says("several groups in NetBird are called")
+        .says(&ids[0])
+        .says(&ids[1]);
+    bench.file(json!({ "groups": { "g": {} } }));
+    bench
+        .apply(&[])
+        .expect(1)
+        .says("group \"g\" stands for 2 groups in NetBird")
+        .says(&ids[0])
+        .says(&ids[1]);
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn t10_a_group_is_not_deleted_under_those_who_refer_to_it_and_all_are_named() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {}, "keep": {} } }));
+    let group = bench.id("/groups", "g");
+    let fake = bench.netbird();
+    bench.create("/setup-keys", json!({ "name": "their-key", "type": "reusable", "expires_in": 60, "auto_groups": [group] }));
+    let rule = json!({ "name": "x", "enabled": true, "action": "accept", "bidirectional": true, "protocol": "all", "sources": [group], "destinations": [group] });
+    bench.create(
+        "/policies",
+        json!({ "name": "their-policy", "enabled": false, "rules": [rule] }),
+    );
+    bench.create("/routes", json!({ "network_id": "their-route", "network": "10.1.0.0/16", "peer_groups": [group], "groups": [group], "metric": 1, "enabled": true }));
+    bench.create("/dns/nameservers", json!({ "name": "their-dns", "nameservers": [{ "ip": "10.0.0.53", "ns_type": "udp", "port": 53 }], "groups": [group], "primary": true, "enabled": true }));
+    bench.create("/users", json!({ "name": "their-user", "role": "user", "is_service_user": true, "auto_groups": [group] }));
+    let network = id(&bench.create("/networks", json!({ "name": "net" })));
+    let resource = bench.create(
+        &format!("/networks/{network}/resources"),
+        json!({ "name": "res", "address": "10.1.0.1", "enabled": true, "groups": [group] }),
+    );
+    let router = bench.create(
+        &format!("/networks/{network}/routers"),
+        json!({ "peer_groups": [group], "metric": 1, "enabled": true }),
+    );
+    bench.create(
+        "/dns/zones",
+        json!({ "name": "their-zone", "domain": "zone.example", "distribution_groups": [group] }),
+    );
+    assert_eq!(
+        fake.call(
+            "PUT",
+            "/dns/settings",
+            json!({ "disabled_management_groups": [group] })
+        )
+        .0,
+        200
+    );
+
+    bench.file(json!({ "groups": { "keep": {} } }));
+    let mut run = bench
+        .apply(&["--prune", "all"])
+        .expect(1)
+        .says("group \"g\" cannot be deleted: ");
+    for referrer in [
+        "setup key their-key",
+        "policy their-policy",
+        "route their-route",
+        "nameserver group their-dns",
+        "user their-user",
+        "DNS zone their-zone",
+        "the DNS settings",
+    ] {
+        run = run.says(referrer);
+    }
+    run.says(&id(&resource)).says(&id(&router));
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn c009_a_group_that_goes_is_missed_by_what_stays() {
+    let bench = Bench::fake();
+    let policy = json!({ "sources": ["db"], "destinations": ["web"] });
+    bench.agreed(json!({ "groups": { "db": {}, "web": {} }, "policies": { "p": policy } }));
+    // the policy still names it, so it stays, whatever the flags
+    bench.delete("/policies", "Default");
+    bench.file(json!({ "groups": { "web": {} }, "policies": { "p": policy } }));
+    bench
+        .plan(&["--prune", "all"])
+        .expect(0)
+        .shows("No changes");
+    // and where the section is not managed, the live policy holds it
+    bench.file(json!({ "groups": { "web": {} } }));
+    bench
+        .apply(&["--prune", "all"])
+        .expect(1)
+        .says("group \"db\" cannot be deleted")
+        .says("policy p");
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn a_dead_key_of_ours_lets_the_group_go() {
+    for dead in ["used", "revoked"] {
+        let bench = Bench::fake();
+        let key = |groups: &[&str], enrolled: bool| json!({ "type": "one-off", "expires_in": 86400, "auto_groups": groups, "enrolled": enrolled });
+        bench.agreed(json!({ "groups": { "old": {}, "new": {} }, "setup_keys": { "k": key(&["old", "new"], false) } }));
+        if dead == "used" {
+            bench.server().enroll(&bench.unseal("k"), "k").unwrap();
+        } else {
+            bench.edit("/setup-keys", "k", json!({ "revoked": true }));
+        }
+        bench.file(json!({ "groups": { "new": {} }, "setup_keys": { "k": key(&["new"], dead == "used") } }));
+        bench
+            .plan(&["--prune", "all"])
+            .expect(0)
+            .shows("a dead key that would keep its group from being deleted");
+        bench.server().clear_requests();
+        bench.apply(&["--prune", "all"]).expect(0);
+        bench.assert_writes(&["PUT /setup-keys", "DELETE /groups"]);
+        let after = bench.one("/setup-keys", "k");
+        assert_eq!(after["auto_groups"], json!([bench.id("/groups", "new")]));
+        assert_eq!(after["revoked"], dead == "revoked");
+        bench
+            .plan(&["--prune", "all"])
+            .expect(0)
+            .shows("No changes");
+    }
+}
+
+#[test]
+fn groups_that_are_nobodys_to_change() {
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m"]);
+    bench.netbird().issue_group("staff", "jwt");
+    bench.netbird().issue_group("scim", "integration");
+    bench.file(json!({ "groups": { "staff": { "peers": ["m"] }, "scim": { "peers": ["m"] } }, "setup_keys": keys }));
+    bench.netbird().clear_requests();
+    bench
+        .apply(&[])
+        .expect(1)
+        .says("is issued by jwt: it is never changed here")
+        .says("is issued by integration");
+    bench.assert_writes(&[]);
+    bench.file(json!({ "groups": { "staff": {}, "scim": {} } }));
+    bench.apply(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn entries_that_replace_does_not_know() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} } }));
+    let rows = [
+        (
+            "setup_keys/nope",
+            "names an entry that the file does not have",
+        ),
+        (
+            "groups/g",
+            "makes setup keys and policies anew, nothing else",
+        ),
+        ("nope", "KIND/NAME is wanted"),
+        ("gadgets/g", "KIND/NAME is wanted"),
+        ("policies/", "KIND/NAME is wanted"),
+    ];
+    for (what, why) in rows {
+        bench.apply(&["--replace", what]).expect(1).says(why);
+    }
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn a_list_that_cannot_be_read_says_which_entry() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} } }));
+    let odd = json!([{ "id": "g1", "name": 7 }]);
+    bench
+        .netbird()
+        .fault(fakes::Fault::on("GET", "/groups").then(fakes::Effect::Status(200, odd)));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("groups: entry g1 cannot be read");
+    let none: Value = json!({});
+    bench
+        .netbird()
+        .fault(fakes::Fault::on("GET", "/groups").then(fakes::Effect::Status(200, none)));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("the answer is an object, not a list");
+}

@@ -1,0 +1,372 @@
+//! What becomes of a setup key? The table of design §4, row by row.
+
+use serde_json::{Value, json};
+
+use crate::run::{Bench, id};
+
+/// One key `k`: one-off, of a day, that joins `g`, with these fields in place.
+fn file(changes: Value) -> Value {
+    let mut key = json!({ "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] });
+    key.as_object_mut()
+        .unwrap()
+        .extend(changes.as_object().unwrap().clone());
+    json!({ "groups": { "g": {}, "h": {} }, "setup_keys": { "k": key } })
+}
+
+/// Makes a key `k` by hand.
+fn by_hand(bench: &Bench, changes: Value) -> Value {
+    let mut key = json!({ "name": "k", "type": "one-off", "expires_in": 86400, "auto_groups": [bench.id("/groups", "g")] });
+    key.as_object_mut()
+        .unwrap()
+        .extend(changes.as_object().unwrap().clone());
+    bench.create("/setup-keys", key)
+}
+
+/// A bench with the groups and without the key.
+fn groups() -> Bench {
+    let bench = Bench::scenario();
+    bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
+    bench
+}
+
+fn no_changes(bench: &Bench) -> crate::run::Run {
+    bench
+        .plan(&["--detailed-exitcode"])
+        .expect(0)
+        .shows("No changes")
+}
+
+#[test]
+fn pending_and_absent_is_made_and_then_agrees() {
+    let bench = Bench::scenario();
+    bench.agreed(file(json!({})));
+    no_changes(&bench);
+    let secret = bench.unseal("k");
+    // unused and equal: nothing, so the sealed file stays what it is
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.unseal("k"), secret);
+}
+
+#[test]
+fn pending_with_other_groups_is_changed_in_place() {
+    let bench = Bench::scenario();
+    bench.agreed(file(json!({})));
+    let (key, secret) = (bench.id("/setup-keys", "k"), bench.unseal("k"));
+    bench.file(file(json!({ "auto_groups": ["h"] })));
+    bench.apply(&[]).expect(0);
+    bench.assert_writes(&["PUT /setup-keys"]);
+    assert_eq!(
+        (bench.id("/setup-keys", "k"), bench.unseal("k")),
+        (key, secret)
+    );
+    assert_eq!(
+        bench.one("/setup-keys", "k")["auto_groups"],
+        json!([bench.id("/groups", "h")])
+    );
+    no_changes(&bench);
+}
+
+#[test]
+fn what_no_key_can_change_makes_a_new_one() {
+    let reusable = |changes: Value| {
+        let mut all = json!({ "type": "reusable", "usage_limit": 5 });
+        all.as_object_mut()
+            .unwrap()
+            .extend(changes.as_object().unwrap().clone());
+        file(all)
+    };
+    let rows = [
+        (file(json!({})), file(json!({ "type": "reusable" })), "type"),
+        (file(json!({})), file(json!({ "expires_in": 0 })), "expires"),
+        (
+            file(json!({})),
+            file(json!({ "allow_extra_dns_labels": true })),
+            "allow extra dns labels",
+        ),
+        (
+            reusable(json!({})),
+            reusable(json!({ "usage_limit": 6 })),
+            "usage limit   5 → 6",
+        ),
+        (
+            reusable(json!({})),
+            reusable(json!({ "ephemeral": true })),
+            "ephemeral",
+        ),
+    ];
+    for (before, after, field) in rows {
+        let bench = Bench::scenario();
+        bench.agreed(before);
+        let (key, secret) = (bench.id("/setup-keys", "k"), bench.unseal("k"));
+        bench.file(after);
+        bench
+            .plan(&[])
+            .expect(0)
+            .shows("a key cannot be changed")
+            .shows(field)
+            .shows("1 to replace");
+        bench.apply(&[]).expect(0);
+        bench.assert_writes(&["POST /setup-keys", "PUT /setup-keys", "DELETE /setup-keys"]);
+        assert_ne!(bench.id("/setup-keys", "k"), key);
+        assert_ne!(bench.unseal("k"), secret);
+        assert!(
+            bench.server().enroll(&secret, "old").is_err(),
+            "the old secret is worth nothing"
+        );
+        bench.server().enroll(&bench.unseal("k"), "new").unwrap();
+    }
+}
+
+#[test]
+fn another_life_time_is_no_difference() {
+    // there is no way back from a live key to its life time
+    let bench = Bench::scenario();
+    bench.agreed(file(json!({ "expires_in": 86400 })));
+    bench.file(file(json!({ "expires_in": 604800 })));
+    no_changes(&bench);
+}
+
+#[test]
+fn never_sealed_is_made_again() {
+    let bench = groups();
+    let orphan = by_hand(&bench, json!({ "auto_groups": [] }));
+    bench.file(file(json!({})));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("never sealed: nobody holds its secret");
+    bench.apply(&[]).expect(0);
+    assert_ne!(bench.id("/setup-keys", "k"), id(&orphan));
+    no_changes(&bench);
+}
+
+#[test]
+fn a_key_that_somebody_emptied_by_hand_was_sealed_and_stays() {
+    let bench = Bench::fake();
+    bench.agreed(file(json!({})));
+    let key = bench.id("/setup-keys", "k");
+    bench.netbird().advance(60);
+    bench.edit("/setup-keys", "k", json!({ "auto_groups": [] }));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("auto groups")
+        .shows("1 to change");
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.id("/setup-keys", "k"), key);
+}
+
+#[test]
+fn a_key_that_wants_no_groups_cannot_be_told_and_says_so() {
+    let bench = Bench::scenario();
+    bench.file(file(json!({ "auto_groups": [] })));
+    bench
+        .apply(&[])
+        .expect(0)
+        .says("it has no groups, so a lost file of it cannot be noticed");
+    no_changes(&bench);
+}
+
+#[test]
+fn a_finished_key_that_was_seen_unfinished_is_not_deleted() {
+    // between plan and deletion the other run gave it its groups
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
+    let orphan = id(&by_hand(&bench, json!({ "auto_groups": [] })));
+    bench.file(file(json!({})));
+    let (path, group) = (format!("/setup-keys/{orphan}"), bench.id("/groups", "g"));
+    bench
+        .netbird()
+        .before("GET", &path.clone(), move |netbird| {
+            netbird.advance(60);
+            assert_eq!(
+                netbird
+                    .call("PUT", &path, json!({ "auto_groups": [group] }))
+                    .0,
+                200
+            );
+        });
+    bench
+        .apply(&[])
+        .expect(0)
+        .says("was finished by another run meanwhile");
+    assert_eq!(bench.id("/setup-keys", "k"), orphan);
+}
+
+#[test]
+fn c084_expired_revoked_or_used_up_is_reported_and_not_remade() {
+    let bench = Bench::fake();
+    bench.agreed(file(json!({})));
+    bench.netbird().advance(90_000);
+    no_changes(&bench)
+        .shows("setup key \"k\" expired without being used")
+        .shows("--replace setup_keys/k");
+
+    let bench = Bench::scenario();
+    bench.agreed(file(json!({})));
+    bench.edit("/setup-keys", "k", json!({ "revoked": true }));
+    no_changes(&bench).shows("setup key \"k\" was revoked without being used");
+
+    let bench = Bench::scenario();
+    let reusable = file(json!({ "type": "reusable", "usage_limit": 1 }));
+    bench.agreed(reusable);
+    bench.server().enroll(&bench.unseal("k"), "one").unwrap();
+    no_changes(&bench).shows("setup key \"k\" is used up; remake it");
+}
+
+#[test]
+fn c084_a_key_that_expires_soon_is_announced() {
+    let bench = Bench::fake();
+    bench.agreed(file(json!({ "expires_in": 3600 })));
+    no_changes(&bench).shows("setup key \"k\" expires within a day");
+}
+
+#[test]
+fn replace_makes_a_dead_or_a_living_key_again() {
+    for dead in [false, true] {
+        let bench = Bench::scenario();
+        bench.agreed(file(json!({})));
+        if dead {
+            bench.edit("/setup-keys", "k", json!({ "revoked": true }));
+        }
+        let old = bench.id("/setup-keys", "k");
+        bench.apply(&["--replace", "setup_keys/k"]).expect(0);
+        let keys = bench.all("/setup-keys", "k");
+        let valid: Vec<_> = keys.iter().filter(|key| key["valid"] == true).collect();
+        assert_eq!(valid.len(), 1);
+        assert_ne!(id(valid[0]), old);
+        no_changes(&bench);
+        bench.server().enroll(&bench.unseal("k"), "k").unwrap();
+    }
+}
+
+#[test]
+fn reissue_after_makes_what_is_older_again_once() {
+    let bench = Bench::scenario();
+    bench.agreed(file(json!({})));
+    let (key, secret) = (bench.id("/setup-keys", "k"), bench.unseal("k"));
+    // made before: nothing of it
+    bench.file(file(json!({ "reissue_after": "2020-01-01T00:00:00Z" })));
+    no_changes(&bench);
+    // in the future: nothing yet
+    bench.file(file(json!({ "reissue_after": "2999-01-01T00:00:00Z" })));
+    no_changes(&bench).shows("lies in the future");
+    assert_eq!(
+        (bench.id("/setup-keys", "k"), bench.unseal("k")),
+        (key, secret)
+    );
+}
+
+#[test]
+fn reissue_after_replaces_a_key_of_before_and_not_the_new_one() {
+    let bench = Bench::fake();
+    let now = jiff::Timestamp::now().as_second();
+    bench.netbird().set_clock(now - 7200);
+    bench.agreed(file(json!({})));
+    let (key, secret) = (bench.id("/setup-keys", "k"), bench.unseal("k"));
+    bench.netbird().set_clock(now);
+    let instant = jiff::Timestamp::from_second(now - 3600).unwrap();
+    bench.file(file(json!({ "reissue_after": instant.to_string() })));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("reissue_after")
+        .shows("1 to replace");
+    bench.apply(&[]).expect(0);
+    assert_ne!(bench.id("/setup-keys", "k"), key);
+    assert_ne!(bench.unseal("k"), secret);
+    no_changes(&bench);
+}
+
+#[test]
+fn reissue_after_remakes_a_dead_key_of_before_and_leaves_it_there() {
+    let bench = Bench::fake();
+    let now = jiff::Timestamp::now().as_second();
+    bench.netbird().set_clock(now - 7200);
+    bench.agreed(file(json!({ "expires_in": 60 })));
+    bench.netbird().set_clock(now);
+    let instant = jiff::Timestamp::from_second(now - 3600)
+        .unwrap()
+        .to_string();
+    bench.file(file(json!({ "reissue_after": instant })));
+    bench.apply(&[]).expect(0).shows("1 created");
+    assert_eq!(bench.all("/setup-keys", "k").len(), 2);
+    no_changes(&bench);
+}
+
+#[test]
+fn t8_a_consumed_key_is_done_whether_it_is_there_or_gone() {
+    let bench = Bench::scenario();
+    bench.agreed(file(json!({})));
+    bench.server().enroll(&bench.unseal("k"), "k").unwrap();
+    bench.file(file(json!({ "enrolled": true })));
+    no_changes(&bench);
+    bench.delete("/setup-keys", "k");
+    no_changes(&bench);
+    bench
+        .apply(&["--replace", "setup_keys/k"])
+        .expect(0)
+        .shows("is never made again");
+    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+}
+
+#[test]
+fn a_used_key_that_is_not_marked_yet_gives_its_machine_name_and_groups() {
+    let bench = Bench::scenario();
+    let mut declared = file(json!({}));
+    declared["groups"]["g"] = json!({ "peers": ["k"] });
+    bench.agreed(declared);
+    let peer = bench
+        .server()
+        .enroll(&bench.unseal("k"), "some-host")
+        .unwrap();
+    bench.edit("/groups", "g", json!({ "peers": [] }));
+    bench.plan(&[]).expect(0).shows("renamed from some-host");
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.id("/peers", "k"), peer);
+    assert_eq!(bench.one("/groups", "g")["peers"][0]["id"], json!(peer));
+    no_changes(&bench);
+}
+
+#[test]
+fn a_rename_to_a_name_that_another_peer_bears_is_left_alone() {
+    let bench = Bench::scenario();
+    bench.agreed(file(json!({})));
+    bench.peer("k");
+    bench
+        .server()
+        .enroll(&bench.unseal("k"), "some-host")
+        .unwrap();
+    no_changes(&bench).shows("another peer is called \"k\": not renamed");
+    assert_eq!(bench.names("/peers"), ["k", "some-host"]);
+}
+
+#[test]
+fn c088_ids_of_old_servers_are_opaque() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
+    bench.file(file(json!({})));
+    let group = bench.id("/groups", "g");
+    let old = json!([{ "id": "1802457731", "name": "k", "type": "one-off", "expires": "2999-01-01T00:00:00Z", "valid": true, "revoked": false,
+                       "used_times": 0, "last_used": "0001-01-01T00:00:00Z", "state": "valid", "auto_groups": [group],
+                       "updated_at": "2020-01-01T00:00:00Z", "usage_limit": 1, "ephemeral": false, "allow_extra_dns_labels": false }]);
+    bench
+        .netbird()
+        .fault(fakes::Fault::on("GET", "/setup-keys").then(fakes::Effect::Status(200, old)));
+    no_changes(&bench);
+}
+
+#[test]
+fn c091_c100_limits_and_life_times_are_said() {
+    let bench = Bench::fake();
+    bench.file(json!({ "setup_keys": { "a": { "type": "reusable", "expires_in": 7, "usage_limit": 0 }, "b": { "type": "reusable", "expires_in": 0 } } }));
+    let run = bench.plan(&[]).expect(0);
+    run.shows("reusable without limit, expires 7 seconds after creation")
+        .shows("never expires")
+        .shows("setup_keys.a.expires_in");
+    bench.file(json!({ "setup_keys": { "a": { "type": "one-off", "expires_in": 86400, "usage_limit": 5 } } }));
+    bench
+        .run(&["validate"])
+        .expect(1)
+        .says("setup_keys.a.usage_limit");
+}

@@ -1,0 +1,88 @@
+//! How many requests does a run make? A token can be limited to six a minute.
+
+use serde_json::{Map, Value, json};
+
+use crate::run::Bench;
+
+/// Fifty objects of all kinds that are made by one request, and every section.
+fn fifty() -> Value {
+    let entries = |prefix: &str, number: usize, entry: &dyn Fn(usize) -> Value| -> Value {
+        (0..number)
+            .map(|n| (format!("{prefix}{n:02}"), entry(n)))
+            .collect::<Map<_, _>>()
+            .into()
+    };
+    json!({
+        "groups": entries("g", 20, &|_| json!({})),
+        "setup_keys": {},
+        "policies": entries("p", 18, &|n| json!({ "sources": [format!("g{n:02}")], "destinations": ["g19"] })),
+        "routes": entries("r", 6, &|n| json!({ "network": format!("10.{n}.0.0/16"), "peer_groups": ["g00"], "groups": ["g01"] })),
+        "dns": { "nameserver_groups": entries("n", 6, &|n| json!({ "nameservers": [{ "ip": format!("10.{n}.0.53") }], "groups": ["g00"],
+                                                                    "domains": [format!("d{n}.example")] })) }
+    })
+}
+
+fn counts(bench: &Bench) -> (usize, usize) {
+    let requests = bench.netbird().requests();
+    let reads = requests
+        .iter()
+        .filter(|request| request.method == "GET")
+        .count();
+    (reads, requests.len() - reads)
+}
+
+#[test]
+fn fifty_creations_are_fifty_writes_and_seven_reads_before_and_after() {
+    let bench = Bench::fake();
+    bench.file(fifty());
+    let run = bench.apply(&["--format", "json"]).expect(0);
+    let (reads, writes) = counts(&bench);
+    assert!(
+        reads <= 14 && writes == 50,
+        "{reads} reads, {writes} writes"
+    );
+    assert_eq!(run.json()["requests"], reads + writes);
+    assert_eq!(run.json()["summary"]["created"], 50);
+}
+
+#[test]
+fn a_plan_without_changes_is_seven_requests_at_most() {
+    let bench = Bench::fake();
+    bench.agreed(fifty());
+    bench.plan(&[]).expect(0).shows("No changes");
+    let (reads, writes) = counts(&bench);
+    assert!(reads <= 7 && writes == 0, "{reads} reads");
+    // an apply that has nothing to do has nothing to verify
+    bench.netbird().clear_requests();
+    bench.apply(&[]).expect(0);
+    assert!(counts(&bench).0 <= 7);
+}
+
+#[test]
+fn sections_that_are_not_there_are_not_asked_for() {
+    let bench = Bench::fake();
+    bench.file(json!({ "policies": { "p": { "sources": ["All"], "destinations": ["All"] } } }));
+    bench.plan(&[]).expect(0);
+    let mut paths: Vec<String> = bench
+        .netbird()
+        .requests()
+        .into_iter()
+        .map(|request| request.path)
+        .collect();
+    paths.sort();
+    assert_eq!(paths, ["/groups", "/policies", "/users"]);
+}
+
+#[test]
+fn a_key_is_two_writes_and_a_member_one_read_and_one_write() {
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m"]);
+    let file = |peers: Value| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": keys });
+    bench.agreed(file(json!([])));
+    bench
+        .file(file(json!(["m"])))
+        .apply(&["--no-verify"])
+        .expect(0);
+    let (reads, writes) = counts(&bench);
+    assert!(reads <= 5 && writes == 1, "{reads} reads, {writes} writes");
+}

@@ -1,0 +1,321 @@
+//! What comes of others who write at the same time: machines that enroll, people, and other runs?
+
+use std::fs;
+use std::process::Command;
+
+use fakes::NetBird;
+use serde_json::{Value, json};
+
+use crate::run::{Bench, Server, files, id, open};
+
+/// A group of one member, and a key whose machine is still to come.
+fn gateway(bench: &Bench, members: &[&str]) -> Value {
+    let mut keys = bench.enrolled(&["m1"]);
+    // not at one moment: that would leave it to the event log who came by which key
+    bench.netbird().advance(5);
+    keys["m2"] = bench.enrolled(&["m2"])["m2"].take();
+    keys["new"] = json!({ "type": "one-off", "expires_in": 86400, "auto_groups": ["gw"] });
+    let members: Vec<&str> = members.iter().copied().chain(["new"]).collect();
+    json!({ "groups": { "gw": { "peers": members } }, "setup_keys": keys })
+}
+
+/// A file whose apply writes the group, and a machine that enrolls right before that write.
+fn enrolled_in_between(prepare: impl Fn(&NetBird)) -> (Bench, crate::run::Run) {
+    let bench = Bench::fake();
+    let mut file = gateway(&bench, &["m1"]);
+    bench.agreed(file.clone());
+    file["groups"]["gw"]["peers"] = json!(["m1", "m2", "new"]);
+    bench.file(file);
+    prepare(bench.netbird());
+    let secret = bench.unseal("new");
+    let group = format!("/groups/{}", bench.id("/groups", "gw"));
+    bench.netbird().before("PUT", &group, move |netbird| {
+        netbird.enroll(&secret, "some-host").unwrap();
+    });
+    let run = bench.apply(&[]).expect(0);
+    (bench, run)
+}
+
+fn members(bench: &Bench) -> Vec<String> {
+    let group = bench.one("/groups", "gw");
+    let mut names: Vec<String> = group["peers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|peer| peer["name"].as_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn t2_a_machine_that_enrolls_while_its_group_is_written_is_put_back() {
+    let (bench, run) = enrolled_in_between(|_| {});
+    run.says(
+        "group gw: some-host joined while it was written and was thrown out by that; put back",
+    )
+    .shows("left for the next run, a peer enrolled meanwhile: rename peer new");
+    assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
+    bench.apply(&[]).expect(0).says("renamed from some-host");
+    assert_eq!(members(&bench), ["m1", "m2", "new"]);
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn t2_with_the_event_log_off_its_key_tells_where_it_belongs() {
+    let (bench, run) = enrolled_in_between(|netbird| netbird.event_log(false));
+    run.says("put back");
+    assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
+}
+
+#[test]
+fn t2_events_that_are_late_are_no_trouble() {
+    let (bench, run) = enrolled_in_between(|netbird| netbird.late_events(1));
+    run.says("put back");
+    assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
+}
+
+#[test]
+fn a_member_that_somebody_adds_while_the_group_is_written_is_put_back() {
+    let bench = Bench::fake();
+    let mut file = gateway(&bench, &["m1"]);
+    let theirs = bench.peer("theirs");
+    bench.agreed(file.clone());
+    file["groups"]["gw"]["peers"] = json!(["m1", "m2", "new"]);
+    bench.file(file);
+    let group = format!("/groups/{}", bench.id("/groups", "gw"));
+    let m1 = bench.id("/peers", "m1");
+    bench
+        .netbird()
+        .before("PUT", &group.clone(), move |netbird| {
+            let (status, _) = netbird.call(
+                "PUT",
+                &group,
+                json!({ "name": "gw", "peers": [m1, theirs], "resources": [] }),
+            );
+            assert_eq!(status, 200);
+        });
+    bench
+        .apply(&[])
+        .expect(0)
+        .says("group gw: theirs joined while it was written");
+    assert_eq!(members(&bench), ["m1", "m2", "theirs"]);
+}
+
+#[test]
+fn a_member_that_is_meant_to_leave_does_not_come_back() {
+    let bench = Bench::fake();
+    let mut file = gateway(&bench, &["m1", "m2"]);
+    bench.agreed(file.clone());
+    file["groups"]["gw"]["peers"] = json!(["m1", "new"]);
+    bench.file(file);
+    let run = bench
+        .apply(&["--prune", "all", "--max-deletes", "9"])
+        .expect(0);
+    assert!(!run.stderr.contains("put back"), "{}", run.stderr);
+    assert_eq!(members(&bench), ["m1"]);
+}
+
+/// One object of each kind.
+fn one_of_each() -> Value {
+    json!({
+        "groups": { "g1": {}, "g2": {} },
+        "setup_keys": {
+            "k1": { "type": "one-off", "expires_in": 86400, "auto_groups": ["g1"] },
+            "k2": { "type": "reusable", "expires_in": 0, "auto_groups": ["g1", "g2"] }
+        },
+        "policies": { "p1": { "sources": ["g1"], "destinations": ["g2"] }, "p2": { "sources": ["g2"], "destinations": ["g2"] } },
+        "routes": { "r1": { "network": "10.6.0.0/16", "peer_groups": ["g1"], "groups": ["g2"] } },
+        "dns": { "nameserver_groups": { "n1": { "nameservers": [{ "ip": "10.6.0.53" }], "groups": ["g1"],
+                                                "domains": ["it.example"] } } }
+    })
+}
+
+/// That there is one object of each name, and that one directory has the key that lives.
+#[track_caller]
+fn assert_one_of_each(bench: &Bench, directories: &[&str]) {
+    let lists = [
+        ("/groups", vec!["g1", "g2"]),
+        ("/policies", vec!["p1", "p2"]),
+        ("/routes", vec!["r1"]),
+        ("/dns/nameservers", vec!["n1"]),
+        ("/setup-keys", vec!["k1", "k2"]),
+    ];
+    for (list, names) in lists {
+        for name in names {
+            bench.one(list, name);
+        }
+    }
+    for name in ["k1", "k2"] {
+        let file = format!("{}.age", bench.server().name(name));
+        let of = |dir: &&&str| bench.path(dir).join(&file).exists();
+        let found: Vec<&&str> = directories.iter().filter(of).collect();
+        assert_eq!(found.len(), 1, "{name} is sealed in {found:?}");
+        let sealed = fs::read(bench.path(found[0]).join(&file)).unwrap();
+        bench
+            .server()
+            .enroll(&open(&sealed), name)
+            .expect("the sealed key is the live one");
+    }
+}
+
+/// The same command in its own keys directory.
+fn other(bench: &Bench) -> Command {
+    bench.command(&["apply", "--keys-dir", "other"])
+}
+
+#[test]
+fn c032_a_run_that_begins_and_ends_within_another() {
+    // before each write of the first run the second one does everything
+    let moments = [
+        ("POST", "/groups"),
+        ("POST", "/setup-keys"),
+        ("PUT", "/setup-keys/"),
+        ("POST", "/policies"),
+        ("POST", "/routes"),
+        ("POST", "/dns/nameservers"),
+    ];
+    for (method, path) in moments {
+        let bench = Bench::fake();
+        bench.file(one_of_each());
+        let mut second = other(&bench);
+        bench.netbird().before(method, path, move |_| {
+            let output = second.output().unwrap();
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        });
+        let first = bench.apply(&[]);
+        assert!(
+            matches!(first.code, 0 | 4),
+            "{method} {path}: {}",
+            first.stderr
+        );
+        if first.code == 4 {
+            bench.apply(&[]).expect(0);
+        }
+        assert_one_of_each(&bench, &["sealed-keys", "other"]);
+    }
+}
+
+#[test]
+fn c032_two_runs_at_once_end_in_one_object_of_each_name() {
+    for _ in 0..3 {
+        let bench = Bench::scenario();
+        bench.file(one_of_each());
+        let mut runs = [bench.command(&["apply"]), other(&bench)];
+        let quiet = std::process::Stdio::null;
+        let runs = runs
+            .each_mut()
+            .map(|run| run.stdout(quiet()).stderr(quiet()).spawn().unwrap());
+        let codes = runs.map(|mut run| run.wait().unwrap().code());
+        assert!(
+            codes.iter().all(|code| matches!(code, Some(0 | 4))),
+            "{codes:?}"
+        );
+        // a run that met another one is finished by the next
+        if codes != [Some(0), Some(0)] {
+            bench.apply(&[]).expect(0);
+        }
+        bench.plan(&[]).expect(0).shows("No changes");
+        assert_one_of_each(&bench, &["sealed-keys", "other"]);
+    }
+}
+
+#[test]
+fn c032_of_two_keys_of_one_name_the_older_stays_and_the_other_goes_with_its_file() {
+    let bench = Bench::fake();
+    bench.file(one_of_each());
+    let mut second = other(&bench);
+    // the first run has looked, and makes its keys after the second one is done
+    bench.netbird().before("POST", "/setup-keys", move |_| {
+        assert!(second.output().unwrap().status.success());
+    });
+    let run = bench.apply(&["--format", "json"]).expect(0);
+    assert_eq!(run.json()["created_keys"], json!({}));
+    run.says("setup key k1: another run made it first; ours was deleted again")
+        .says("policy p1: another run made it first; ours was deleted again");
+    assert_eq!(bench.sealed_files(), Vec::<String>::new());
+    assert_eq!(files(&bench.path("other")), ["k1.age", "k2.age"]);
+}
+
+#[test]
+fn namesakes_in_a_plan_are_an_error_with_their_ids() {
+    let bench = Bench::scenario();
+    bench.agreed(one_of_each());
+    let group = bench.id("/groups", "g1");
+    let rule = json!({ "name": "p1", "enabled": true, "action": "drop", "bidirectional": true, "protocol": "all", "sources": [group],
+                       "destinations": [group] });
+    let policy = bench.create(
+        "/policies",
+        json!({ "name": "p1", "enabled": true, "rules": [rule] }),
+    );
+    let key = json!({ "name": "k1", "type": "one-off", "expires_in": 0, "auto_groups": [group] });
+    let key = bench.create("/setup-keys", key);
+    let route = json!({ "network_id": "r1", "network": "10.7.0.0/16", "peer_groups": [group], "groups": [group], "metric": 1, "enabled": true });
+    let route = bench.create("/routes", route);
+    bench.server().clear_requests();
+    let run = bench
+        .apply(&[])
+        .expect(1)
+        .says("policies.p1")
+        .says("setup_keys.k1")
+        .says("routes.r1");
+    let run = [policy, key, route]
+        .iter()
+        .fold(run, |run, object| run.says(&id(object)));
+    run.says("nobody can tell which one is meant");
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn namesakes_that_are_all_ours_and_equal_come_down_to_the_oldest() {
+    let bench = Bench::fake();
+    bench.agreed(one_of_each());
+    let policy = bench.one("/policies", "p1");
+    let mut twin = policy.clone();
+    for side in ["sources", "destinations"] {
+        twin["rules"][0][side] = json!([policy["rules"][0][side][0]["id"]]);
+    }
+    bench.create("/policies", twin);
+    let key = json!({ "name": "k2", "type": "reusable", "expires_in": 0, "auto_groups": bench.one("/setup-keys", "k2")["auto_groups"] });
+    bench.create("/setup-keys", key);
+    bench.delete("/policies", "Default");
+    bench.apply(&["--prune", "all"]).expect(0);
+    assert_eq!(id(&bench.one("/policies", "p1")), id(&policy));
+    assert_one_of_each(&bench, &["sealed-keys"]);
+}
+
+#[test]
+fn a_bench_on_a_real_server_leaves_nothing_behind() {
+    // of the tests themselves: what they make is gone with the bench
+    let Some(server) = Server::real() else { return };
+    let bench = Bench::scenario();
+    bench.agreed(one_of_each());
+    let bear = |list: &str| {
+        server
+            .list(list)
+            .iter()
+            .filter_map(|entry| bench.server().own_name(entry))
+            .count()
+    };
+    assert_eq!(bear("/groups"), 3, "with All");
+    let names = [
+        "/groups",
+        "/setup-keys",
+        "/policies",
+        "/routes",
+        "/dns/nameservers",
+    ];
+    let prefix = bench.server().name("");
+    drop(bench);
+    for list in names {
+        let left = server
+            .list(list)
+            .iter()
+            .any(|entry| entry.to_string().contains(&prefix));
+        assert!(!left, "{list}");
+    }
+}
