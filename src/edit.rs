@@ -19,6 +19,7 @@ use jsonc_parser::common::Ranged;
 
 pub use file::{mark_enrolled_file, replace};
 pub use insert::insert_entry;
+pub(crate) use insert::pretty;
 
 /// What became of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::actual::Actual;
 use crate::config::Source;
 use crate::desired::KeyType;
+use crate::edit::pretty;
 use crate::enrollment::Binding;
 use crate::resource::{ALL, Live, Resource};
 use crate::state::{Address, Id, Kind};
@@ -39,6 +40,11 @@ pub fn export(actual: &Actual) -> Export {
                     address.kind.plural()
                 )),
             },
+        };
+        let referring = namesakes.iter().find_map(|live| unresolved(live, actual));
+        let entry = match referring {
+            Some(why) if matches!(entry, Ok(Some(_))) => Err(why),
+            _ => entry,
         };
         match entry {
             Ok(Some(entry)) => drop(export.entries.insert(address.clone(), entry)),
@@ -76,10 +82,47 @@ impl Export {
         Value::Object(file)
     }
 
-    /// Returns the file's text: indented, sorted, with a final newline.
+    /// Returns the file's text as people write it: sections in their order, entries sorted, lists on one line.
     pub fn text(&self) -> String {
-        format!("{:#}\n", self.file())
+        const SECTIONS: [&str; 5] = ["groups", "setup_keys", "policies", "routes", "dns"];
+        const UNIT: &str = "  ";
+        let file = self.file();
+        let line = |depth: usize, name: &str, value: &Value| {
+            let indent = UNIT.repeat(depth);
+            let value = pretty(value, "\n", &indent, UNIT);
+            format!("{indent}{}: {value}", Value::from(name))
+        };
+        let entries = |depth: usize, section: &Value| {
+            let lines = section.as_object().into_iter().flatten();
+            let lines: Vec<String> = lines
+                .map(|(name, entry)| line(depth, name, entry))
+                .collect();
+            lines.join(",\n")
+        };
+        let section = |name: &&str| {
+            let section = file.get(name)?;
+            Some(match *name {
+                "dns" => format!(
+                    "{UNIT}\"dns\": {{\n{UNIT}{UNIT}\"nameserver_groups\": {{\n{}\n{UNIT}{UNIT}}}\n{UNIT}}}",
+                    entries(3, &section["nameserver_groups"])
+                ),
+                _ => format!("{UNIT}\"{name}\": {{\n{}\n{UNIT}}}", entries(2, section)),
+            })
+        };
+        let sections: Vec<String> = SECTIONS.iter().filter_map(section).collect();
+        match sections.is_empty() {
+            true => "{}\n".into(),
+            false => format!("{{\n{}\n}}\n", sections.join(",\n")),
+        }
     }
+}
+
+/// Why the names of the groups that an object refers to do not tell which they are.
+fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
+    let groups = live.resource.references().into_iter();
+    let mut found = groups.filter_map(|group| Some((group, actual.groups.id(group).err()?)));
+    let (group, why) = found.next()?;
+    Some(format!("it refers to group {group:?}, but {why}"))
 }
 
 fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
@@ -170,6 +213,13 @@ fn setup_key(
         let peer = peer.and_then(|id| actual.peers.get(id));
         !key.ephemeral && peer.is_some_and(|peer| peer.name == address.name)
     });
+    // a pending key of which a newer namesake was used would be taken for that one's enrollment
+    let newest_use = dead.iter().rev().find(|(_, key)| is_spent(key));
+    if let ([(_, valid)], Some((_, used))) = (&valid[..], newest_use)
+        && valid.id < used.id
+    {
+        return Err("several keys have this name, and a newer one was used".into());
+    }
     let (live, key, is_enrolled) = match (&valid[..], enrolled) {
         ([(live, key)], None) => (live, key, false),
         ([], Some((live, key))) => (live, key, true),

@@ -231,15 +231,19 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
     }
 }
 
-/// A member that the file listed once, by its name or by its key's, and lists no more.
-fn was_listed(peer: &Id, group: &str, actual: &Actual, ledger: &Ledger) -> bool {
+/// The names by which a file can list a peer: its own, and that of the key by which it came.
+pub fn listed_names<'a>(peer: &Id, actual: &'a Actual) -> impl Iterator<Item = &'a str> + use<'a> {
     let name = actual.peers.get(peer).map(|peer| peer.name.as_str());
     let key = actual
         .bindings
         .key_of(peer)
         .and_then(|key| actual.keys.get(key));
-    let names = name.into_iter().chain(key.map(|key| key.name.as_str()));
-    names.into_iter().any(|name| ledger.was_listed(group, name))
+    name.into_iter().chain(key.map(|key| key.name.as_str()))
+}
+
+/// A member that the file listed once and lists no more.
+fn was_listed(peer: &Id, group: &str, actual: &Actual, ledger: &Ledger) -> bool {
+    listed_names(peer, actual).any(|name| ledger.was_listed(group, name))
 }
 
 /// Foreign members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared

@@ -90,11 +90,13 @@ pub struct Plan {
     pub unmanaged: BTreeSet<Address>,
     /// Undeclared objects that were declared once and stay all the same, and why.
     pub held: BTreeMap<Address, String>,
+    /// How many objects these are: names are not unique.
+    pub held_objects: usize,
     /// Members of declared groups that the file does not name and that stay, by group.
     pub foreign_members: BTreeMap<String, BTreeSet<Id>>,
     /// Setup keys whose peer joins a declared group once it enrolls, by group.
     pub pending_members: BTreeMap<String, BTreeSet<String>>,
-    /// Live objects that a plan could delete, by kind: API-made, and of the keys those that are valid.
+    /// Live objects that are declared or go, by kind; of the keys those that are valid.
     pub counted: BTreeMap<Kind, usize>,
     /// What people call the peers of this plan.
     pub peer_labels: BTreeMap<Id, String>,
@@ -187,12 +189,18 @@ pub fn plan(
         referenced: &referenced,
     };
     let scope = scope::scope(entries, actual, options);
+    // what stands for several live objects is not made anew
+    let ambiguous = scope.problems.iter().map(|problem| &problem.address);
+    let ambiguous: BTreeSet<Address> = ambiguous.cloned().collect();
     problems.extend(scope.problems);
     plan.notices.extend(scope.notices);
     plan.unmanaged = scope.unmanaged;
     plan.held = scope.held;
+    plan.held_objects = scope.held_objects;
 
     plan.changes = diff(&resources, &scope.managed);
+    plan.changes
+        .retain(|change| !ambiguous.contains(&change.address));
     renames.apply(&mut plan.changes, &resources, &scope.managed);
     replace(
         &mut plan.changes,
@@ -231,7 +239,8 @@ pub fn plan(
         problems.dedup();
         return Err(problems);
     }
-    plan.counted = count(actual);
+    plan.counted = count(actual, desired, &resources, &plan.changes);
+    plan.notices.extend(held_back(&plan));
     plan.peer_labels = labels::label_peers(&mut plan, actual);
     plan.notices.sort();
     plan.notices.dedup();
@@ -250,16 +259,52 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
     plan
 }
 
-/// Objects of each kind that could be ours: API-made, and of the keys those that live.
-fn count(actual: &Actual) -> BTreeMap<Kind, usize> {
+/// The number that would let go what is held back.
+fn held_back(plan: &Plan) -> Option<Notice> {
+    const SHOWN: usize = 10;
+    let words = |(address, why): (&Address, &String)| {
+        format!("{} {:?} ({why})", address.kind.label(), address.name)
+    };
+    let mut names: Vec<String> = plan.held.iter().take(SHOWN).map(words).collect();
+    if plan.held.len() > SHOWN {
+        names.push(format!("and {} more", plan.held.len() - SHOWN));
+    }
+    let number = plan.deletions() + plan.held_objects;
+    let it = if plan.held_objects == 1 { "it" } else { "them" };
+    (plan.held_objects > 0).then(|| Notice {
+        about: None,
+        text: format!(
+            "held back, though the file declares {it} no more: {}; to delete {it} too, agree to \
+             \"Allow-Deletes: {number}\"",
+            names.join(", ")
+        ),
+    })
+}
+
+/// Objects of each kind that are ours, as far as the plan knows: declared, or deleted by it. Of the keys those that live.
+fn count(
+    actual: &Actual,
+    desired: &Desired,
+    resources: &BTreeMap<Address, Resource>,
+    changes: &[Change],
+) -> BTreeMap<Kind, usize> {
+    let deleted = |change: &Change| match &change.operation {
+        Operation::Delete { live } => Some(live.id.clone()),
+        _ => None,
+    };
+    let going: BTreeSet<Id> = changes.iter().filter_map(deleted).collect();
     let mut counted = BTreeMap::new();
     for (address, namesakes) in &actual.objects {
+        let declared = resources.contains_key(address)
+            || (address.kind == Kind::SetupKey && desired.setup_key(&address.name).is_some());
         let counts = |live: &&Live| match address.kind {
             Kind::Group => !actual.protected_groups.contains_key(&live.id),
             Kind::SetupKey => actual.keys.get(&live.id).is_some_and(|key| key.valid),
             _ => true,
         };
-        *counted.entry(address.kind).or_default() += namesakes.iter().filter(counts).count();
+        let ours = |live: &&Live| declared || going.contains(&live.id);
+        let ours = namesakes.iter().filter(ours).filter(counts);
+        *counted.entry(address.kind).or_default() += ours.count();
     }
     counted
 }

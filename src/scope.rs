@@ -32,6 +32,8 @@ pub struct Scope {
     pub pruned: Vec<(Address, Live, String)>,
     /// Was declared once and stays all the same, and why.
     pub held: BTreeMap<Address, String>,
+    /// How many objects these are: names are not unique.
+    pub held_objects: usize,
     /// Left alone, of the kinds that the file manages.
     pub unmanaged: BTreeSet<Address>,
     /// What a reader should know.
@@ -39,6 +41,9 @@ pub struct Scope {
     /// Names that stand for several objects.
     pub problems: Vec<Problem>,
 }
+
+/// What is said of an object that a file declares for the first time.
+pub const TAKES_OVER: &str = "lives in NetBird already: the file takes it over";
 
 /// What the server makes by itself for a temporary access (netbird-api.md §4).
 const TEMPORARY: &str = "Temporary access policy for peer ";
@@ -104,13 +109,12 @@ fn declared(
         Prune::Owned => namesakes.iter().all(|live| proof(live) == Proof::Ours),
         Prune::All => true,
     };
-    if !later.is_empty() && !(all_ours() && all_equal()) {
+    if !(later.is_empty() || all_ours() && all_equal()) {
         scope.problems.push(ambiguous(address, namesakes));
         return;
     }
     if is_new(&options.ledger, address) && proof(oldest) != Proof::Ours {
-        let text = "lives in NetBird already: the file takes it over";
-        scope.notices.push(Notice::about(address, text));
+        scope.notices.push(Notice::about(address, TAKES_OVER));
     }
     scope.managed.insert(address.clone(), oldest.clone());
     let surplus = later.iter().map(|live| {
@@ -124,7 +128,7 @@ fn declared(
 }
 
 /// Whether the newest version of the file, or the working file alone, is the first that declares the entry.
-fn is_new(ledger: &Ledger, address: &Address) -> bool {
+pub fn is_new(ledger: &Ledger, address: &Address) -> bool {
     let newest = ledger.commits().last().map(|commit| commit.begins);
     let spans = ledger.spans(address.kind, &address.name);
     ledger.is_known()
@@ -164,11 +168,13 @@ fn undeclared(
         (Prune::Owned, Proof::Older) => {
             let why = "it was there before the file declared it";
             scope.held.insert(address.clone(), why.into());
+            scope.held_objects += 1;
             return;
         }
         (Prune::Owned, Proof::Newer) => {
             let why = "it was made by hand after its entry was removed";
             scope.held.insert(address.clone(), why.into());
+            scope.held_objects += 1;
             return;
         }
         (Prune::Owned, Proof::Never | Proof::NoIdTime) | (Prune::None, _) => {}
@@ -213,3 +219,6 @@ fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

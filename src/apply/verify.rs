@@ -102,7 +102,8 @@ fn is_enrollment(change: &Change, before: &Actual) -> bool {
     match &change.operation {
         Operation::Update { live, .. } if change.address.kind == Kind::Peer => is_new(&live.id),
         Operation::Update { .. } if change.address.kind == Kind::Group => {
-            change.removed_members().is_empty() && change.added_members().iter().all(is_new)
+            let added = change.added_members();
+            change.removed_members().is_empty() && !added.is_empty() && added.iter().all(is_new)
         }
         _ => false,
     }

@@ -1,6 +1,9 @@
 //! `adopt`: live objects become entries of the file, which keeps its formatting.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+
+use serde_json::{Value, json};
 
 use super::session::{check, unreadable};
 use super::settings::{connect, file, replaced};
@@ -14,8 +17,10 @@ use crate::edit;
 use crate::exit::Exit;
 use crate::export::{Export, export};
 use crate::fetch::{More, Needs, complete, fetch};
+use crate::keys;
 use crate::logging::Say;
-use crate::state::Address;
+use crate::resource::{self, FieldChange, Resource};
+use crate::state::{Address, Kind};
 use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
@@ -50,11 +55,15 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
         print(&candidates(&export, &valid.desired, cli.global.format));
         return Ok(());
     }
+    let theirs = match export.entries.is_empty() {
+        true => Desired::default(),
+        false => check(&Source::from_text("NetBird", export.file().to_string())?)?.desired,
+    };
     let mut text = source.text().as_bytes().to_vec();
     let mut problems = Vec::new();
     let mut adopted = Vec::new();
     for address in names {
-        match adopt(&text, &address, &export, &actual, &valid.desired) {
+        match adopt(&text, &address, &export, &actual, (&valid.desired, &theirs)) {
             Ok(Some(changed)) => {
                 text = changed;
                 adopted.push(address);
@@ -62,7 +71,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
             Ok(None) => say.note(&visible(&format!(
                 "{address} is declared already, and equal"
             ))),
-            Err(problem) => problems.push(visible(&problem).into_owned()),
+            Err(problem) => problems.push(problem),
         }
     }
     if !problems.is_empty() {
@@ -99,61 +108,112 @@ fn adopt(
     address: &Address,
     export: &Export,
     actual: &Actual,
-    desired: &Desired,
+    (desired, theirs): (&Desired, &Desired),
 ) -> Result<Option<Vec<u8>>, String> {
+    let name = visible(&address.to_string()).into_owned();
     let Some(entry) = export.entries.get(address) else {
         let why = export.left_out.iter().find(|(left, _)| left == address);
         return Err(match why {
-            Some((_, why)) => format!("{address} cannot be declared: {why}"),
+            Some((_, why)) => format!("{name} cannot be declared: {}", visible(why)),
             None => {
                 let names = actual.objects.keys().filter(|at| at.kind == address.kind);
                 let hint = config::did_you_mean(&address.name, names.map(|at| at.name.as_str()));
                 let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-                format!("{address} is not in NetBird{hint}")
+                format!("{name} is not in NetBird{hint}")
             }
         });
     };
     if !desired.declares(address) {
         return edit::insert_entry(text, address, entry)
             .map(Some)
-            .map_err(|error| error.to_string());
+            .map_err(|error| visible(&error.to_string()).into_owned());
     }
-    let declared = declared(text, address);
-    let both = |field: &String| {
-        let (ours, theirs) = (declared.get(field), entry.get(field));
-        (ours.is_some() && ours != theirs).then(|| {
-            let show = |value: Option<&serde_json::Value>| {
-                value.map_or("nothing".into(), ToString::to_string)
+    let differences: Vec<String> = differences(address, desired, theirs)
+        .iter()
+        .map(|change| {
+            let show = |value: &Value| match value {
+                Value::Null => "nothing".into(),
+                value => visible(&value.to_string()).into_owned(),
             };
+            let (field, ours, theirs) = (&change.field, &change.after, &change.before);
             format!(
                 "\n  {field}: {} in the file, {} in NetBird",
                 show(ours),
                 show(theirs)
             )
         })
-    };
-    let fields = declared
-        .as_object()
-        .into_iter()
-        .flat_map(serde_json::Map::keys);
-    let differences: Vec<String> = fields.filter_map(both).collect();
+        .collect();
     match differences.is_empty() {
         true => Ok(None),
         false => Err(format!(
-            "{address} is declared already, and otherwise:{}",
+            "{name} is declared already, and otherwise:{}",
             differences.concat()
         )),
     }
 }
 
-fn declared(text: &[u8], address: &Address) -> serde_json::Value {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let file: serde_json::Value = serde_json::from_slice(text).unwrap_or_default();
-    let section = match address.kind {
-        crate::state::Kind::NameserverGroup => &file["dns"]["nameserver_groups"],
-        kind => &file[kind.section()],
+/// What the file says of an entry and NetBird has otherwise (`after` is the file's); what the file does not say is none.
+fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<FieldChange> {
+    let differ = |field: &str, ours: Value, theirs: Value| FieldChange {
+        field: field.into(),
+        before: theirs,
+        after: ours,
     };
-    section[&address.name].clone()
+    fn both<'a, T>(
+        name: &str,
+        ours: &'a Option<BTreeMap<String, T>>,
+        theirs: &'a Option<BTreeMap<String, T>>,
+    ) -> Option<(&'a T, &'a T)> {
+        Some((ours.as_ref()?.get(name)?, theirs.as_ref()?.get(name)?))
+    }
+    let name = address.name.as_str();
+    let resources = |pair: Option<(Resource, Resource)>| {
+        pair.map(|(ours, theirs)| resource::differences(&ours, &theirs))
+    };
+    let found = match address.kind {
+        Kind::Group => both(name, &ours.groups, &theirs.groups).map(|(ours, theirs)| {
+            let differ = differ("peers", json!(ours.peers), json!(theirs.peers));
+            let is_ours = ours.peers.is_some() && differ.before != differ.after;
+            is_ours.then_some(differ).into_iter().collect()
+        }),
+        Kind::SetupKey => both(name, &ours.setup_keys, &theirs.setup_keys).map(|(ours, theirs)| {
+            let mut fields = resource::differences(&keys::desired(ours), &keys::desired(theirs));
+            if ours.enrolled != theirs.enrolled {
+                fields.push(differ(
+                    "enrolled",
+                    json!(ours.enrolled),
+                    json!(theirs.enrolled),
+                ));
+            }
+            fields
+        }),
+        Kind::Policy => resources(both(name, &ours.policies, &theirs.policies).map(
+            |(ours, theirs)| {
+                (
+                    Resource::Policy(ours.clone()),
+                    Resource::Policy(theirs.clone()),
+                )
+            },
+        )),
+        Kind::Route => resources(
+            both(name, &ours.routes, &theirs.routes).map(|(ours, theirs)| {
+                (
+                    Resource::Route(ours.clone()),
+                    Resource::Route(theirs.clone()),
+                )
+            }),
+        ),
+        Kind::NameserverGroup => resources(
+            both(name, &ours.nameserver_groups, &theirs.nameserver_groups).map(|(ours, theirs)| {
+                (
+                    Resource::NameserverGroup(ours.clone()),
+                    Resource::NameserverGroup(theirs.clone()),
+                )
+            }),
+        ),
+        Kind::Peer => None,
+    };
+    found.unwrap_or_default()
 }
 
 fn candidates(export: &Export, desired: &Desired, format: Format) -> String {

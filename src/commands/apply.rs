@@ -316,14 +316,12 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
             ));
         }
     }
-    let hint = match &applied.stale {
-        Some(stale) => {
-            text.push(format!("  {stale}"));
-            STALE
-        }
-        None => "run plan to see what is left; running apply again continues from here",
-    };
-    (text.join("\n"), hint.into())
+    let mut hint = "run plan to see what is left; running apply again continues from here";
+    if let Some(stale) = &applied.stale {
+        text.insert(0, stale.clone());
+        hint = STALE;
+    }
+    (text.join("\n"), hint.to_owned())
 }
 
 /// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.

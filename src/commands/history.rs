@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::stop::Stop;
+use crate::actual::Actual;
 use crate::change::Notice;
 use crate::ci::{Context, Event};
 use crate::cli;
@@ -15,7 +16,7 @@ use crate::git::{Git, Opened, RepoPath, Sha};
 use crate::ledger::{
     Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view, text_allow_deletes,
 };
-use crate::members::Listings;
+use crate::members::{Listings, listed_names};
 use crate::plan::{Plan, deletions};
 use crate::resource::Resource;
 use crate::scope::Prune;
@@ -183,10 +184,14 @@ impl History {
 
     /// Returns the numbers of deletions that commits and the pull request agree to for what this plan deletes, and where:
     /// a line counts from the removal of the first of these names to the newest commit.
-    pub(super) fn allowed(&self, plan: &Plan) -> Result<BTreeMap<usize, String>, Stop> {
+    pub(super) fn allowed(
+        &self,
+        plan: &Plan,
+        actual: &Actual,
+    ) -> Result<BTreeMap<usize, String>, Stop> {
         let mut allowed = self.proposed.clone();
         if let Some((git, _)) = &self.checkout {
-            let removals = self.removals(plan);
+            let removals = self.removals(plan, actual);
             let lines = self
                 .ledger
                 .allow_deletes(git, &removals)
@@ -200,7 +205,7 @@ impl History {
         Ok(allowed)
     }
 
-    fn removals(&self, plan: &Plan) -> Vec<Removal> {
+    fn removals(&self, plan: &Plan, actual: &Actual) -> Vec<Removal> {
         let objects = plan
             .changes
             .iter()
@@ -212,10 +217,9 @@ impl History {
         let members = plan.changes.iter().flat_map(|change| {
             let group = matches!(change.operation.after(), Some(Resource::Group(_)))
                 .then_some(&change.address.name);
-            let gone = change.removed_members();
-            let names = gone.into_iter().filter_map(|id| plan.peer_labels.get(&id));
-            names
-                .filter_map(move |name| self.ledger.member_removal(group?, name))
+            let gone = change.removed_members().into_iter();
+            gone.flat_map(|id| listed_names(&id, actual))
+                .filter_map(|name| self.ledger.member_removal(group?, name))
                 .collect::<Vec<_>>()
         });
         objects.chain(members).collect()

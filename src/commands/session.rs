@@ -18,6 +18,7 @@ use crate::change::{Notice, Operation};
 use crate::ci::Context;
 use crate::cli::{Cli, Gates, Scope, Sealing, Server};
 use crate::config::{self, Source};
+use crate::desired::KeyType;
 use crate::fetch::{self, More, Needs};
 use crate::gates;
 use crate::plan::{self, Options, Plan, Problem, Renames};
@@ -26,7 +27,9 @@ use crate::scope::Prune;
 use crate::secret::Recipients;
 use crate::snapshot::Snapshot;
 use crate::state::Kind;
+use crate::text::count;
 use crate::validate::{Valid, validate};
+use crate::wire::SetupKey;
 
 /// Validates; all problems are one error.
 pub(super) fn check(source: &Source) -> Result<Valid, Stop> {
@@ -209,6 +212,31 @@ impl Session {
     /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again, so that
     /// all referrers are named at once; where somebody agreed to the number that includes what is held, that goes too.
     pub(super) fn plan(&mut self, gates: &Gates) -> Result<Plan, Stop> {
+        // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
+        let more = More {
+            events: self.offboards(),
+            referrers: false,
+        };
+        if self.complete(more)? {
+            self.read()?;
+        }
+        let mut plan = self.plan_whole()?;
+        let with_held = plan.deletions() + plan.held_objects;
+        let mut allowed = self.allowed(gates, &plan)?;
+        if plan.held_objects > 0 && allowed.contains_key(&with_held) {
+            self.options.delete_held = true;
+            plan = self.plan_whole()?;
+            allowed = self.allowed(gates, &plan)?;
+        }
+        self.document
+            .notices
+            .extend(agreements(&allowed, plan.deletions()));
+        Ok(plan)
+    }
+
+    /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again, so that all
+    /// referrers are named at once.
+    fn plan_whole(&mut self) -> Result<Plan, Stop> {
         loop {
             let planned = plan::plan(
                 &self.valid.desired,
@@ -223,20 +251,33 @@ impl Session {
                     events: false,
                 },
             };
-            if let Some(api) = self.api.clone()
-                && fetch::complete(&api, more, &mut self.snapshot)?
-            {
-                self.read()?;
-                continue;
+            if !self.complete(more)? {
+                return planned.map_err(|problems| self.stop(&problems));
             }
-            let plan = planned.map_err(|problems| self.stop(&problems))?;
-            let with_held = plan.deletions() + plan.held.len();
-            if !plan.held.is_empty() && self.allowed(gates, &plan)?.contains_key(&with_held) {
-                self.options.delete_held = true;
-                continue;
-            }
-            return Ok(plan);
+            self.read()?;
         }
+    }
+
+    /// Fetches what a plan needs beside the lists of every plan. Returns whether anything was missing.
+    fn complete(&mut self, more: More) -> Result<bool, Stop> {
+        match self.api.clone() {
+            Some(api) => Ok(fetch::complete(&api, more, &mut self.snapshot)?),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether a used one-off key lives whose entry was removed: with it may go a peer.
+    fn offboards(&self) -> bool {
+        let desired = &self.valid.desired;
+        let removed = |key: &SetupKey| {
+            key.key_type == KeyType::OneOff
+                && key.used_times > 0
+                && desired.setup_key(&key.name).is_none()
+                && self.options.ledger.was_declared(Kind::SetupKey, &key.name)
+        };
+        self.options.prune != Prune::None
+            && desired.manages(Kind::SetupKey)
+            && self.actual.keys.values().any(removed)
     }
 
     fn more(&self, plan: &Plan) -> More {
@@ -256,16 +297,14 @@ impl Session {
         };
         More {
             referrers: goes(Kind::Group) || goes(Kind::Peer),
-            events: self.options.prune == Prune::All && loses(),
+            events: self.options.prune == Prune::All
+                && (loses() || !plan.foreign_members.is_empty()),
         }
     }
 
     /// Returns the numbers of deletions that somebody agreed to, and where.
     fn allowed(&self, gates: &Gates, plan: &Plan) -> Result<BTreeMap<usize, String>, Stop> {
-        let mut allowed = match plan.deletions() + plan.held.len() {
-            0 => BTreeMap::new(),
-            _ => self.history.allowed(plan)?,
-        };
+        let mut allowed = self.history.allowed(plan, &self.actual)?;
         allowed.extend(
             gates
                 .allow_deletes
@@ -368,6 +407,26 @@ fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice> {
     notices
 }
 
+/// Says of every number of deletions that somebody agreed to whether it is that of the plan.
+fn agreements(allowed: &BTreeMap<usize, String>, deletions: usize) -> Vec<Notice> {
+    let text = |(number, origin): (&usize, &String)| match (*number == deletions, deletions) {
+        (true, 0) => format!("Allow-Deletes: 0 ({origin}): this plan deletes nothing"),
+        (true, _) => format!(
+            "Allow-Deletes: {number} ({origin}) agrees to the {} of this plan",
+            count(deletions, "deletion", "deletions")
+        ),
+        (false, _) => format!(
+            "Allow-Deletes: {number} ({origin}) agrees to nothing: this plan has {}",
+            count(deletions, "deletion", "deletions")
+        ),
+    };
+    let notice = |entry| Notice {
+        about: None,
+        text: text(entry),
+    };
+    allowed.iter().map(notice).collect()
+}
+
 /// Returns the first 12 hexadecimal digits of the SHA-256 of a file.
 fn short_digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
@@ -386,7 +445,10 @@ fn recorded(path: &Path) -> Result<Snapshot, Stop> {
     let shown = path.display();
     let text = std::fs::read(path)
         .map_err(|error| Stop::error(format!("cannot read {shown}: {error}")))?;
-    serde_json::from_slice(&text).map_err(|error| {
+    // as a map first: serde takes a list, an empty one too, for a struct
+    let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
+    let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
+    snapshot.map_err(|error| {
         Stop::error(format!("{shown} is no recorded account: {error}")).hint(
             "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}",
         )

@@ -94,8 +94,49 @@ fn behind_all(
     }
 }
 
-/// Lists of plain values stay on one line, as people write them.
-fn pretty(value: &serde_json::Value, newline: &str, indent: &str, unit: &str) -> String {
+/// The order in which people write the fields of an entry; others follow by name.
+const ORDER: [&str; 22] = [
+    "description",
+    "type",
+    "enabled",
+    "primary",
+    "expires_in",
+    "usage_limit",
+    "auto_groups",
+    "network",
+    "domains",
+    "peer_groups",
+    "nameservers",
+    "ip",
+    "ns_type",
+    "port",
+    "action",
+    "sources",
+    "destinations",
+    "bidirectional",
+    "protocol",
+    "ports",
+    "groups",
+    "metric",
+];
+
+/// The fields of an object in that order.
+fn ordered(
+    fields: &serde_json::Map<String, serde_json::Value>,
+) -> Vec<(&String, &serde_json::Value)> {
+    let place = |name: &str| {
+        ORDER
+            .iter()
+            .position(|known| *known == name)
+            .unwrap_or(ORDER.len())
+    };
+    let mut ordered: Vec<_> = fields.iter().collect();
+    ordered.sort_by_key(|(name, _)| (place(name), *name));
+    ordered
+}
+
+/// Returns the text of an entry at that indent. Lists of plain values stay on one line, as people write them.
+pub(crate) fn pretty(value: &serde_json::Value, newline: &str, indent: &str, unit: &str) -> String {
     let is_plain = |value: &serde_json::Value| !value.is_object() && !value.is_array();
     match value {
         serde_json::Value::Object(fields) if !fields.is_empty() => {
@@ -104,7 +145,7 @@ fn pretty(value: &serde_json::Value, newline: &str, indent: &str, unit: &str) ->
                 let name = serde_json::Value::from(name.as_str());
                 format!("{inner}{name}: {}", pretty(value, newline, &inner, unit))
             };
-            let fields: Vec<String> = fields.iter().map(field).collect();
+            let fields: Vec<String> = ordered(fields).into_iter().map(field).collect();
             format!(
                 "{{{newline}{}{newline}{indent}}}",
                 fields.join(&format!(",{newline}"))
@@ -138,7 +179,11 @@ fn compact(value: &serde_json::Value) -> String {
             };
             format!(
                 "{{ {} }}",
-                fields.iter().map(field).collect::<Vec<_>>().join(", ")
+                ordered(fields)
+                    .into_iter()
+                    .map(field)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )
         }
         serde_json::Value::Array(items) => {

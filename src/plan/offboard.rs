@@ -7,6 +7,7 @@ use super::{Options, Plan, Problem};
 use crate::actual::Actual;
 use crate::change::{Change, Notice, Operation};
 use crate::desired::Desired;
+use crate::enrollment::Binding;
 use crate::ledger::Proof;
 use crate::resource::{self, Live, Resource};
 use crate::scope::Prune;
@@ -41,13 +42,32 @@ pub(super) fn offboard(
     });
     let mut changes = Vec::new();
     for (address, key) in undeclared {
-        let bound = actual
-            .bindings
-            .of_key(&key.id)
-            .and_then(|binding| binding.peer());
-        let Some(peer) = bound.and_then(|id| actual.peers.get(id)) else {
-            continue;
+        let mut stays = |text: String| plan.notices.push(Notice::about(address, text));
+        let peer = match actual.bindings.of_key(&key.id) {
+            Some(Binding::Event(id) | Binding::Time(id)) => actual.peers.get(id),
+            Some(Binding::Several(peers)) => {
+                let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
+                stays(format!(
+                    "was removed, and its peer stays: it was used by one of {}, and nobody can tell by which",
+                    labels.join(", ")
+                ));
+                continue;
+            }
+            Some(Binding::PeerGone | Binding::Nobody) | None => None,
         };
+        let Some(peer) = peer else { continue };
+        if !peer.user_id.is_empty() || peer.ephemeral {
+            let whose = if peer.ephemeral {
+                "is ephemeral"
+            } else {
+                "belongs to a person"
+            };
+            stays(format!(
+                "was removed, and its peer {:?} stays: it {whose}",
+                peer.name
+            ));
+            continue;
+        }
         let lists = |(_, group): &(_, &crate::desired::Group)| {
             group
                 .peers
@@ -56,11 +76,10 @@ pub(super) fn offboard(
                 .any(|name| *name == peer.name || *name == address.name)
         };
         if let Some((group, _)) = desired.groups().find(lists) {
-            let text = format!(
+            stays(format!(
                 "was removed, and its peer {:?} stays: group {group:?} still lists it",
                 peer.name
-            );
-            plan.notices.push(Notice::about(address, text));
+            ));
             continue;
         }
         problems.extend(in_the_way(peer, plan, actual));

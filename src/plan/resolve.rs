@@ -114,6 +114,11 @@ pub(super) fn keys(
         let address = Address::new(Kind::SetupKey, name);
         let live = actual.named(Kind::SetupKey, name);
         let all_ours = || live.iter().all(|live| proof(name, &live.id) == Proof::Ours);
+        let none_ours = || live.iter().all(|live| proof(name, &live.id) != Proof::Ours);
+        if !live.is_empty() && scope::is_new(&options.ledger, &address) && none_ours() {
+            let text = format!("{}, whose secret was never sealed here", scope::TAKES_OVER);
+            plan.notices.push(Notice::about(&address, text));
+        }
         let circumstances = keys::Circumstances {
             now: options.now,
             replace: options.replace.contains(&address),

@@ -54,7 +54,7 @@ pub fn plan(document: &Document, color: Color) -> String {
     out.push_str(&left_alone(document, plan));
     out.push_str(&notes(document, color));
     for refusal in &document.refusals {
-        let label = color.paint("31", "apply would refuse this:");
+        let label = color.paint("31", "apply would refuse:");
         out.push_str(&format!("\n{label} {}\n", visible(&refusal.text)));
         if !refusal.names.is_empty() {
             let names: Vec<_> = refusal
@@ -223,7 +223,10 @@ fn changes(plan: &Plan, color: Color) -> String {
 fn warning(impact: &Impact, color: Color) -> String {
     let plain = |text: &str| visible(text).into_owned();
     let what = impact.what.render(plain, plain);
-    format!("        {} {what}\n", color.paint("31", "!"))
+    match impact.harmless {
+        true => format!("        {what}\n"),
+        false => format!("        {} {what}\n", color.paint("31", "!")),
+    }
 }
 
 fn fields(change: &Change) -> String {

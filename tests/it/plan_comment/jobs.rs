@@ -151,8 +151,7 @@ fn no_name_starts_a_line_that_a_runner_obeys() {
     let mut file = json!({ "groups": {}, "policies": {} });
     for name in names {
         file["groups"][name] = json!({});
-        file["policies"][name] =
-            json!({ "description": "d\n::error::d\r##[error]d", "sources": [name], "destinations": [name] });
+        file["policies"][name] = json!({ "description": "d\n::error::d\r##[error]d", "sources": [name], "destinations": [name] });
     }
     let proposal = Proposal::of(Site::fake(), file);
     proposal.site.bench.group("::warning::left alone");

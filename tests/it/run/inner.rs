@@ -1,5 +1,6 @@
 //! The program without its process: the stages as `commands` call them, for tests that run them by the hundred.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use netbird_gitops::actual::Actual;
@@ -8,6 +9,8 @@ use netbird_gitops::apply::{Applied, Conduct, Custody, Observer, Verified, apply
 use netbird_gitops::change::Change;
 use netbird_gitops::config::Source;
 use netbird_gitops::fetch::{More, Needs, complete, fetch};
+use netbird_gitops::git::{Git, Opened};
+use netbird_gitops::ledger::Ledger;
 use netbird_gitops::members::Listings;
 use netbird_gitops::plan::{Options, Plan, Problem, Renames, plan, renames};
 use netbird_gitops::scope::Prune;
@@ -30,6 +33,33 @@ pub(crate) struct Inner {
 impl Inner {
     /// Validates and fetches. Errors with the file's problems.
     pub(crate) fn read(bench: &Bench, file: &Value, prune: Prune) -> Result<Inner, String> {
+        let listings = Listings {
+            known: true,
+            ..Listings::default()
+        };
+        Inner::read_with(bench, file, prune, Ledger::default(), listings)
+    }
+
+    /// The same with what the git history of the bench's directory says.
+    pub(crate) fn read_in_git(bench: &Bench, file: &Value, prune: Prune) -> Result<Inner, String> {
+        let Ok(Opened::Checkout(git)) = Git::open(&bench.path("")) else {
+            panic!("the bench's directory is a checkout");
+        };
+        let path = git.locate(&bench.path("netbird.json")).expect("a path");
+        let tip = git.head().expect("a checkout").expect("a commit");
+        let now = jiff::Timestamp::now().as_second();
+        let ledger = Ledger::read(&git, &tip, &[path], now).expect("a history");
+        let listings = ledger.listings();
+        Inner::read_with(bench, file, prune, ledger, listings)
+    }
+
+    fn read_with(
+        bench: &Bench,
+        file: &Value,
+        prune: Prune,
+        ledger: Ledger,
+        listings: Listings,
+    ) -> Result<Inner, String> {
         let text = bench.server().prefixed(file.clone()).to_string();
         let source = Source::from_text("netbird.json", text).expect("a text");
         let valid = validate(&source).map_err(|problems| problems.to_string())?;
@@ -37,11 +67,8 @@ impl Inner {
             prune,
             replace: Default::default(),
             now: jiff::Timestamp::now(),
-            ledger: Default::default(),
-            listings: Listings {
-                known: true,
-                ..Listings::default()
-            },
+            ledger: Arc::new(ledger),
+            listings,
             delete_held: false,
         };
         let token = Token::parse(&bench.server().token()).expect("a token");
@@ -51,7 +78,7 @@ impl Inner {
         let mut snapshot = fetch(&api, &needs, &valid.desired).expect("the lists");
         // what a plan with deletions looks up
         let more = More {
-            referrers: prune == Prune::All,
+            referrers: prune != Prune::None,
             events: prune == Prune::All,
         };
         complete(&api, more, &mut snapshot).expect("the lists");

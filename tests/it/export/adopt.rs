@@ -1,0 +1,228 @@
+//! `adopt`: live objects become entries, the file keeps its form, and nothing half is written.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::account;
+use crate::run::Bench;
+
+const FILE: &str =
+    "{\n\t\"groups\": {\n\t\t\"g\":   {},\n\t\t\"h\": {}\n\t},\n\t\"policies\": {}\n}";
+
+fn text(bench: &Bench) -> String {
+    fs::read_to_string(bench.path("netbird.json")).unwrap()
+}
+
+/// That nothing is written, neither here nor there.
+fn refused(bench: &Bench, names: &[&str]) -> crate::run::Run {
+    let before = text(bench);
+    let run = bench.run(&[&["adopt"], names].concat()).expect(1);
+    assert_eq!(text(bench), before);
+    bench.assert_writes(&[]);
+    run
+}
+
+fn on(file: &str) -> Bench {
+    let bench = account();
+    bench.text(file);
+    bench.server().clear_requests();
+    bench
+}
+
+#[test]
+fn candidates_are_listed_with_what_cannot_be_declared() {
+    let bench = on(FILE);
+    let run = bench.run(&["adopt", "--candidates"]).expect(0);
+    for line in [
+        "groups/Ops | Team\n",
+        "policies/Default\n",
+        "policies/p\n",
+        "routes/lan\n",
+        "nameserver_groups/corp\n",
+        "setup_keys/fleet\n",
+        "setup_keys/pending\n",
+    ] {
+        assert!(run.stdout.contains(line), "{line}{}", run.stdout);
+    }
+    assert!(!run.stdout.contains("groups/g\n"));
+    let run = run.shows("policy several: it has 2 rules");
+    assert!(!run.stdout.contains("All"), "{}", run.stdout);
+    let json = bench
+        .run(&["adopt", "--candidates", "--format", "json"])
+        .expect(0)
+        .json();
+    let names: Vec<&str> = json["candidates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["name"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"corp") && !names.contains(&"g"));
+    assert_eq!(text(&bench), FILE);
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn named_ones_are_added_and_the_rest_stays_byte_for_byte() {
+    let bench = on(FILE);
+    bench
+        .run(&["adopt", "policies/p", "routes/lan", "groups/Ops | Team"])
+        .expect(0)
+        .shows("now declares policy p, route lan, group Ops | Team.");
+    let after = text(&bench);
+    let kept = FILE.replace(
+        "\"h\": {}",
+        "\"h\": {},\n\t\t\"Ops | Team\": {\n\t\t\t\"peers\": []\n\t\t}",
+    );
+    let (head, tail) = kept.split_once("\t\"policies\": {}").unwrap();
+    assert!(
+        after.starts_with(head) && after.ends_with('}') && tail == "\n}",
+        "{after}"
+    );
+    assert!(
+        after.contains("\t\t\"p\": {\n\t\t\t\"description\": \"why\",\n"),
+        "{after}"
+    );
+    assert!(after.contains("\t\"routes\": {\n\t\t\"lan\": {"), "{after}");
+    // what was taken over is equal
+    bench.assert_writes(&[]);
+    bench
+        .plan(&["--detailed-exitcode"])
+        .expect(2)
+        .shows("group  h");
+    bench.create("/groups", json!({ "name": "h" }));
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+}
+
+#[test]
+fn each_kind_can_be_adopted() {
+    for name in [
+        "groups/Ops | Team",
+        "setup_keys/fleet",
+        "policies/Default",
+        "routes/lan",
+        "nameserver_groups/corp",
+    ] {
+        let bench = on("{\"groups\": {\"g\": {}}}");
+        bench.run(&["adopt", name]).expect(0);
+        bench.plan(&["--detailed-exitcode"]).expect(0);
+        // and again: equal, said, and not written
+        let before = text(&bench);
+        bench
+            .run(&["adopt", name])
+            .expect(0)
+            .says("is declared already, and equal");
+        assert_eq!(text(&bench), before);
+    }
+}
+
+#[test]
+fn equal_is_a_matter_of_meaning() {
+    let bench = account();
+    let all = bench.one("/policies", "Default");
+    assert_eq!(all["rules"][0]["protocol"], "all");
+    bench.text(
+        "{\"policies\": {\"Default\": {\"sources\": [\"All\"], \"destinations\": [\"All\"], \"protocol\": \"ALL\"},\
+         \"p\": {\"sources\": [\"Ops | Team\"], \"destinations\": [\"g\"], \"protocol\": \"TCP\", \"ports\": [\"443\", 22]}},\
+         \"groups\": {\"g\": {\"peers\": [\"pending\", \"m2\", \"m1\", \"laptop\"]}},\
+         \"setup_keys\": {\"fleet\": {\"type\": \"reusable\", \"expires_in\": 60}}}",
+    );
+    let run = bench
+        .run(&[
+            "adopt",
+            "policies/Default",
+            "policies/p",
+            "groups/g",
+            "setup_keys/fleet",
+        ])
+        .expect(0);
+    for name in ["policy Default", "policy p", "group g", "setup key fleet"] {
+        assert!(
+            run.stderr
+                .contains(&format!("{name} is declared already, and equal")),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn what_differs_is_refused_and_both_sides_are_shown() {
+    let bench = account();
+    bench.file(json!({
+        "groups": { "g": { "peers": ["m1"] } },
+        "policies": { "p": { "sources": ["g"], "destinations": ["g"], "protocol": "udp", "description": "a\nb" } },
+        "setup_keys": { "fleet": { "type": "reusable", "expires_in": 60, "usage_limit": 3 } }
+    }));
+    let run = refused(
+        &bench,
+        &["policies/p", "groups/g", "setup_keys/fleet", "routes/lan"],
+    );
+    let wanted = "policy p is declared already, and otherwise:\n  description: \"a\\nb\" in the file, \"why\" in NetBird\n";
+    assert!(run.stderr.contains(wanted), "{}", run.stderr);
+    let run = run
+        .says("\n  protocol: \"udp\" in the file, \"tcp\" in NetBird")
+        .says("\n  sources: [\"g\"] in the file, [\"Ops | Team\"] in NetBird")
+        .says("\n  peers: [\"m1\"] in the file, [\"laptop\",\"m1\",\"m2\",\"pending\"] in NetBird")
+        .says("\n  usage_limit: 3 in the file, 0 in NetBird")
+        .says("nothing was written");
+    assert!(!run.stderr.contains("\\u{a}"), "{}", run.stderr);
+}
+
+#[test]
+fn what_is_not_there_or_cannot_be_said_is_refused() {
+    let bench = on(FILE);
+    refused(&bench, &["policies/P"]).says("policy P is not in NetBird; did you mean \"p\"?");
+    refused(&bench, &["policies/several"])
+        .says("policy several cannot be declared: it has 2 rules");
+    refused(&bench, &["groups/staff"]).says("group staff cannot be declared: it is issued by jwt");
+    refused(&bench, &["groups/All"]).says("group All");
+    refused(&bench, &["policies"]).says("KIND/NAME is wanted");
+    refused(&bench, &["nothing/p"]).says("KIND/NAME is wanted");
+    // a good one beside a bad one
+    refused(&bench, &["policies/p", "policies/several"]).says("nothing was written");
+}
+
+#[test]
+fn hostile_names_are_shown_and_move_nothing() {
+    let bench = account();
+    bench.create("/groups", json!({ "name": "x\n\u{1b}[2J\u{202e}" }));
+    bench.text(FILE);
+    let run = refused(&bench, &["groups/x\n\u{1b}[2J\u{202e}"]).says("x\\u{a}\\u{1b}[2J\\u{202e}");
+    assert!(!run.stderr.contains('\u{1b}') && !run.stderr.contains('\u{202e}'));
+    let run = bench.run(&["adopt", "--candidates"]).expect(0);
+    assert!(!run.stdout.contains('\u{1b}') && !run.stdout.contains('\u{202e}'));
+}
+
+#[test]
+fn a_result_that_is_not_valid_is_not_written() {
+    // a pending key must be listed in the groups that it joins
+    let bench = account();
+    bench.file(json!({ "groups": { "g": { "peers": ["m1", "m2", "laptop"] } } }));
+    refused(&bench, &["setup_keys/pending"])
+        .says("with the new entries the file would not be valid; nothing was written")
+        .says("pending");
+}
+
+#[test]
+fn a_file_that_is_not_valid_is_not_touched() {
+    let bench = on("{\"groups\": {\"g\": {}},}");
+    refused(&bench, &["policies/p"]).says("netbird.json:1:");
+}
+
+#[test]
+fn a_new_key_brings_its_groups_along_where_they_are_named_too() {
+    let bench = on("{\"groups\": {\"h\": {}}, \"setup_keys\": {}}");
+    bench
+        .run(&["adopt", "groups/g", "setup_keys/pending", "setup_keys/m2"])
+        .expect(0);
+    let file: Value = serde_json::from_str(&text(&bench)).unwrap();
+    assert_eq!(
+        file["groups"]["g"]["peers"],
+        json!(["laptop", "m1", "m2", "pending"])
+    );
+    assert_eq!(file["setup_keys"]["m2"]["enrolled"], true);
+    bench.group("h");
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+}

@@ -1,0 +1,99 @@
+//! What is ours? Each row of the table of design §3: start from agreement, change one thing.
+
+mod accidents;
+mod allow;
+mod checkout;
+mod histories;
+mod keys;
+mod members;
+mod objects;
+mod offboarding;
+mod real;
+mod renames;
+mod takeover;
+
+use serde_json::{Value, json};
+
+use crate::run::{Bench, id};
+
+/// A file with the group that everything refers to, and nothing else in its sections.
+pub(crate) fn base() -> Value {
+    json!({ "groups": { "g": {} }, "setup_keys": {}, "policies": {}, "routes": {}, "dns": { "nameserver_groups": {} } })
+}
+
+/// One of each kind: section, path, and what the file says of it.
+pub(crate) fn kinds() -> [(&'static str, &'static str, Value); 5] {
+    [
+        ("groups", "/groups", json!({})),
+        (
+            "setup_keys",
+            "/setup-keys",
+            json!({ "type": "reusable", "expires_in": 0 }),
+        ),
+        (
+            "policies",
+            "/policies",
+            json!({ "sources": ["g"], "destinations": ["g"] }),
+        ),
+        (
+            "routes",
+            "/routes",
+            json!({ "network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"] }),
+        ),
+        (
+            "nameserver_groups",
+            "/dns/nameservers",
+            json!({ "nameservers": [{ "ip": "10.0.0.53" }], "groups": ["g"], "domains": ["x.example"] }),
+        ),
+    ]
+}
+
+/// The file with one more entry.
+pub(crate) fn with(mut file: Value, section: &str, name: &str, entry: Value) -> Value {
+    match section {
+        "nameserver_groups" => file["dns"][section][name] = entry,
+        _ => file[section][name] = entry,
+    }
+    file
+}
+
+/// `delete_group x`, by section.
+pub(crate) fn operation(verb: &str, section: &str, name: &str) -> String {
+    let kind = match section {
+        "policies" => "policy",
+        section => section.trim_end_matches('s'),
+    };
+    format!("{verb}_{kind} {name}")
+}
+
+/// Makes an object by hand, equal to what the file of `kinds` says.
+pub(crate) fn by_hand(bench: &Bench, section: &str, name: &str) -> String {
+    let g = match section {
+        "policies" | "routes" | "nameserver_groups" => bench.id("/groups", "g"),
+        _ => String::new(),
+    };
+    let (path, body) = match section {
+        "groups" => ("/groups", json!({ "name": name })),
+        "setup_keys" => (
+            "/setup-keys",
+            json!({ "name": name, "type": "reusable", "expires_in": 0, "auto_groups": [] }),
+        ),
+        "policies" => (
+            "/policies",
+            json!({ "name": name, "enabled": true, "rules": [{ "name": name, "enabled": true, "action": "accept",
+                    "bidirectional": true, "protocol": "all", "sources": [g], "destinations": [g] }] }),
+        ),
+        "routes" => (
+            "/routes",
+            json!({ "network_id": name, "network": "10.1.0.0/16", "peer_groups": [g], "groups": [g], "metric": 9999,
+                    "masquerade": true, "enabled": true, "description": "" }),
+        ),
+        _ => (
+            "/dns/nameservers",
+            json!({ "name": name, "nameservers": [{ "ip": "10.0.0.53", "ns_type": "udp", "port": 53 }], "groups": [g],
+                    "primary": false, "domains": ["x.example"], "enabled": true, "search_domains_enabled": false,
+                    "description": "" }),
+        ),
+    };
+    id(&bench.create(path, body))
+}

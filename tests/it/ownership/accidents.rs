@@ -1,0 +1,214 @@
+//! Accidents of a merge change nothing without an override.
+
+use serde_json::{Value, json};
+
+use super::{base, kinds, with};
+use crate::run::Bench;
+use crate::run::history::second;
+
+/// Two of each kind, all of it ours.
+fn full() -> Value {
+    let mut file = base();
+    for name in ["x", "y"] {
+        for (section, _, mut entry) in kinds() {
+            if section == "routes" {
+                entry["network"] = json!(format!(
+                    "10.{}.0.0/16",
+                    name.len() + usize::from(name == "y")
+                ));
+            }
+            file = with(file, section, name, entry);
+        }
+    }
+    file
+}
+
+fn agreed() -> Bench {
+    let bench = Bench::in_git();
+    bench.applied(1.0, full());
+    bench
+}
+
+/// Everything that a file can manage, as the server has it.
+fn account(bench: &Bench) -> Value {
+    let mut account = json!({});
+    for path in [
+        "/groups",
+        "/setup-keys",
+        "/policies",
+        "/routes",
+        "/dns/nameservers",
+        "/peers",
+    ] {
+        account[path] = json!(bench.server().list(path));
+    }
+    account
+}
+
+/// Commits a text in the file's place.
+fn committed(bench: &Bench, text: &str) {
+    bench
+        .hour(9.0)
+        .text(text)
+        .commit(second(9.0), "an accident");
+}
+
+#[test]
+fn c029_a_lost_section_is_not_managed() {
+    for section in ["groups", "setup_keys", "policies", "routes", "dns"] {
+        let bench = agreed();
+        let before = account(&bench);
+        let mut file = full();
+        file.as_object_mut().unwrap().remove(section);
+        bench.declared(9.0, file);
+        bench.leaves_all(&[]).shows("no changes");
+        assert_eq!(account(&bench), before, "{section}");
+        // found again, it is as if nothing had been
+        bench.declared(10.0, full());
+        bench.leaves_all(&[]).shows("no changes");
+        assert_eq!(account(&bench), before, "{section}");
+    }
+}
+
+#[test]
+fn c015_t7_everything_lost_is_an_error() {
+    let bench = agreed();
+    let before = account(&bench);
+    for text in ["", " \n", "{}", "null", "[]", "{\"groups\": null}"] {
+        committed(&bench, text);
+        bench.cannot(&[]);
+        bench.cannot(&["--allow-deletes", "10", "--prune", "all"]);
+    }
+    std::fs::remove_file(bench.path("netbird.json")).unwrap();
+    bench.git(&["add", "-A", "--", "netbird.json"]);
+    bench.git_at(second(10.0), &["commit", "-q", "-m", "lost"]);
+    bench.cannot(&[]);
+    assert_eq!(account(&bench), before);
+    // nor does a version that nobody could apply end what was declared
+    bench.declared(11.0, full());
+    bench.leaves_all(&[]).shows("no changes");
+}
+
+#[test]
+fn c029_emptied_sections_meet_the_gates() {
+    for section in [
+        "groups",
+        "setup_keys",
+        "policies",
+        "routes",
+        "nameserver_groups",
+    ] {
+        let bench = agreed();
+        let before = account(&bench);
+        let mut file = full();
+        let place = match section {
+            "nameserver_groups" => &mut file["dns"][section],
+            section => &mut file[section],
+        };
+        *place = json!({});
+        if section == "groups" {
+            file = json!({ "groups": {}, "policies": {}, "routes": {}, "setup_keys": file["setup_keys"],
+                           "dns": { "nameserver_groups": {} } });
+        }
+        bench.declared(9.0, file);
+        bench.refuses(&[]).says("this plan deletes all ");
+        assert_eq!(account(&bench), before, "{section}");
+    }
+}
+
+#[test]
+fn c108_half_lost_meets_the_limit() {
+    let bench = Bench::in_git();
+    let groups = |number: usize| {
+        (0..number).fold(base(), |file, n| {
+            with(file, "groups", &format!("n{n:02}"), json!({}))
+        })
+    };
+    bench.applied(1.0, groups(30));
+    let before = account(&bench);
+    bench.declared(9.0, groups(15));
+    bench
+        .refuses(&[])
+        .says("this plan deletes 15 objects, more than --max-deletes 10");
+    bench.plan(&[]).expect(0).shows("apply would refuse");
+    assert_eq!(account(&bench), before);
+}
+
+#[test]
+fn half_a_file_and_conflict_markers_are_errors() {
+    let bench = agreed();
+    let before = account(&bench);
+    let text = format!("{:#}\n", full());
+    let half = &text[..text.len() / 2];
+    let markers = text.replacen(
+        "\"x\": {}",
+        "\n<<<<<<< HEAD\n    \"x\": {}\n=======\n    \"x\": { \"peers\": [] }\n>>>>>>> feature\n",
+        1,
+    );
+    assert_ne!(markers, text);
+    for broken in [half, &markers] {
+        committed(&bench, broken);
+        bench.cannot(&[]).says("netbird.json:");
+    }
+    assert_eq!(account(&bench), before);
+    bench.declared(10.0, full());
+    let run = bench.leaves_all(&[]);
+    run.says_anywhere("2 of the file's versions in git cannot be read");
+    // and what was there before the accident is still ours after it
+    let mut less = full();
+    less["groups"].as_object_mut().unwrap().remove("y");
+    bench.declared(12.0, less);
+    assert_eq!(bench.planned(&[]), ["delete_group y"]);
+}
+
+#[test]
+fn a_group_that_is_lost_while_others_refer_to_it_is_an_error() {
+    let bench = agreed();
+    let mut file = full();
+    file["groups"].as_object_mut().unwrap().remove("g");
+    bench.declared(9.0, file);
+    bench
+        .cannot(&[])
+        .says("refers to group \"g\", which this plan deletes");
+}
+
+#[test]
+fn a_file_that_moved_proves_nothing_until_its_old_path_is_named() {
+    let bench = agreed();
+    std::fs::create_dir(bench.path("vpn")).unwrap();
+    let mut file = full();
+    file["groups"].as_object_mut().unwrap().remove("y");
+    std::fs::write(bench.path("vpn/net.json"), file.to_string()).unwrap();
+    std::fs::remove_file(bench.path("netbird.json")).unwrap();
+    bench.git(&["add", "-A", "netbird.json", "vpn"]);
+    bench.git_at(second(9.0), &["commit", "-q", "-m", "moved"]);
+    let moved = ["-f", "vpn/net.json"];
+    assert_eq!(bench.planned(&moved), Vec::<String>::new());
+    bench.leaves_all(&moved);
+    let named = ["-f", "vpn/net.json", "--ledger-path", "netbird.json"];
+    assert_eq!(bench.planned(&named), ["delete_group y"]);
+}
+
+#[test]
+fn a_path_that_never_was_is_said() {
+    let bench = agreed();
+    std::fs::write(bench.path("other.json"), base().to_string()).unwrap();
+    bench
+        .leaves_all(&["-f", "other.json"])
+        .says_anywhere("has other.json, so nothing is provably ours");
+}
+
+#[test]
+fn a_revert_brings_back_what_was_removed_and_no_more() {
+    let bench = agreed();
+    let mut less = full();
+    less["policies"].as_object_mut().unwrap().remove("y");
+    bench.applied(9.0, less);
+    assert_eq!(bench.names("/policies"), ["Default", "x"]);
+    bench.git_at(second(10.0), &["revert", "--no-edit", "HEAD"]);
+    bench.hour(10.0);
+    assert_eq!(bench.planned(&[]), ["create_policy y"]);
+    bench.apply(&[]).expect(0);
+    bench.git_at(second(11.0), &["revert", "--no-edit", "HEAD"]);
+    assert_eq!(bench.planned(&[]), ["delete_policy y"]);
+}

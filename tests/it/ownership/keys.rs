@@ -1,0 +1,141 @@
+//! The deletion rows of design §4: setup keys that go, and dead ones that let go of a group.
+
+use serde_json::{Value, json};
+
+use crate::run::Bench;
+
+/// A file with a group and one-off keys that join it.
+fn file(keys: &[(&str, bool)]) -> Value {
+    let key = |enrolled: bool| json!({ "type": "one-off", "expires_in": 315_360_000, "auto_groups": ["g"], "enrolled": enrolled });
+    let section = keys
+        .iter()
+        .map(|(name, enrolled)| ((*name).to_owned(), key(*enrolled)));
+    json!({ "groups": { "g": {} }, "setup_keys": Value::Object(section.collect()) })
+}
+
+/// Enrolls a machine with the sealed key of that name.
+fn enroll(bench: &Bench, key: &str) -> String {
+    let secret = bench.unseal(key);
+    bench.server().enroll(&secret, key).unwrap()
+}
+
+#[test]
+fn a_removed_key_that_nobody_used_goes() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[("k", false), ("l", false)]));
+    bench.declared(9.0, file(&[("l", false)]));
+    assert_eq!(bench.planned(&["--prune", "none"]), Vec::<String>::new());
+    bench.apply(&[]).expect(0);
+    bench.assert_writes(&["DELETE /setup-keys"]);
+    assert_eq!(bench.names("/setup-keys"), ["l"]);
+}
+
+#[test]
+fn a_removed_key_that_was_used_goes_and_its_peer_with_it() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[("k", false), ("l", false)]));
+    enroll(&bench, "k");
+    bench.declared(2.0, file(&[("k", true), ("l", false)]));
+    bench.leaves_all(&[]);
+    bench.declared(9.0, file(&[("l", false)]));
+    assert_eq!(bench.planned(&[]), ["delete_setup_key k", "delete_peer k"]);
+    bench.refuses(&[]).says("this plan deletes 1 peer");
+    bench.apply(&["--allow-deletes", "2"]).expect(0);
+    assert_eq!(bench.names("/setup-keys"), ["l"]);
+    assert_eq!(bench.names("/peers"), Vec::<String>::new());
+}
+
+#[test]
+fn c084_t8_a_key_that_is_done_is_left_and_never_made_again() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[("k", false)]));
+    enroll(&bench, "k");
+    bench.declared(2.0, file(&[("k", true)]));
+    bench.leaves_all(&[]).shows("no changes");
+    bench.leaves_all(&["--prune", "all"]);
+    bench.delete("/setup-keys", "k");
+    bench.leaves_all(&[]).shows("no changes");
+}
+
+#[test]
+fn a_key_marked_enrolled_that_is_live_and_unused_goes() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[("k", false)]));
+    bench.declared(2.0, file(&[("k", true)]));
+    bench
+        .leaves_all(&["--prune", "none"])
+        .says_anywhere("is marked enrolled");
+    assert_eq!(bench.planned(&[]), ["delete_setup_key k"]);
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+    bench.leaves_all(&[]).shows("no changes");
+}
+
+#[test]
+fn a_key_marked_enrolled_that_is_not_ours_stays_and_is_named() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let body =
+        json!({ "name": "k", "type": "one-off", "expires_in": 315_360_000, "auto_groups": [] });
+    bench.create("/setup-keys", body);
+    bench.declared(2.0, file(&[("k", true)]));
+    bench
+        .leaves_all(&[])
+        .says_anywhere("it is not provably ours, so it stays");
+    assert_eq!(bench.names("/setup-keys"), ["k"]);
+    assert_eq!(bench.planned(&["--prune", "all"]), ["delete_setup_key k"]);
+}
+
+#[test]
+fn c006_dead_keys_of_ours_let_go_of_a_group_first() {
+    let bench = Bench::in_git();
+    let groups = |file: Value| {
+        let mut file = file;
+        file["groups"]["h"] = json!({});
+        for key in file["setup_keys"].as_object_mut().unwrap().values_mut() {
+            key["auto_groups"] = json!(["g", "h"]);
+        }
+        file
+    };
+    bench.applied(0.0, groups(file(&[("used", false), ("revoked", false)])));
+    enroll(&bench, "used");
+    bench.edit("/setup-keys", "revoked", json!({ "revoked": true }));
+    // the group goes from the file, and from what the keys say
+    bench.declared(9.0, file(&[("used", true), ("revoked", false)]));
+    bench.apply(&[]).expect(0);
+    bench.assert_writes(&["PUT /setup-keys", "PUT /setup-keys", "DELETE /groups"]);
+    assert_eq!(bench.names("/groups"), ["All", "g"]);
+    assert_eq!(bench.one("/setup-keys", "revoked")["revoked"], true);
+    let g = json!([bench.id("/groups", "g")]);
+    assert_eq!(bench.one("/setup-keys", "used")["auto_groups"], g);
+    assert_eq!(bench.one("/setup-keys", "used")["state"], "overused");
+}
+
+#[test]
+fn t10_a_foreign_dead_key_that_names_the_group_is_a_refusal() {
+    let bench = Bench::in_git();
+    let mut with_h = file(&[]);
+    with_h["groups"]["h"] = json!({});
+    bench.applied(0.0, with_h);
+    let h = bench.id("/groups", "h");
+    let body = json!({ "name": "theirs", "type": "one-off", "expires_in": 315_360_000, "auto_groups": [h] });
+    bench.create("/setup-keys", body);
+    bench.edit("/setup-keys", "theirs", json!({ "revoked": true }));
+    bench.declared(9.0, file(&[]));
+    bench
+        .cannot(&[])
+        .says("group \"h\" cannot be deleted: it is still used by setup key theirs");
+}
+
+#[test]
+fn a_dead_key_of_a_removed_entry_goes_with_the_group_it_names() {
+    let bench = Bench::in_git();
+    let mut first = file(&[("k", false)]);
+    first["groups"]["h"] = json!({});
+    first["setup_keys"]["k"]["auto_groups"] = json!(["h"]);
+    bench.applied(0.0, first);
+    bench.edit("/setup-keys", "k", json!({ "revoked": true }));
+    bench.declared(9.0, file(&[]));
+    bench.apply(&[]).expect(0);
+    bench.assert_writes(&["DELETE /setup-keys", "DELETE /groups"]);
+}

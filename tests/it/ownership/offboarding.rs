@@ -1,0 +1,269 @@
+//! With the entry of a used key goes the peer that is bound to it, and no other peer ever.
+
+use serde_json::{Value, json};
+
+use crate::run::{Bench, id};
+
+fn file(keys: &[&str]) -> Value {
+    let key = json!({ "type": "one-off", "expires_in": 315_360_000, "auto_groups": ["g"], "enrolled": true });
+    let section = keys.iter().map(|name| ((*name).to_owned(), key.clone()));
+    json!({ "groups": { "g": {} }, "setup_keys": Value::Object(section.collect()) })
+}
+
+/// A bench on which machines enrolled with declared one-off keys of their names, all of it agreed to.
+fn enrolled(keys: &[&str]) -> Bench {
+    let bench = Bench::in_git();
+    let mut pending = file(keys);
+    for key in pending["setup_keys"].as_object_mut().unwrap().values_mut() {
+        key["enrolled"] = json!(false);
+    }
+    bench.applied(0.0, pending);
+    for (n, key) in keys.iter().enumerate() {
+        bench.hour(1.0 + n as f64 / 10.0);
+        bench.server().enroll(&bench.unseal(key), key).unwrap();
+    }
+    bench.applied(2.0, file(keys));
+    bench
+}
+
+/// The policy by which a group reaches one peer.
+fn policy_to(bench: &Bench, peer: &str) -> Value {
+    let g = bench.id("/groups", "g");
+    json!({ "name": "to-k", "enabled": true, "rules": [{ "name": "to-k", "enabled": true, "action": "accept",
+            "bidirectional": true, "protocol": "all", "sources": [g],
+            "destinationResource": { "id": peer, "type": "peer" } }] })
+}
+
+#[test]
+fn bound_by_event_it_goes_with_its_entry() {
+    let bench = enrolled(&["k", "stays"]);
+    bench.declared(9.0, file(&["stays"]));
+    assert_eq!(bench.planned(&[]), ["delete_setup_key k", "delete_peer k"]);
+    assert_eq!(bench.planned(&["--prune", "none"]), Vec::<String>::new());
+    // whatever the number
+    for args in [
+        &[][..],
+        &["--max-deletes", "100"],
+        &["--allow-deletes", "1"],
+    ] {
+        bench.refuses(args).says("this plan deletes 1 peer");
+    }
+    bench.apply(&["--allow-deletes", "2"]).expect(0);
+    assert_eq!(bench.names("/peers"), ["stays"]);
+    assert_eq!(bench.names("/setup-keys"), ["stays"]);
+    bench.leaves_all(&[]).shows("no changes");
+}
+
+#[test]
+fn bound_by_event_where_times_tell_nothing() {
+    // all of them enrolled within the same second
+    let bench = Bench::in_git();
+    let mut pending = file(&["k", "l"]);
+    for key in pending["setup_keys"].as_object_mut().unwrap().values_mut() {
+        key["enrolled"] = json!(false);
+    }
+    bench.applied(0.0, pending);
+    for key in ["k", "l"] {
+        bench.server().enroll(&bench.unseal(key), key).unwrap();
+    }
+    bench.applied(2.0, file(&["k", "l"]));
+    bench.declared(9.0, file(&["l"]));
+    let both = ["delete_setup_key k", "delete_peer k"];
+    assert_eq!(bench.planned(&[]), both);
+    // and without events nobody can tell, so nobody goes
+    bench.netbird().drop_events();
+    assert_eq!(bench.planned(&[]), both[..1]);
+    bench.plan(&[]).expect(0).says_anywhere("its peer stays");
+}
+
+#[test]
+fn bound_by_time_where_the_event_is_gone() {
+    let bench = enrolled(&["k"]);
+    bench.netbird().drop_events();
+    bench.declared(9.0, file(&[]));
+    assert_eq!(bench.planned(&[]), ["delete_setup_key k", "delete_peer k"]);
+    bench.apply(&["--allow-deletes", "2"]).expect(0);
+    assert_eq!(bench.names("/peers"), Vec::<String>::new());
+}
+
+#[test]
+fn the_event_goes_before_the_times() {
+    // the peer is gone; a stranger who fits by time came by another key, as the log knows
+    let bench = enrolled(&["k"]);
+    bench.hour(1.0);
+    let stranger = bench.peer("stranger");
+    bench.delete("/peers", "k");
+    bench.declared(9.0, file(&[]));
+    assert_eq!(bench.planned(&[]), ["delete_setup_key k"]);
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.id("/peers", "stranger"), stranger);
+}
+
+#[test]
+fn a_peer_that_merely_bears_the_name_stays() {
+    let bench = enrolled(&["k"]);
+    bench.delete("/peers", "k");
+    let stranger = bench.hour(5.0).peer("k");
+    bench.declared(9.0, file(&[]));
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    assert_eq!(bench.id("/peers", "k"), stranger);
+}
+
+#[test]
+fn a_peer_whose_key_is_gone_stays() {
+    let bench = enrolled(&["k"]);
+    bench.delete("/setup-keys", "k");
+    bench.declared(9.0, file(&[]));
+    bench.leaves_all(&[]).shows("no changes");
+    assert_eq!(bench.names("/peers"), ["k"]);
+}
+
+#[test]
+fn listed_in_a_group_still_it_stays() {
+    let bench = enrolled(&["k"]);
+    let mut listed = file(&[]);
+    listed["groups"]["g"]["peers"] = json!(["k"]);
+    bench.declared(9.0, listed);
+    let run = bench.apply(&[]).expect(0);
+    run.says_anywhere("its peer \"k\" stays: group \"g\" still lists it");
+    assert_eq!(bench.names("/peers"), ["k"]);
+    assert_eq!(bench.one("/groups", "g")["peers_count"], 1);
+}
+
+#[test]
+fn an_ephemeral_peer_stays() {
+    let bench = Bench::in_git();
+    let key =
+        json!({ "type": "one-off", "expires_in": 0, "auto_groups": ["g"], "ephemeral": true });
+    let mut first = file(&[]);
+    first["setup_keys"]["ci"] = key;
+    bench.applied(0.0, first);
+    bench
+        .server()
+        .enroll(&bench.unseal("ci"), "runner")
+        .unwrap();
+    bench.declared(9.0, file(&[]));
+    for prune in ["owned", "all"] {
+        assert_eq!(bench.planned(&["--prune", prune]), ["delete_setup_key ci"]);
+    }
+}
+
+#[test]
+fn a_persons_peer_stays() {
+    let bench = enrolled(&["k"]);
+    bench.declared(9.0, file(&[]));
+    let raw = bench.run(&["export", "--raw"]).expect(0).stdout;
+    assert!(raw.contains("\"user_id\": \"\""));
+    std::fs::write(bench.path("live.json"), &raw).unwrap();
+    assert_eq!(
+        bench.planned(&["--live", "live.json"]),
+        ["delete_setup_key k", "delete_peer k"]
+    );
+    let theirs = raw.replace("\"user_id\": \"\"", "\"user_id\": \"mira\"");
+    std::fs::write(bench.path("live.json"), theirs).unwrap();
+    assert_eq!(
+        bench.planned(&["--live", "live.json"]),
+        ["delete_setup_key k"]
+    );
+}
+
+#[test]
+fn peers_of_a_reusable_key_stay() {
+    let bench = Bench::in_git();
+    let mut first = file(&[]);
+    first["setup_keys"]["fleet"] =
+        json!({ "type": "reusable", "expires_in": 0, "auto_groups": ["g"] });
+    bench.applied(0.0, first);
+    for hostname in ["f1", "fleet"] {
+        bench
+            .server()
+            .enroll(&bench.unseal("fleet"), hostname)
+            .unwrap();
+    }
+    bench.declared(9.0, file(&[]));
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    assert_eq!(bench.names("/peers"), ["f1", "fleet"]);
+}
+
+#[test]
+fn a_foreign_keys_peer_stays_even_where_the_key_goes() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    bench.enrolled(&["theirs"]);
+    bench.leaves_all(&[]);
+    bench.apply(&["--prune", "all"]).expect(0);
+    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+    assert_eq!(bench.names("/peers"), ["theirs"]);
+    // the same for a key that was taken over
+    bench.enrolled(&["over"]);
+    bench.applied(3.0, file(&["over"]));
+    bench.declared(9.0, file(&[]));
+    bench.leaves_all(&[]);
+    bench.apply(&["--allow-deletes", "1"]).expect(0);
+    assert_eq!(bench.names("/peers"), ["over", "theirs"]);
+}
+
+#[test]
+fn a_policy_that_names_the_peer_is_a_refusal() {
+    let bench = enrolled(&["k"]);
+    let peer = bench.id("/peers", "k");
+    bench.create("/policies", policy_to(&bench, &peer));
+    // the file does not even manage policies
+    bench.declared(9.0, file(&[]));
+    bench
+        .cannot(&["--allow-deletes", "2"])
+        .says("cannot be deleted: policy to-k would be hit");
+    bench.delete("/policies", "to-k");
+    bench.apply(&["--allow-deletes", "2"]).expect(0);
+}
+
+#[test]
+fn a_route_through_the_peer_is_a_refusal() {
+    let bench = enrolled(&["k"]);
+    let (peer, g) = (bench.id("/peers", "k"), bench.id("/groups", "g"));
+    let route = json!({ "network_id": "lan", "network": "10.9.0.0/16", "peer": peer, "groups": [g], "metric": 9999,
+                        "masquerade": true, "enabled": true, "description": "" });
+    bench.create("/routes", route);
+    bench.declared(9.0, file(&[]));
+    bench
+        .cannot(&["--allow-deletes", "2"])
+        .says("cannot be deleted: route lan would be hit");
+}
+
+#[test]
+fn a_router_is_a_refusal() {
+    let bench = enrolled(&["k"]);
+    let network = id(&bench.create("/networks", json!({ "name": "office", "description": "" })));
+    let router = json!({ "peer": bench.id("/peers", "k"), "metric": 9999, "masquerade": true, "enabled": true });
+    bench.create(&format!("/networks/{network}/routers"), router);
+    bench.declared(9.0, file(&[]));
+    bench
+        .cannot(&["--allow-deletes", "2"])
+        .says("cannot be deleted: network router ");
+}
+
+#[test]
+fn what_would_be_hit_and_goes_by_itself_is_in_nobodys_way() {
+    let bench = enrolled(&["k"]);
+    let peer = bench.id("/peers", "k");
+    let mut policies = file(&["k"]);
+    policies["policies"] = json!({ "to-k": { "sources": ["g"], "destinations": ["g"] } });
+    bench.applied(3.0, policies);
+    let mut rule = policy_to(&bench, &peer)["rules"][0].clone();
+    rule["destinations"] = Value::Null;
+    bench.edit("/policies", "to-k", json!({ "rule": rule }));
+    let mut none = file(&[]);
+    none["policies"] = json!({});
+    bench.declared(9.0, none);
+    let run = bench.apply(&["--allow-deletes", "3"]).expect(0);
+    run.shows("3 deleted");
+    bench.assert_writes(&["DELETE /policies", "DELETE /peers", "DELETE /setup-keys"]);
+}
+
+#[test]
+fn several_at_once_need_the_number_of_all() {
+    let bench = enrolled(&["k", "l", "m"]);
+    bench.declared_with(9.0, file(&["m"]), "k and l leave\n\nAllow-Deletes: 4");
+    bench.apply(&[]).expect(0).shows("4 deleted");
+    assert_eq!(bench.names("/peers"), ["m"]);
+}

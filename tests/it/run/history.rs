@@ -1,0 +1,156 @@
+//! A bench whose file has a git history, with commits and the server's clock on one time line of hours.
+//!
+//! Hour 0 is long ago, so that no commit lies ahead of the machine's clock.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{Bench, Run};
+
+/// Hour 0: 2023-11-14T22:13:20Z.
+pub(crate) const HOUR_0: i64 = 1_700_000_000;
+
+/// The second of an hour, such as 1.5.
+pub(crate) fn second(hour: f64) -> i64 {
+    HOUR_0 + (hour * 3600.0) as i64
+}
+
+impl Bench {
+    /// A bench with the fake at hour 0, in a git checkout without commits.
+    pub(crate) fn in_git() -> Bench {
+        let bench = Bench::fake();
+        bench.git(&["init", "-q", "-b", "main"]);
+        bench.hour(0.0);
+        // as old as everything else: the fake made it when it started
+        let default = bench.one("/policies", "Default");
+        bench.delete("/policies", "Default");
+        let all = bench.id("/groups", "All");
+        let mut rule = default["rules"][0].clone();
+        for field in ["sources", "destinations"] {
+            rule[field] = json!([all]);
+        }
+        rule.as_object_mut().unwrap().remove("id");
+        bench.create(
+            "/policies",
+            json!({ "name": "Default", "enabled": true, "rules": [rule] }),
+        );
+        bench.server().clear_requests();
+        bench
+    }
+
+    /// Stops the fake's clock at an hour.
+    pub(crate) fn hour(&self, hour: f64) -> &Bench {
+        self.netbird().set_clock(second(hour));
+        self
+    }
+
+    /// Runs git in the bench's directory and returns its output.
+    #[track_caller]
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        self.git_at(HOUR_0, args)
+    }
+
+    /// Runs git at a second since 1970.
+    #[track_caller]
+    pub(crate) fn git_at(&self, second: i64, args: &[&str]) -> String {
+        let date = format!("@{second} +0000");
+        let output = Command::new("git")
+            .current_dir(self.path(""))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "a")
+            .env("GIT_AUTHOR_EMAIL", "a@example.org")
+            .env("GIT_COMMITTER_NAME", "a")
+            .env("GIT_COMMITTER_EMAIL", "a@example.org")
+            .env("GIT_AUTHOR_DATE", "@1000 +0000")
+            .env("GIT_COMMITTER_DATE", date)
+            .args(args)
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "git {args:?}: {out}{err}");
+        out.trim_end().to_owned()
+    }
+
+    /// Commits netbird.json, or an empty commit where it is as it was.
+    #[track_caller]
+    pub(crate) fn commit(&self, second: i64, message: &str) -> &Bench {
+        self.git(&["add", "-A", "--", "netbird.json"]);
+        self.git_at(second, &["commit", "-q", "--allow-empty", "-m", message]);
+        self
+    }
+
+    /// Commits this file in that hour, to which the fake's clock moves.
+    #[track_caller]
+    pub(crate) fn declared(&self, hour: f64, file: Value) -> &Bench {
+        self.declared_with(hour, file, "a change")
+    }
+
+    /// Commits this file in that hour with a message.
+    #[track_caller]
+    pub(crate) fn declared_with(&self, hour: f64, file: Value, message: &str) -> &Bench {
+        self.hour(hour).file(file).commit(second(hour), message)
+    }
+
+    /// Commits this file in that hour and applies it; from here on everybody agrees.
+    #[track_caller]
+    pub(crate) fn applied(&self, hour: f64, file: Value) -> &Bench {
+        self.declared(hour, file).apply(&[]).expect(0);
+        self.server().clear_requests();
+        self
+    }
+
+    /// What a plan with these flags would do, as `delete_group x`.
+    #[track_caller]
+    pub(crate) fn planned(&self, args: &[&str]) -> Vec<String> {
+        let run = self.plan(&[&["--format", "json"], args].concat()).expect(0);
+        let operations = run.operations().into_iter();
+        operations
+            .map(|op| op.trim_end_matches(" pending").to_owned())
+            .collect()
+    }
+
+    /// That an apply with these flags changes nothing and succeeds.
+    #[track_caller]
+    pub(crate) fn leaves_all(&self, args: &[&str]) -> Run {
+        self.server().clear_requests();
+        let run = self.apply(args).expect(0);
+        self.assert_writes(&[]);
+        run
+    }
+
+    /// That an apply with these flags is refused with nothing written.
+    #[track_caller]
+    pub(crate) fn refuses(&self, args: &[&str]) -> Run {
+        self.server().clear_requests();
+        let run = self.apply(args).expect(3);
+        self.assert_writes(&[]);
+        run.says("refused: ").says("nothing was changed")
+    }
+
+    /// That neither a plan nor an apply is possible with these flags, and that nothing is written.
+    #[track_caller]
+    pub(crate) fn cannot(&self, args: &[&str]) -> Run {
+        self.server().clear_requests();
+        self.plan(args).expect(1);
+        let run = self.apply(args).expect(1);
+        self.assert_writes(&[]);
+        run
+    }
+}
+
+impl Run {
+    /// Ends the test unless stdout or stderr says this.
+    #[track_caller]
+    pub(crate) fn says_anywhere(self, text: &str) -> Run {
+        assert!(
+            self.stdout.contains(text) || self.stderr.contains(text),
+            "nothing says {text:?}:\n{}\n--- stderr\n{}",
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+}
