@@ -8,7 +8,7 @@ use super::forge::Forge;
 use super::settings::{environment_name, file};
 use super::stop::Stop;
 use super::sync_events::read_names;
-use super::{annotate, print, report_stop, write_report};
+use super::{annotate, print, report, report_stop};
 use crate::ci::Context;
 use crate::cli::{Cli, Format, MarkArgs};
 use crate::edit::{self, Edit};
@@ -28,11 +28,7 @@ pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
     };
     let json = format!("{json:#}\n");
     let mut exit = Exit::Done;
-    if let Some(path) = &cli.global.report
-        && let Err(error) = write_report(path, &json)
-    {
-        let text = format!("cannot write the report {}: {error}", path.display());
-        say.error("error", &text, None);
+    if report(cli, &json, say) != Exit::Done {
         // 1 says that nothing changed
         let changed = matches!(&result, Ok((edit, _)) if !edit.flipped.is_empty());
         exit = if changed { Exit::Partial } else { Exit::Error };

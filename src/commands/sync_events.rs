@@ -14,7 +14,7 @@ use super::forge::{Forge, Marked};
 use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file};
 use super::stop::Stop;
-use super::{annotate, print, report_stop, write_report};
+use super::{annotate, print, report, report_stop};
 use crate::actual::Actual;
 use crate::api::Api;
 use crate::apply::{Conduct, apply, settle_members};
@@ -87,11 +87,7 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
         synced.failure = Some((stop.error.clone(), stop.hint.clone()));
     }
     let json = json(&synced);
-    if let Some(path) = &cli.global.report
-        && let Err(error) = write_report(path, &json)
-    {
-        let text = format!("cannot write the report {}: {error}", path.display());
-        say.error("error", &text, None);
+    if report(cli, &json, say) != Exit::Done {
         // 1 says that nothing changed
         exit = match (exit, synced.done.is_empty() || synced.dry_run) {
             (Exit::Done, true) => Exit::Error,

@@ -22,7 +22,7 @@ fn stale(ours: Value, theirs: Value) -> Site {
 fn another_file_on_the_branch_ends_it_before_the_first_write() {
     let site = stale(one_key(), json!({ "groups": { "g": {}, "newer": {} } }));
     let run = site.run(&["apply"]).expect(3);
-    run.says("main has another netbird.json by now: this apply is stale")
+    run.says("main has another netbird.json by now, so this apply is stale")
         .says("--any-commit");
     site.bench.assert_writes(&[]);
     assert!(site.bench.sealed_files().is_empty());
@@ -37,7 +37,7 @@ fn another_file_on_the_branch_ends_it_before_the_first_write() {
 fn a_branch_without_the_file_is_another_file_too() {
     let site = stale(one_key(), json!({ "groups": {} }));
     site.gitea().change("main").delete("netbird.json").push();
-    let run = site.run(&["apply"]).expect(3);
+    let run = site.run(&["apply"]).expect(1);
     run.says("cannot tell whether this file is still the one to apply");
     site.bench.assert_writes(&[]);
 }
@@ -77,7 +77,7 @@ fn a_push_in_mid_run_ends_it_before_the_new_key() {
         message.contains("main has another netbird.json by now"),
         "{message}"
     );
-    run.says("this apply is stale")
+    run.says("so this apply is stale")
         .says("the run of the newer commit applies it");
     site.bench.assert_writes(&["POST /groups"]);
     assert!(site.bench.names("/setup-keys").is_empty());
@@ -117,7 +117,7 @@ fn found_stale_before_anything_was_written_is_a_refusal() {
         );
     });
     let run = site.run(&["apply"]).expect(3);
-    run.says("this apply is stale");
+    run.says("so this apply is stale");
     site.bench.assert_writes(&[]);
 }
 
@@ -126,7 +126,7 @@ fn a_gitea_that_does_not_answer_is_no_leave_to_apply() {
     let site = Site::fake();
     site.commit(one_key());
     site.gitea().revoke(&site.gitea().token());
-    let run = site.run(&["apply"]).expect(3);
+    let run = site.run(&["apply"]).expect(1);
     run.says("cannot tell whether this file is still the one to apply")
         .says("401");
     site.bench.assert_writes(&[]);

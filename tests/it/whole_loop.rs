@@ -228,3 +228,59 @@ fn eight_writers_at_once_all_succeed() {
     let wanted = keys.map(|key| format!("chore: mark {} as enrolled [automated]", name(key)));
     assert_eq!(messages, wanted);
 }
+
+#[test]
+fn on_a_protected_branch_one_pull_request_takes_all_keys() {
+    let keys = ["one", "two"];
+    let (site, text) = enrolled(&keys);
+    site.repo().protect("main");
+    let run = site.run(&["sync-events"]).expect(4);
+    run.says("not committed: ").says("--via-pr");
+    assert_eq!(site.file(), text);
+
+    let run = site.run(&["sync-events", "--via-pr"]).expect(0);
+    run.shows(" opened: ");
+    // the same again, and two at once, leave it as it is
+    let runs = [(); 2].map(|()| site.start(&["sync-events", "--via-pr"]));
+    for run in runs {
+        run.wait(&site.bench).expect(0).shows(" updated: ");
+    }
+    let pulls = site.repo().pulls();
+    assert_eq!(pulls.len(), 1, "{pulls:?}");
+    assert_eq!(
+        pulls[0]["title"],
+        "chore: mark 2 keys as enrolled [automated]"
+    );
+    site.repo().merge(pulls[0]["number"].as_u64().unwrap());
+    let marked = keys.iter().fold(text, |text, key| {
+        flipped(&text, &site.bench.server().name(key))
+    });
+    assert_eq!(site.file(), marked);
+    let run = site.run(&["sync-events", "--via-pr"]).expect(0);
+    run.shows("Nothing to mark");
+}
+
+#[test]
+fn two_plans_at_once_leave_one_comment() {
+    let site = Site::scenario();
+    let base = site.repo().tip("main");
+    let text = site.text(network(&["one"]));
+    let head = site
+        .repo()
+        .push("change", "netbird.json", text.as_bytes(), "a change");
+    site.bench.text(&text);
+    let number = site.repo().open_pr("change", "main");
+    let pull = Pull {
+        number,
+        head: &head,
+        base: &base,
+    };
+    let job = Job::pull_request(&site, &pull);
+    for _ in 0..2 {
+        let runs = [(); 2].map(|()| site.start_job(&["plan", "--comment"], &job));
+        for run in runs {
+            run.wait(&site.bench).expect(0);
+        }
+        assert_eq!(site.repo().comments(number).len(), 1);
+    }
+}

@@ -163,6 +163,29 @@ impl Repo {
         }
     }
 
+    /// Lets nobody push to a branch.
+    pub(crate) fn protect(&self, branch: &str) {
+        match self {
+            Repo::Fake(gitea) => gitea.protect(branch, json!({})),
+            Repo::Real(real) => {
+                let path = format!("/repos/{}/branch_protections", real.full_name);
+                let rule = json!({ "rule_name": branch, "enable_push": false });
+                real.call("POST", &path, rule, 201);
+            }
+        }
+    }
+
+    /// The pull requests, those that are closed too.
+    pub(crate) fn pulls(&self) -> Vec<Value> {
+        match self {
+            Repo::Fake(gitea) => gitea.pulls(),
+            Repo::Real(real) => {
+                let found = real.repo_get("/pulls?state=all");
+                found.as_array().unwrap().clone()
+            }
+        }
+    }
+
     /// The comments on a pull request, oldest first.
     pub(crate) fn comments(&self, number: u64) -> Vec<Value> {
         match self {

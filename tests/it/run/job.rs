@@ -93,6 +93,32 @@ impl Job {
         job
     }
 
+    /// The same by Forgejo's names, with the event as Forgejo writes it.
+    pub(crate) fn of_forgejo(mut self, site: &Site) -> Job {
+        let ours: Value =
+            serde_json::from_str(&std::fs::read_to_string(site.bench.path("event.json")).unwrap())
+                .unwrap();
+        let theirs = include_str!("../../data/forgejo/event-pull_request.json");
+        let mut theirs: Value = serde_json::from_str(theirs).unwrap();
+        for pointer in [
+            "/number",
+            "/pull_request/number",
+            "/pull_request/head/sha",
+            "/pull_request/base/sha",
+            "/repository/full_name",
+        ] {
+            *theirs.pointer_mut(pointer).unwrap() = ours.pointer(pointer).unwrap().clone();
+        }
+        self.event(site, &theirs.to_string());
+        let named = self
+            .variables
+            .into_iter()
+            .map(|(name, value)| (name.replacen("GITHUB_", "FORGEJO_", 1), value));
+        self.variables = named.collect();
+        self.put("FORGEJO_ACTIONS", "true");
+        self
+    }
+
     fn of(site: &Site, env: &str, event: &str) -> Job {
         let ours = |name: &str| {
             let job = ["CI", "ACT", "GITHUB_", "GITEA_", "RUNNER_", "ACTIONS_"];

@@ -9,7 +9,7 @@ use fakes::Gitea;
 use serde_json::Value;
 
 use super::forge::Repo;
-use super::{Bench, Run};
+use super::{Bench, Job, Run};
 
 /// A server, a repository and a checkout.
 pub(crate) struct Site {
@@ -107,11 +107,16 @@ impl Site {
     }
 
     /// Runs the program in a job: these variables, and of ours the tokens alone.
-    pub(crate) fn in_job(&self, args: &[&str], job: &super::job::Job) -> Run {
+    pub(crate) fn in_job(&self, args: &[&str], job: &Job) -> Run {
+        self.start_job(args, job).wait(&self.bench)
+    }
+
+    /// Starts the program in a job.
+    pub(crate) fn start_job(&self, args: &[&str], job: &Job) -> Started {
         let mut command = self.bench.command(args);
         command.env("GITEA_TOKEN", self.repo.token());
         job.set(&mut command);
-        start(command).wait(&self.bench)
+        start(command)
     }
 
     /// Makes the bench's directory a checkout, as a job's step does it without any action.
@@ -138,7 +143,7 @@ impl Started {
 }
 
 /// Starts a command whose output is kept.
-pub(crate) fn start(mut command: Command) -> Started {
+fn start(mut command: Command) -> Started {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     Started(command.spawn().expect("the program runs"))
 }

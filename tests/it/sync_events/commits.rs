@@ -236,3 +236,19 @@ fn c114_an_entry_that_goes_before_the_write_is_skipped() {
         "chore: mark b as enrolled [automated]"
     );
 }
+
+#[test]
+fn forgejo_hides_why_it_refuses_and_takes_a_pull_request() {
+    let site = used(Site::forgejo(), ["a"]);
+    let before = site.file();
+    site.gitea().refuse_pushes(Some("not today"));
+    let run = site.run(&["sync-events"]).expect(4);
+    run.says("not committed: ")
+        .says("use the bot's token, or --via-pr");
+    site.gitea().refuse_pushes(None);
+    site.gitea().protect("main", json!({}));
+    let run = site.run(&["sync-events", "--via-pr"]).expect(0);
+    run.shows("pull request #1 opened");
+    site.gitea().merge(1);
+    assert_eq!(site.file(), flipped(&before, "a"));
+}
