@@ -132,6 +132,7 @@ pub fn apply(
     };
     let Conduct { custody, .. } = conduct;
     let mut run = Run {
+        labels: &plan.peer_labels,
         api,
         groups: actual.groups.clone(),
         custody,
@@ -190,6 +191,8 @@ fn log_write(change: &Change) {
 }
 
 struct Run<'a> {
+    /// What people call the plan's peers.
+    labels: &'a BTreeMap<Id, String>,
     api: &'a Api,
     groups: Groups,
     custody: Option<&'a Custody>,
@@ -455,7 +458,10 @@ impl Run<'_> {
         };
         // a bystander that was deleted meanwhile is no fault of this write
         match added.iter().find(|peer| !stored.contains(*peer)) {
-            Some(peer) => bail!("peer {peer} was deleted meanwhile, so it did not join; run again"),
+            Some(peer) => {
+                let name = self.labels.get(peer).unwrap_or(&peer.0);
+                bail!("peer {name:?} was deleted meanwhile, so it did not join; run again")
+            }
             None => Ok(()),
         }
     }

@@ -109,7 +109,8 @@ fn declared(
         Prune::Owned => namesakes.iter().all(|live| proof(live) == Proof::Ours),
         Prune::All => true,
     };
-    if !(later.is_empty() || all_ours() && all_equal()) {
+    let one_is_meant = later.is_empty() || (all_ours() && all_equal());
+    if !one_is_meant {
         scope.problems.push(ambiguous(address, namesakes));
         return;
     }

@@ -3,6 +3,7 @@
 mod accidents;
 mod allow;
 mod checkout;
+mod gates;
 mod histories;
 mod keys;
 mod members;
