@@ -132,16 +132,24 @@ impl Forge {
     /// Checks that the branch still has this file, but for `enrolled` flags: a stale apply must not win.
     pub(super) fn fresh(&self, ours: &[u8]) -> Result<()> {
         let Target { branch, path } = self.target()?;
-        let file = self
-            .repo
-            .file(branch, path)
-            .context("cannot tell whether this file is still the one to apply")?;
-        if content_differs_but_for_enrolled(ours, &file.bytes) {
-            return Err(Stale {
+        let stale = || {
+            Err(Stale {
                 branch: branch.into(),
                 path: path.into(),
             }
-            .into());
+            .into())
+        };
+        let file = match self.repo.file(branch, path) {
+            Ok(file) => file,
+            // a branch without the file has another one, too
+            Err(error) if error.is_not_found() && self.repo.tip(branch).is_ok() => return stale(),
+            Err(error) => {
+                let text = "cannot tell whether this file is still the one to apply";
+                return Err(anyhow::Error::new(error).context(text));
+            }
+        };
+        if content_differs_but_for_enrolled(ours, &file.bytes) {
+            return stale();
         }
         Ok(())
     }

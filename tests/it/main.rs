@@ -7,6 +7,7 @@
 mod apply;
 mod cli;
 mod convergence;
+mod drift;
 mod examples;
 mod export;
 mod faults;
