@@ -75,8 +75,8 @@ pub struct Applied {
     pub interrupted: bool,
     /// What to do about the first failure, where the server's answer tells.
     pub hint: Option<String>,
-    /// The file is no longer the one to apply, and why.
-    pub stale: Option<String>,
+    /// Whether the file is still the one to apply could not be said, or it is not.
+    pub stale: Option<anyhow::Error>,
     /// Objects that this run made, by id.
     made: BTreeMap<Id, Made>,
     /// Ids of the objects that were there before.
@@ -225,7 +225,7 @@ impl Run<'_> {
             if (first_break || makes_key(change))
                 && let Err(error) = (conduct.fresh)()
             {
-                self.applied.stale = Some(format!("{error:#}"));
+                self.applied.stale = Some(error);
                 self.applied.statuses[step.change] = Status::Skipped;
                 continue;
             }

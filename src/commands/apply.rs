@@ -46,7 +46,7 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
 
 fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Stop> {
     let context = Context::of_process();
-    early_gates(&context)?;
+    early_gates("apply", &context)?;
     let stop = signals();
     let origin = Origin::Server(&args.server);
     let request = Request {
@@ -179,12 +179,12 @@ fn judge(
 }
 
 /// What is refused before anything is read.
-fn early_gates(context: &Context) -> Result<(), Stop> {
+pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Stop> {
     let refuse = |error: &str, hint: &str| Err(Stop::refused(error).hint(hint));
     if context.is_pull_request_event() {
         return refuse(
-            "apply does not run in a pull request's job: nothing was reviewed yet",
-            "run plan there, and apply on a push to the default branch",
+            &format!("{command} does not run in a pull request's job: nothing was reviewed yet"),
+            &format!("run plan there, and {command} on the default branch"),
         );
     }
     if let Some(text) = environment("NETBIRD_GITOPS_HALT") {
@@ -338,8 +338,10 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
     }
     let mut hint = "run plan to see what is left; running apply again continues from here";
     if let Some(stale) = &applied.stale {
-        text.insert(0, stale.clone());
-        hint = STALE;
+        text.insert(0, format!("{stale:#}"));
+        if stale.is::<Stale>() {
+            hint = STALE;
+        }
     }
     let hint = match &applied.hint {
         Some(cause) => format!("{cause}\n{hint}"),

@@ -9,7 +9,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::apply::{Aloud, signals};
+use super::apply::{Aloud, early_gates, signals};
 use super::forge::{Forge, Marked};
 use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file};
@@ -113,8 +113,12 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
 
 fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exit, Stop> {
     let path = file(&cli.global);
+    let context = Context::of_process();
+    if !args.dry_run {
+        early_gates("sync-events", &context)?;
+    }
     let valid = check(&config::load(&path)?)?;
-    let api = connect(&args.server, false)?;
+    let api = connect(&args.server, context.is_pull_request_event())?;
     let keys = api.list(Kind::SetupKey.path());
     synced.requests = api.requests();
     if !has_news(&keys?, &valid.desired) {
@@ -122,7 +126,6 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         return Ok(Exit::Done);
     }
     // a scheduled run's checkout is that of the last push, so the branch's tip decides
-    let context = Context::of_process();
     let forge = Forge::open(&args.gitea, &context, &path)?;
     let valid = match &forge {
         Some(forge) => check(&forge.source()?)?,

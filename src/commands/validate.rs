@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::cli::{Cli, Format};
 use crate::commands::stop::Stop;
-use crate::commands::{print, report, session, settings};
+use crate::commands::{annotate, print, report, session, settings};
 use crate::config;
 use crate::exit::Exit;
 use crate::logging::Say;
@@ -35,6 +35,7 @@ pub(super) fn run(cli: &Cli, say: Say) -> Exit {
             reported
         }
         Err(stop) => {
+            annotate(&file.display().to_string(), &stop.problems);
             say.error("error", &stop.error, stop.hint.as_deref());
             stop.exit
         }

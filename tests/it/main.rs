@@ -24,6 +24,7 @@ mod ownership;
 mod plan;
 mod plan_comment;
 mod races;
+mod readme;
 mod recipients;
 mod render;
 mod routes;
