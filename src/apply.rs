@@ -9,6 +9,7 @@ mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use jiff::Timestamp;
@@ -66,10 +67,14 @@ pub struct Conduct<'a> {
 pub struct Applied {
     /// What became of each change of the plan.
     pub statuses: Vec<Status>,
+    /// How long each change of the plan took, in milliseconds.
+    pub durations_ms: Vec<u64>,
     /// New keys whose secret is sealed.
     pub created_keys: BTreeMap<String, CreatedKey>,
     /// A signal ended it early, or the server no longer takes the token.
     pub interrupted: bool,
+    /// What to do about the first failure, where the server's answer tells.
+    pub hint: Option<String>,
     /// The file is no longer the one to apply, and why.
     pub stale: Option<String>,
     /// Objects that this run made, by id.
@@ -122,10 +127,12 @@ pub fn apply(
     let applied = Applied {
         statuses,
         known,
+        durations_ms: vec![0; plan.changes.len()],
         ..Applied::default()
     };
     let Conduct { custody, .. } = conduct;
     let mut run = Run {
+        labels: &plan.peer_labels,
         api,
         groups: actual.groups.clone(),
         custody,
@@ -139,6 +146,10 @@ pub fn apply(
         }
     }
     run.applied
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Whether a step only takes away.
@@ -180,6 +191,8 @@ fn log_write(change: &Change) {
 }
 
 struct Run<'a> {
+    /// What people call the plan's peers.
+    labels: &'a BTreeMap<Id, String>,
     api: &'a Api,
     groups: Groups,
     custody: Option<&'a Custody>,
@@ -216,7 +229,9 @@ impl Run<'_> {
                 self.applied.statuses[step.change] = Status::Skipped;
                 continue;
             }
+            let start = Instant::now();
             let outcome = self.step(*step, change);
+            self.applied.durations_ms[step.change] += millis(start);
             let later = plan.steps[number + 1..]
                 .iter()
                 .any(|later| later.change == step.change);
@@ -238,6 +253,8 @@ impl Run<'_> {
                         .downcast_ref::<ApiError>()
                         .is_some_and(ApiError::is_access);
                     self.applied.interrupted |= access;
+                    let hint = error.downcast_ref::<ApiError>().and_then(ApiError::hint);
+                    self.applied.hint = self.applied.hint.take().or(hint);
                     let text = format!("{error:#}");
                     let status = if needs {
                         Status::Skipped
@@ -432,7 +449,21 @@ impl Run<'_> {
             .api
             .put(&path, &body)
             .map_err(|error| gone(error, "to be changed"))?;
-        same(&after, &self.read(Kind::Group, answer)?)
+        let stored = self.read(Kind::Group, answer)?;
+        let Resource::Group(Group {
+            peers: Some(stored),
+        }) = &stored.resource
+        else {
+            bail!("{path} is no group");
+        };
+        // a bystander that was deleted meanwhile is no fault of this write
+        match added.iter().find(|peer| !stored.contains(*peer)) {
+            Some(peer) => {
+                let name = self.labels.get(peer).unwrap_or(&peer.0);
+                bail!("peer {name:?} was deleted meanwhile, so it did not join; run again")
+            }
+            None => Ok(()),
+        }
     }
 
     fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {

@@ -148,10 +148,12 @@ fn fetch_one(api: &Api, path: &str) -> Result<Value, ApiError> {
         _ => api.list(path).map(Value::Array),
     };
     match answer {
-        // an older server has no networks and zones: then nothing in them refers to a group
-        Err(ApiError::PathUnknown(_)) if matches!(path, "/networks/routers" | "/dns/zones") => {
-            Ok(Value::Array(Vec::new()))
-        }
+        // an older server has no networks, zones and DNS settings: then nothing in them refers to a group
+        Err(ApiError::PathUnknown(_)) => match path {
+            "/networks/routers" | "/dns/zones" => Ok(Value::Array(Vec::new())),
+            "/dns/settings" => Ok(serde_json::json!({})),
+            _ => answer,
+        },
         answer => answer,
     }
 }
@@ -165,6 +167,11 @@ fn what(path: &str) -> &str {
         "/routes" => "routes",
         "/dns/nameservers" => "nameserver groups",
         "/users" => "users",
+        "/networks/routers" => "network routers",
+        "/dns/zones" => "DNS zones",
+        "/dns/settings" => "the DNS settings",
+        "/accounts" => "accounts",
+        "/events" => "events",
         other => other,
     }
 }

@@ -276,7 +276,9 @@ fn deletion(
         return None;
     }
     let text = match context.allowed.iter().next() {
-        Some((allowed, origin)) => format!("{text}; {allowed} ({origin}) is not the exact number"),
+        Some((allowed, origin)) => {
+            format!("{text}; {origin} says {allowed}, which is not the exact number")
+        }
         None => text,
     };
     let meant = plan.changes.iter().filter(|change| is_meant(change));

@@ -16,7 +16,7 @@ mod proof;
 mod scan;
 mod stale;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod timeline;
 
 use std::collections::HashMap;

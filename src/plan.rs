@@ -60,6 +60,8 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The group whose name is the trouble, where it is one.
     pub group: Option<String>,
+    /// Whether something is in the way of a deletion; there may be more of it in lists that no other plan needs.
+    pub of_deletion: bool,
 }
 
 impl Problem {
@@ -70,6 +72,7 @@ impl Problem {
             text: text.into(),
             hint,
             group: None,
+            of_deletion: false,
         }
     }
 }
@@ -186,6 +189,9 @@ pub fn plan(
         referenced: &referenced,
     };
     let scope = scope::scope(entries, actual, options);
+    // what stands for several live objects is not made anew
+    let ambiguous = scope.problems.iter().map(|problem| &problem.address);
+    let ambiguous: BTreeSet<Address> = ambiguous.cloned().collect();
     problems.extend(scope.problems);
     plan.notices.extend(scope.notices);
     plan.unmanaged = scope.unmanaged;
@@ -193,6 +199,8 @@ pub fn plan(
     plan.held_objects = scope.held_objects;
 
     plan.changes = diff(&resources, &scope.managed);
+    plan.changes
+        .retain(|change| !ambiguous.contains(&change.address));
     renames.apply(&mut plan.changes, &resources, &scope.managed);
     replace(
         &mut plan.changes,

@@ -49,6 +49,10 @@ pub struct Document {
     pub plan: Option<Plan>,
     /// What became of each change of the plan; empty before an apply.
     pub statuses: Vec<Status>,
+    /// How long each change of the plan took, in milliseconds; empty before an apply.
+    pub durations_ms: Vec<u64>,
+    /// The number of deletions that somebody agreed to, where the plan needed that, and where they said so.
+    pub allowed: Option<(usize, String)>,
     /// Why an apply must not start.
     pub refusals: Vec<Refusal>,
     /// Why nothing was made of it, or why it stopped: the text that the terminal shows behind `error:`.
@@ -73,6 +77,10 @@ pub struct Document {
     pub environment: String,
     /// The commit, shortened, where it is known.
     pub commit: Option<String>,
+    /// Who started the job.
+    pub actor: Option<String>,
+    /// The page of the job's run.
+    pub run: Option<String>,
     /// Requests sent.
     pub requests: u64,
     /// Length of the run in milliseconds.

@@ -81,13 +81,6 @@ pub fn scope(file: Scoped, actual: &Actual, options: &Options) -> Scope {
             }
         }
     }
-    if options.prune == Prune::Owned && !options.ledger.is_known() && !scope.unmanaged.is_empty() {
-        let text = "without git history nothing is provably ours, so nothing is deleted";
-        scope.notices.push(Notice {
-            about: None,
-            text: text.into(),
-        });
-    }
     scope
 }
 
@@ -227,3 +220,6 @@ fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

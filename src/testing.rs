@@ -207,6 +207,24 @@ impl Case {
         self
     }
 
+    /// With `--prune owned` and a git history of the file: (second, version). The file itself is in no commit yet,
+    /// unless it is the last version.
+    pub(crate) fn history(mut self, versions: &[(i64, Value)]) -> Self {
+        let texts: Vec<(i64, String)> = versions
+            .iter()
+            .map(|(second, version)| (*second, version.to_string()))
+            .collect();
+        let versions: Vec<(i64, &str)> = texts
+            .iter()
+            .map(|(second, text)| (*second, text.as_str()))
+            .collect();
+        let ledger = crate::ledger::tests::of_at(NOW, &versions);
+        self.options.listings = ledger.listings();
+        self.options.ledger = Arc::new(ledger);
+        self.options.prune = Prune::Owned;
+        self
+    }
+
     /// Reads the live account.
     pub(crate) fn actual(&self) -> Actual {
         Actual::read(&self.snapshot).expect("answers of the server's form")
@@ -305,6 +323,11 @@ fn plan_lines(plan: &Plan) -> String {
         let labels: Vec<&String> = peers.iter().map(|id| &plan.peer_labels[id]).collect();
         lines.push(format!("foreign in {group}: {labels:?}"));
     }
+    lines.extend(
+        plan.held
+            .iter()
+            .map(|(address, why)| format!("held: {address}: {why}")),
+    );
     lines.extend(
         plan.unmanaged
             .iter()

@@ -2,8 +2,9 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use super::forge::{Forge, Stale};
 use super::session::{Origin, Request, Session};
@@ -33,8 +34,9 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
         Ok(ending) => ending,
         Err(stop) => Ending::stopped(document, stop, true),
     };
-    if args.comment {
-        let context = Context::of_process();
+    let context = Context::of_process();
+    // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
+    if args.comment && !context.is_pull_request_event() {
         let file = file(&cli.global);
         let posted = publish::comment(&ending.document, true, &file, &args.gitea, &context, say);
         ending.exit = ending.exit.max(posted);
@@ -65,6 +67,12 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         true,
     )?;
     session.document.refusals = gates::check(&plan, &context);
+    let deletions = plan.deletions();
+    let allowed = context
+        .allowed
+        .get_key_value(&deletions)
+        .filter(|_| deletions > 0);
+    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
     session.document.plan = Some(plan.clone());
     *document = session.document.clone();
     if let Some(stop) = refused(&session.document) {
@@ -75,6 +83,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         true => None,
         false => Forge::open(&args.gitea, &session.context, &file(&cli.global))?,
     };
+    // the comment says so, where one was asked for
+    if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
+        let why = Forge::not_configured(&args.gitea, &session.context);
+        say.note(&format!(
+            "{why}: whether the branch has a newer file is not checked"
+        ));
+    }
     let ours = session.source.text().as_bytes();
     let fresh = || forge.as_ref().map_or(Ok(()), |forge| forge.fresh(ours));
     fresh().map_err(|error| match error.downcast_ref::<Stale>() {
@@ -98,10 +113,11 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         fresh: &fresh,
     };
     let mut applied = apply(api, &plan, &session.actual, conduct, &mut observer);
-    let mut exit = if applied.is_complete() {
-        Exit::Done
-    } else {
-        Exit::Partial
+    let mut exit = match applied.is_complete() {
+        true => Exit::Done,
+        // found stale again before the first write
+        false if applied.stale.is_some() && !applied.changed_something() => Exit::Refused,
+        false => Exit::Partial,
     };
     let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
     if exit == Exit::Done && !args.no_verify && !plan.is_empty() {
@@ -123,6 +139,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let mut document = session.document;
     (document.error, document.hint) = failure.unzip();
     document.statuses = applied.statuses;
+    document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;
     Ok(Ending {
         document,
@@ -243,8 +260,8 @@ fn confirm(args: &ApplyArgs, plan: &Plan, say: Say) -> Result<(), Stop> {
     }
 }
 
-/// SIGTERM and SIGINT set the flag; a second one ends the program at once.
-pub(super) fn signals() -> Arc<AtomicBool> {
+/// Set by SIGTERM and SIGINT; a second one ends the program at once.
+static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         let registered =
@@ -255,6 +272,24 @@ pub(super) fn signals() -> Arc<AtomicBool> {
         }
     }
     stop
+});
+
+/// Returns the flag that signals set; from now on they end the run after the operation in hand.
+pub(super) fn signals() -> Arc<AtomicBool> {
+    STOP.clone()
+}
+
+/// Waits, but no longer than until a signal: a runner that stops a job does not wait for a server's rate limit.
+pub(super) fn wait(duration: Duration) {
+    let end = Instant::now() + duration;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        let is_over =
+            left.is_zero() || LazyLock::get(&STOP).is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if is_over {
+            return;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(100)));
+    }
 }
 
 fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
@@ -273,14 +308,15 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
     } else {
         "stopped"
     };
+    let not_tried = match skipped.len() {
+        0 => String::new(),
+        1 => "; 1 was not tried".into(),
+        number => format!("; {number} were not tried"),
+    };
     let mut text = vec![format!(
-        "{why} after {} of {}; {} not tried",
+        "{why} after {} of {}{not_tried}",
         done.len(),
         count(plan.changes.len(), "operation", "operations"),
-        match skipped.len() {
-            1 => "1 was".into(),
-            number => format!("{number} were"),
-        }
     )];
     for (label, names) in [
         ("done:     ", &done),
@@ -300,31 +336,38 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
             ));
         }
     }
-    let hint = match &applied.stale {
-        Some(stale) => {
-            text.push(format!("  {stale}"));
-            STALE
-        }
-        None => "run plan to see what is left; running apply again continues from here",
+    let mut hint = "run plan to see what is left; running apply again continues from here";
+    if let Some(stale) = &applied.stale {
+        text.insert(0, stale.clone());
+        hint = STALE;
+    }
+    let hint = match &applied.hint {
+        Some(cause) => format!("{cause}\n{hint}"),
+        None => hint.to_owned(),
     };
-    (text.join("\n"), hint.into())
+    (text.join("\n"), hint)
 }
 
 /// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
 pub(super) struct Aloud {
     say: Say,
+    in_job: bool,
     report: Option<(PathBuf, Document)>,
 }
 
 impl Aloud {
     pub(super) fn new(say: Say) -> Self {
-        Aloud { say, report: None }
+        Aloud {
+            say,
+            in_job: Context::of_process().is_ci,
+            report: None,
+        }
     }
 
     fn reporting(say: Say, path: Option<&PathBuf>, document: &Document) -> Result<Self, Stop> {
         let mut aloud = Aloud {
-            say,
             report: path.map(|path| (path.clone(), document.clone())),
+            ..Aloud::new(say)
         };
         if let Some((path, document)) = &mut aloud.report {
             let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
@@ -352,7 +395,7 @@ impl Observer for Aloud {
 
     fn sealed(&mut self, name: &str, armored: &str) {
         // in a job disk and artifact can be lost; on a laptop the file is enough
-        if environment("CI").is_some() {
+        if self.in_job {
             self.say.sealed(name, armored);
         }
     }
@@ -364,6 +407,7 @@ impl Observer for Aloud {
     fn state(&mut self, applied: &Applied) {
         if let Some((path, document)) = &mut self.report {
             document.statuses.clone_from(&applied.statuses);
+            document.durations_ms.clone_from(&applied.durations_ms);
             document.created_keys.clone_from(&applied.created_keys);
             if let Err(error) = write_report(path, &json::document(document, true)) {
                 log::warn!("cannot write the report {}: {error}", path.display());

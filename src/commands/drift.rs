@@ -75,10 +75,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
         }
     }
     let name = session.document.file.clone();
-    let environment = environment_name(&cli.global)
-        .replace("--", "- -")
-        .replace('>', "");
-    let marker = format!("<!-- netbird-gitops drift {environment} -->");
+    let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
     if let Some(path) = &cli.global.report {
         write_report(path, &format!("{:#}\n", render::json(&drift, &name))).map_err(|error| {
             Stop::error(format!(

@@ -90,6 +90,25 @@ impl Forge {
         }))
     }
 
+    /// Says which settings are missing where [`Forge::open`] returns `None`.
+    pub(super) fn not_configured(args: &GiteaArgs, context: &Context) -> String {
+        let url = setting(args.gitea_url.as_ref()).is_some() || context.server_url.is_some();
+        let name = setting(args.gitea_repo.as_ref()).is_some() || context.repository.is_some();
+        let token = environment("GITEA_TOKEN").is_some()
+            || setting(args.gitea_token_file.as_ref()).is_some();
+        let settings = [
+            (url, "GITEA_URL"),
+            (name, "GITEA_REPO"),
+            (token, "GITEA_TOKEN"),
+        ];
+        let missing: Vec<&str> = settings
+            .into_iter()
+            .filter(|(is_set, _)| !is_set)
+            .map(|(_, name)| name)
+            .collect();
+        format!("Gitea is not configured ({} not set)", missing.join(", "))
+    }
+
     fn target(&self) -> Result<Target<'_>> {
         let branch = self.branch.as_deref();
         let branch =
@@ -113,16 +132,24 @@ impl Forge {
     /// Checks that the branch still has this file, but for `enrolled` flags: a stale apply must not win.
     pub(super) fn fresh(&self, ours: &[u8]) -> Result<()> {
         let Target { branch, path } = self.target()?;
-        let file = self
-            .repo
-            .file(branch, path)
-            .context("cannot tell whether this file is still the one to apply")?;
-        if content_differs_but_for_enrolled(ours, &file.bytes) {
-            return Err(Stale {
+        let stale = || {
+            Err(Stale {
                 branch: branch.into(),
                 path: path.into(),
             }
-            .into());
+            .into())
+        };
+        let file = match self.repo.file(branch, path) {
+            Ok(file) => file,
+            // a branch without the file has another one, too
+            Err(error) if error.is_not_found() && self.repo.tip(branch).is_ok() => return stale(),
+            Err(error) => {
+                let text = "cannot tell whether this file is still the one to apply";
+                return Err(anyhow::Error::new(error).context(text));
+            }
+        };
+        if content_differs_but_for_enrolled(ours, &file.bytes) {
+            return stale();
         }
         Ok(())
     }

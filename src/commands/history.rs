@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::stop::Stop;
 use crate::actual::Actual;
 use crate::change::Notice;
-use crate::ci::Context;
+use crate::ci::{Context, Event};
 use crate::cli;
 use crate::config::Source;
 use crate::git::{Git, Opened, RepoPath, Sha};
@@ -61,6 +61,12 @@ impl History {
             Some(_) => merge(&git, &path, context)?,
             None => None,
         };
+        let is_unmerged = pull_request.is_some() && merge.is_none();
+        // there the checkout is the base's: its file is not the one that was proposed
+        let needs_merge = pull_request.is_some() && context.event == Event::PullRequestTarget;
+        if is_unmerged && needs_merge {
+            return Err(unknown_head(context));
+        }
         let tip = match (&merge, &args.ledger_ref) {
             (Some(merge), _) => Some(merge.base.clone()),
             (None, Some(rev)) => Some(git.resolve(rev).map_err(anyhow::Error::new)?),
@@ -85,6 +91,14 @@ impl History {
                 }
                 Err(error) => return Err(anyhow::Error::new(error).into()),
             }
+        }
+        if is_unmerged {
+            let text = "the base branch is not in this checkout, so the plan is that of the branch and not of the merge; \
+                        set fetch-depth: 0 in the checkout step";
+            history.notices.push(Notice {
+                about: None,
+                text: text.into(),
+            });
         }
         if let Some(merge) = merge {
             history.notices.extend(
@@ -113,6 +127,10 @@ impl History {
                         file.display()
                     ))
                     .hint("merge or rebase, then there is a plan of the merge"));
+                }
+                MergedFile::TooLittleHistory | MergedFile::OldGit(..) if needs_merge => {
+                    let why = merge.notices().into_iter().next();
+                    return Err(Stop::error(why.unwrap_or_default()));
                 }
                 MergedFile::TooLittleHistory | MergedFile::OldGit(..) => None,
             };
@@ -230,6 +248,17 @@ impl History {
     pub(super) fn checkout(&self) -> Option<&(Git, RepoPath)> {
         self.checkout.as_ref()
     }
+}
+
+fn unknown_head(context: &Context) -> Stop {
+    let pull = context.pull_request.as_ref();
+    let number = pull.map(|pull| pull.number).unwrap_or_default();
+    Stop::error(format!(
+        "the commits of pull request #{number} are not in this checkout, so there is no plan of it"
+    ))
+    .hint(format!(
+        "fetch them before: git fetch origin +refs/pull/{number}/head"
+    ))
 }
 
 /// Returns the merge that a pull request stands for; `None` where its commits are not told.

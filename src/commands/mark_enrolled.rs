@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::forge::Forge;
 use super::settings::{environment_name, file};
 use super::stop::Stop;
 use super::sync_events::read_names;
-use super::{print, report_stop};
+use super::{annotate, print, report, report_stop};
 use crate::ci::Context;
 use crate::cli::{Cli, Format, MarkArgs};
 use crate::edit::{self, Edit};
@@ -17,56 +17,95 @@ use crate::logging::Say;
 use crate::text::visible;
 
 pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
-    match make(cli, args) {
-        Ok(()) => Exit::Done,
-        Err(stop) => report_stop(say, stop),
+    let result = make(cli, args);
+    let json = match &result {
+        Ok((edit, text)) => {
+            json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
+            "result": text })
+        }
+        Err(stop) => json!({ "format_version": 1, "marked": [], "already": [],
+            "error": { "message": stop.error, "hint": stop.hint } }),
+    };
+    let json = format!("{json:#}\n");
+    let mut exit = Exit::Done;
+    if report(cli, &json, say) != Exit::Done {
+        // 1 says that nothing changed
+        let changed = matches!(&result, Ok((edit, _)) if !edit.flipped.is_empty());
+        exit = if changed { Exit::Partial } else { Exit::Error };
+    }
+    match (cli.global.format, &result) {
+        (Format::Json, _) => print(&json),
+        (Format::Text | Format::Markdown, Ok((edit, text))) => print(&said(edit, text)),
+        (Format::Text | Format::Markdown, Err(_)) => {}
+    }
+    match result {
+        Ok(_) => exit,
+        Err(stop) => {
+            annotate(&file(&cli.global).display().to_string(), &stop.problems);
+            report_stop(say, stop)
+        }
     }
 }
 
-fn make(cli: &Cli, args: &MarkArgs) -> Result<(), Stop> {
+/// Returns what became of the names, and where.
+fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Stop> {
     let path = file(&cli.global);
     let mut names: BTreeSet<String> = args.names.iter().cloned().collect();
     if let Some(from) = &args.from {
         names.extend(read_names(from)?);
     }
     if names.is_empty() {
-        return Err(Stop::error("no setup key is named")
-            .hint("give names, or --from a file that holds some"));
+        // what an idle sync-events leaves is no failure of the pipeline behind it
+        let nothing = Edit {
+            text: Vec::new(),
+            flipped: BTreeSet::new(),
+            already: BTreeSet::new(),
+            missing: BTreeSet::new(),
+        };
+        return Ok((nothing, "no setup key is named".into()));
     }
-    let (text, edit) = match args.local {
-        true => {
-            // looked at first: one unknown name, and nothing is written
-            let before = std::fs::read(&path)
-                .map_err(|error| Stop::error(format!("cannot read {}: {error}", path.display())))?;
-            let looked = edit::mark_enrolled(&before, &names)
-                .map_err(|error| Stop::error(format!("{}:{error}", path.display())))?;
-            refuse_missing(&looked, &path.display().to_string())?;
-            let edit = edit::mark_enrolled_file(&path, &names)?;
-            (format!("{} written", path.display()), edit)
-        }
-        false => {
-            let forge = Forge::open(&args.gitea, &Context::of_process(), &path)?;
-            let forge = forge.ok_or_else(|| {
-                Stop::error("Gitea is not configured").hint(
-                    "set GITEA_URL, GITEA_REPO and GITEA_TOKEN, or use --local to edit the file on disk",
-                )
-            })?;
-            let source = forge.source()?;
-            let looked = edit::mark_enrolled(source.text().as_bytes(), &names)
-                .map_err(|error| Stop::error(format!("{}:{error}", source.name())))?;
-            refuse_missing(&looked, source.name())?;
-            let marked = forge.mark(&names, args.via_pr, &environment_name(&cli.global))?;
-            (marked.text, marked.edit)
-        }
+    if args.local {
+        // looked at first: one unknown name, and nothing is written
+        let before = std::fs::read(&path)
+            .map_err(|error| Stop::error(format!("cannot read {}: {error}", path.display())))?;
+        look(&before, &names, &path.display().to_string())?;
+        let edit = edit::mark_enrolled_file(&path, &names)?;
+        return Ok((edit, format!("{} written", path.display())));
+    }
+    let context = Context::of_process();
+    let forge = Forge::open(&args.gitea, &context, &path)?;
+    let forge = forge.ok_or_else(|| {
+        Stop::error(Forge::not_configured(&args.gitea, &context)).hint(
+            "set GITEA_URL, GITEA_REPO and GITEA_TOKEN, or use --local to edit the file on disk",
+        )
+    })?;
+    let source = forge.source()?;
+    look(source.text().as_bytes(), &names, source.name())?;
+    let marked = forge.mark(&names, args.via_pr, &environment_name(&cli.global))?;
+    Ok((marked.edit, marked.text))
+}
+
+/// Checks before anything is written that each name is that of a key that can be marked.
+fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Stop> {
+    let looked = edit::mark_enrolled(text, names).map_err(|error| Stop {
+        problems: vec![(error.line, error.column, error.problem.clone())],
+        ..Stop::error(format!("{place}:{error}"))
+    })?;
+    refuse_missing(&looked, place)?;
+    // the text is JSON, or the editor had said so
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let file: Value = serde_json::from_slice(text).unwrap_or_default();
+    let cannot = |name: &&String| {
+        let key = &file["setup_keys"][name.as_str()];
+        key["type"] == "reusable" || key["ephemeral"] == true
     };
-    match cli.global.format {
-        Format::Json => print(&format!(
-            "{:#}\n",
-            json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already, "result": text })
-        )),
-        Format::Text | Format::Markdown => print(&said(&edit, &text)),
+    match looked.flipped.iter().find(cannot) {
+        Some(name) => Err(Stop::error(visible(&format!(
+            "{place}: setup key {name:?} is for many peers: only a one-off key that is not ephemeral is marked; \
+             nothing was written"
+        )))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn refuse_missing(edit: &Edit, place: &str) -> Result<(), Stop> {
@@ -103,6 +142,9 @@ fn said(edit: &Edit, text: &str) -> String {
     }
     if !edit.already.is_empty() {
         out.push_str(&format!("Marked already: {}.\n", list(&edit.already)));
+    }
+    if out.is_empty() {
+        out.push_str(&format!("Nothing to mark: {}.\n", visible(text)));
     }
     out
 }

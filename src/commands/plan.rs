@@ -50,6 +50,12 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
         &plan,
         false,
     )?;
+    let deletions = plan.deletions();
+    let allowed = context
+        .allowed
+        .get_key_value(&deletions)
+        .filter(|_| deletions > 0);
+    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
     session.document.refusals = gates::check(&plan, &context);
     session
         .document

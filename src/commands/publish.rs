@@ -22,17 +22,17 @@ pub(super) fn comment(
 ) -> Exit {
     let body = markdown::document(document, applied, markdown::BUDGET);
     match post(&body, applied, file, args, context) {
-        Ok(Some(url)) => {
+        Ok(Posted::At(url)) => {
             say.note(&format!("comment: {url}"));
             Exit::Done
         }
-        Ok(None) => {
-            let text = if applied {
-                "no comment: no merged pull request belongs to this commit, or Gitea is not configured"
-            } else {
-                "no comment: Gitea is not configured (GITEA_URL, GITEA_REPO, GITEA_TOKEN)"
-            };
-            say.note(text);
+        Ok(Posted::NoPullRequest) => {
+            say.note("no comment: this commit is no merge of a pull request");
+            Exit::Done
+        }
+        Ok(Posted::NotConfigured) => {
+            let why = Forge::not_configured(args, context);
+            say.note(&format!("no comment: {why}"));
             Exit::Done
         }
         Err(Stop { error, hint, .. }) => {
@@ -50,20 +50,33 @@ pub(super) fn comment(
     }
 }
 
+/// Where a comment is, or why there is none.
+enum Posted {
+    At(String),
+    NoPullRequest,
+    NotConfigured,
+}
+
 fn post(
     body: &str,
     applied: bool,
     file: &Path,
     args: &GiteaArgs,
     context: &Context,
-) -> Result<Option<String>, Stop> {
+) -> Result<Posted, Stop> {
     let Some(forge) = Forge::open(args, context, file)? else {
-        return Ok(None);
+        return Ok(Posted::NotConfigured);
     };
     let number = match (applied, &context.pull_request) {
         (false, Some(pull)) => pull.number,
         (false, None) => {
-            return Err(Stop::error("this job is not of a pull request")
+            let error = match &context.event_problem {
+                Some(problem) => {
+                    format!("which pull request this job is of is not told: {problem}")
+                }
+                None => "this job is not of a pull request".to_owned(),
+            };
+            return Err(Stop::error(error)
                 .hint("--comment is for jobs of pull_request and pull_request_target"));
         }
         (true, _) => {
@@ -74,9 +87,9 @@ fn post(
                 .transpose()?;
             match merged.flatten() {
                 Some(pull) => pull.number,
-                None => return Ok(None),
+                None => return Ok(Posted::NoPullRequest),
             }
         }
     };
-    Ok(Some(forge.comment(number, body)?))
+    Ok(Posted::At(forge.comment(number, body)?))
 }

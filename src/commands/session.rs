@@ -114,10 +114,14 @@ impl Session {
         document.environment = environment_name(global);
         document.commit = environment("GITHUB_SHA").map(|sha| sha.chars().take(12).collect());
         let context = Context::of_process();
+        document.actor.clone_from(&context.actor);
+        document.run.clone_from(&context.run_url);
         let mut history =
             History::read(&path, &request.scope.history, request.scope.prune, &context)?;
         document.commit = document.commit.take().or(history.commit.clone());
-        document.notices.append(&mut history.notices);
+        if history.ledger.is_known() {
+            document.notices.append(&mut history.notices);
+        }
         let committed = match request.committed {
             true => history.committed(&path)?,
             false => None,
@@ -207,8 +211,8 @@ impl Session {
         Ok(())
     }
 
-    /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again; where
-    /// somebody agreed to the number that includes what is held, that goes too.
+    /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again, so that
+    /// all referrers are named at once; where somebody agreed to the number that includes what is held, that goes too.
     pub(super) fn plan(&mut self, gates: &Gates) -> Result<Plan, Stop> {
         // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
         let more = More {
@@ -226,20 +230,38 @@ impl Session {
             plan = self.plan_whole()?;
             allowed = self.allowed(gates, &plan)?;
         }
+        // that nothing is provably ours matters where there is something else
+        if !plan.unmanaged.is_empty() || !plan.foreign_members.is_empty() {
+            self.document.notices.append(&mut self.history.notices);
+        }
         self.document
             .notices
             .extend(agreements(&allowed, plan.deletions()));
         Ok(plan)
     }
 
-    /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again.
+    /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again, so that all
+    /// referrers are named at once.
     fn plan_whole(&mut self) -> Result<Plan, Stop> {
-        let plan = self.plan_once()?;
-        if self.complete(self.more(&plan))? {
+        loop {
+            let planned = plan::plan(
+                &self.valid.desired,
+                &self.actual,
+                &self.renames,
+                &self.options,
+            );
+            let more = match &planned {
+                Ok(plan) => self.more(plan),
+                Err(problems) => More {
+                    referrers: problems.iter().any(|problem| problem.of_deletion),
+                    events: false,
+                },
+            };
+            if !self.complete(more)? {
+                return planned.map_err(|problems| self.stop(&problems));
+            }
             self.read()?;
-            return self.plan_once();
         }
-        Ok(plan)
     }
 
     /// Fetches what a plan needs beside the lists of every plan. Returns whether anything was missing.
@@ -262,16 +284,6 @@ impl Session {
         self.options.prune != Prune::None
             && desired.manages(Kind::SetupKey)
             && self.actual.keys.values().any(removed)
-    }
-
-    fn plan_once(&self) -> Result<Plan, Stop> {
-        plan::plan(
-            &self.valid.desired,
-            &self.actual,
-            &self.renames,
-            &self.options,
-        )
-        .map_err(|problems| self.stop(&problems))
     }
 
     fn more(&self, plan: &Plan) -> More {
@@ -439,7 +451,10 @@ fn recorded(path: &Path) -> Result<Snapshot, Stop> {
     let shown = path.display();
     let text = std::fs::read(path)
         .map_err(|error| Stop::error(format!("cannot read {shown}: {error}")))?;
-    serde_json::from_slice(&text).map_err(|error| {
+    // as a map first: serde takes a list, an empty one too, for a struct
+    let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
+    let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
+    snapshot.map_err(|error| {
         Stop::error(format!("{shown} is no recorded account: {error}")).hint(
             "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}",
         )

@@ -14,7 +14,7 @@ use super::forge::{Forge, Marked};
 use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file};
 use super::stop::Stop;
-use super::{print, report_stop, write_report};
+use super::{annotate, print, report, report_stop};
 use crate::actual::Actual;
 use crate::api::Api;
 use crate::apply::{Conduct, apply, settle_members};
@@ -45,66 +45,103 @@ struct Synced {
     /// What became of the commit.
     commit: Option<String>,
     place: Option<String>,
+    /// When the first of these peers enrolled.
+    oldest: Option<Timestamp>,
+    /// What failed beside single keys, and what to do about it.
+    failure: Option<(String, Option<String>)>,
     /// Nothing to look at: no used key that is not marked.
     idle: bool,
     dry_run: bool,
     requests: u64,
 }
 
+impl Synced {
+    fn fail(&mut self, stop: Stop) {
+        let Stop { error, hint, .. } = stop;
+        self.failure = match self.failure.take() {
+            Some((first, kept)) => Some((format!("{first}\n{error}"), kept.or(hint))),
+            None => Some((error, hint)),
+        };
+    }
+}
+
 struct Done {
     enrollment: Enrollment,
     peer_label: String,
+    /// What a rename makes of the peer's DNS name, where that can be told.
+    dns_label: Option<String>,
     groups_assigned: BTreeSet<String>,
     error: Option<String>,
 }
 
 pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
-    match make(cli, args, say) {
-        Ok((synced, exit)) => {
-            let json = json(&synced);
-            if let Some(path) = &cli.global.report
-                && let Err(error) = write_report(path, &json)
-            {
-                say.error(
-                    "error",
-                    &format!("cannot write the report {}: {error}", path.display()),
-                    None,
-                );
-            }
-            match cli.global.format {
-                Format::Json => print(&json),
-                Format::Text | Format::Markdown => print(&text(&synced)),
-            }
-            exit
-        }
-        Err(stop) => report_stop(say, stop),
-    }
-}
-
-fn make(cli: &Cli, args: &SyncArgs, say: Say) -> Result<(Synced, Exit), Stop> {
-    let path = file(&cli.global);
-    let valid = check(&config::load(&path)?)?;
-    let api = connect(&args.server, false)?;
     let mut synced = Synced {
         dry_run: args.dry_run,
         ..Synced::default()
     };
-    let keys = api.list(Kind::SetupKey.path())?;
-    if !has_news(&keys, &valid.desired) {
+    let (mut exit, stop) = match make(cli, args, &mut synced, say) {
+        Ok(exit) => (exit, None),
+        Err(stop) => (stop.exit, Some(stop)),
+    };
+    if let Some(stop) = &stop {
+        synced.failure = Some((stop.error.clone(), stop.hint.clone()));
+    }
+    let json = json(&synced);
+    if report(cli, &json, say) != Exit::Done {
+        // 1 says that nothing changed
+        exit = match (exit, synced.done.is_empty() || synced.dry_run) {
+            (Exit::Done, true) => Exit::Error,
+            (Exit::Done, false) => Exit::Partial,
+            (exit, _) => exit,
+        };
+    }
+    match (cli.global.format, &stop) {
+        (Format::Json, _) => print(&json),
+        (Format::Text | Format::Markdown, None) => print(&text(&synced)),
+        (Format::Text | Format::Markdown, Some(_)) => {}
+    }
+    match (stop, &synced.failure) {
+        (Some(stop), _) => {
+            annotate(&file(&cli.global).display().to_string(), &stop.problems);
+            report_stop(say, stop);
+        }
+        (None, Some((error, hint))) => say.error("error", error, hint.as_deref()),
+        (None, None) => {}
+    }
+    exit
+}
+
+fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exit, Stop> {
+    let path = file(&cli.global);
+    let valid = check(&config::load(&path)?)?;
+    let api = connect(&args.server, false)?;
+    let keys = api.list(Kind::SetupKey.path());
+    synced.requests = api.requests();
+    if !has_news(&keys?, &valid.desired) {
         synced.idle = true;
-        synced.requests = api.requests();
-        return Ok((synced, Exit::Done));
+        return Ok(Exit::Done);
     }
     // a scheduled run's checkout is that of the last push, so the branch's tip decides
-    let forge = Forge::open(&args.gitea, &Context::of_process(), &path)?;
+    let context = Context::of_process();
+    let forge = Forge::open(&args.gitea, &context, &path)?;
     let valid = match &forge {
         Some(forge) => check(&forge.source()?)?,
         None => {
-            say.note("Gitea is not configured (GITEA_URL, GITEA_REPO, GITEA_TOKEN): nothing is committed");
+            let why = Forge::not_configured(&args.gitea, &context);
+            say.note(&format!("{why}: nothing is committed"));
             valid
         }
     };
-    let snapshot = fetch(&api, &Needs::enrollment(), &valid.desired)?;
+    let snapshot = fetch(&api, &Needs::enrollment(), &valid.desired);
+    synced.requests = api.requests();
+    let snapshot = snapshot?;
+    if snapshot
+        .events
+        .as_ref()
+        .is_some_and(|events| events.len() >= EVENTS_KEPT)
+    {
+        say.note("NetBird keeps the newest 10,000 events: older enrollments are told by the times of key and peer");
+    }
     let actual = Actual::read(&snapshot).map_err(unreadable)?;
     let Detection {
         enrollments,
@@ -121,39 +158,50 @@ fn make(cli: &Cli, args: &SyncArgs, say: Say) -> Result<(Synced, Exit), Stop> {
             .map(|(peer, key)| (actual.peer_label(&peer), key))
             .collect();
     }
+    let peers = enrollments
+        .iter()
+        .filter_map(|enrollment| actual.peers.get(&enrollment.peer));
+    synced.oldest = peers.filter_map(|peer| peer.created_at).min();
     let plan = sync::plan(&enrollments, &actual);
     let statuses = match args.dry_run {
         true => vec![Status::Success; plan.changes.len()],
-        false => carry_out(&api, &plan, &actual, say)?,
+        false => carry_out(&api, &plan, &actual, synced, say),
     };
+    synced.requests = api.requests();
     synced.done = done(enrollments, &plan, &statuses, &actual);
-    let failed = synced.done.iter().any(|done| done.error.is_some());
-    let mut exit = if failed { Exit::Partial } else { Exit::Done };
 
     let ready = synced.done.iter().filter(|done| done.error.is_none());
     let ready: BTreeSet<String> = ready.map(|done| done.enrollment.key.clone()).collect();
-    if !ready.is_empty() && !args.dry_run && !args.no_commit {
-        if let Some(forge) = &forge {
-            match forge.mark(&ready, args.via_pr, &environment_name(&cli.global)) {
-                Ok(Marked {
-                    text,
-                    place,
-                    edit: _,
-                }) => {
-                    synced.commit = Some(text);
-                    synced.place = place;
-                }
-                Err(Stop { error, hint, .. }) => {
-                    // peers and groups are done; the flags are found missing again by the next run
-                    say.error("error", &format!("not committed: {error}"), hint.as_deref());
-                    exit = Exit::Partial;
-                }
+    if let Some(forge) = &forge
+        && !ready.is_empty()
+        && !args.dry_run
+        && !args.no_commit
+    {
+        match forge.mark(&ready, args.via_pr, &environment_name(&cli.global)) {
+            Ok(Marked {
+                text,
+                place,
+                edit: _,
+            }) => {
+                synced.commit = Some(text);
+                synced.place = place;
             }
+            // peers and groups are done; the flags are found missing again by the next run
+            Err(stop) => synced.fail(Stop {
+                error: format!("not committed: {}", stop.error),
+                ..stop
+            }),
         }
     }
-    synced.requests = api.requests();
-    Ok((synced, exit))
+    let failed = synced.done.iter().any(|done| done.error.is_some());
+    Ok(match failed || synced.failure.is_some() {
+        true => Exit::Partial,
+        false => Exit::Done,
+    })
 }
+
+/// How many events the server keeps (netbird-api.md §12).
+const EVENTS_KEPT: usize = 10_000;
 
 /// Whether a used one-off key is declared and not marked.
 fn has_news(keys: &[serde_json::Value], desired: &Desired) -> bool {
@@ -168,7 +216,13 @@ fn has_news(keys: &[serde_json::Value], desired: &Desired) -> bool {
 }
 
 /// Renames and groups, each peer for itself; whoever joined a group meanwhile stays in it.
-fn carry_out(api: &Api, plan: &Plan, actual: &Actual, say: Say) -> Result<Vec<Status>, Stop> {
+fn carry_out(
+    api: &Api,
+    plan: &Plan,
+    actual: &Actual,
+    synced: &mut Synced,
+    say: Say,
+) -> Vec<Status> {
     let stop = signals();
     let conduct = Conduct {
         custody: None,
@@ -178,8 +232,11 @@ fn carry_out(api: &Api, plan: &Plan, actual: &Actual, say: Say) -> Result<Vec<St
     };
     let mut observer = Aloud::new(say);
     let mut applied = apply(api, plan, actual, conduct, &mut observer);
-    settle_members(api, actual, &mut applied, &mut observer)?;
-    Ok(applied.statuses)
+    if let Err(error) = settle_members(api, actual, &mut applied, &mut observer) {
+        // what was done is done, and is committed
+        synced.fail(error.into());
+    }
+    applied.statuses
 }
 
 /// What was done about each key: a failed change is that of every key that it was for.
@@ -221,11 +278,19 @@ fn done(
         .into_iter()
         .map(|enrollment| Done {
             peer_label: actual.peer_label(&enrollment.peer),
+            dns_label: dns_label(&enrollment, actual),
             groups_assigned: assigned(&enrollment),
             error: error_of(&enrollment),
             enrollment,
         })
         .collect()
+}
+
+/// The DNS label that a rename gives.
+fn dns_label(enrollment: &Enrollment, actual: &Actual) -> Option<String> {
+    enrollment.renamed_from.as_ref()?;
+    let peer = actual.peers.get(&enrollment.peer)?;
+    enrollment::dns_label(&enrollment.key, peer, actual.peers.values())
 }
 
 fn text(synced: &Synced) -> String {
@@ -237,13 +302,20 @@ fn text(synced: &Synced) -> String {
     for Done {
         enrollment,
         peer_label,
+        dns_label,
         groups_assigned,
         error,
     } in &synced.done
     {
         let mut parts = Vec::new();
+        let label = dns_label
+            .iter()
+            .map(|label| format!(" (DNS label {label})"));
         parts.push(match &enrollment.renamed_from {
-            Some(old) => format!("peer {old:?} {verb} renamed to it"),
+            Some(old) => format!(
+                "peer {old:?} {verb} renamed to it{}",
+                label.collect::<String>()
+            ),
             None => format!("peer {peer_label:?} bears its name"),
         });
         if !groups_assigned.is_empty() {
@@ -272,6 +344,13 @@ fn text(synced: &Synced) -> String {
             "note: peer {peer:?} enrolled with {key:?}, which the file does not declare"
         )));
         out.push('\n');
+    }
+    let age = synced
+        .oldest
+        .map(|oldest| Timestamp::now().as_second() - oldest.as_second());
+    if let Some(days) = age.map(|secs| secs / 86_400).filter(|days| *days > 0) {
+        let days = count(usize::try_from(days).unwrap_or_default(), "day", "days");
+        out.push_str(&format!("The oldest of these enrolled {days} ago.\n"));
     }
     let marked = synced
         .done
@@ -305,6 +384,7 @@ fn json(synced: &Synced) -> String {
             "renamed": done.enrollment.renamed_from.is_some(),
             "groups_assigned": done.groups_assigned,
             "renamed_from": done.enrollment.renamed_from,
+            "dns_label": done.dns_label,
             "proof": if done.enrollment.by_event { "event" } else { "time" },
         });
         if let Some(error) = &done.error {
@@ -318,7 +398,7 @@ fn json(synced: &Synced) -> String {
         .map(|(key, why)| json!({ "setup_key_name": key, "reason": why }))
         .collect();
     let strangers: BTreeMap<_, _> = synced.strangers.iter().cloned().collect();
-    let result = json!({
+    let mut result = json!({
         "format_version": 1,
         "enrollments": enrollments.collect::<Vec<_>>(),
         "left_alone": left_alone,
@@ -328,6 +408,9 @@ fn json(synced: &Synced) -> String {
         "dry_run": synced.dry_run,
         "requests": synced.requests,
     });
+    if let Some((message, hint)) = &synced.failure {
+        result["error"] = json!({ "message": message, "hint": hint });
+    }
     format!("{result:#}\n")
 }
 

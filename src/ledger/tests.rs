@@ -26,7 +26,12 @@ fn try_read(repo: &Repo) -> Result<Ledger, LedgerError> {
 
 /// The ledger of versions without a repository: (second, text).
 fn of(versions: &[(i64, &str)]) -> Ledger {
-    let mut timeline = Timeline::new(NOW);
+    of_at(NOW, versions)
+}
+
+/// The same at another present.
+pub(crate) fn of_at(now: i64, versions: &[(i64, &str)]) -> Ledger {
+    let mut timeline = Timeline::new(now);
     for (index, (second, text)) in versions.iter().enumerate() {
         let commit = Sha::parse(&format!("{index:040x}")).unwrap();
         let _broken = timeline.push(commit, *second, &mut text.as_bytes().to_vec());

@@ -1,5 +1,7 @@
 //! Who is meant by a name in a group: each sentence of design §2, and what nobody can do by choosing a hostname.
 
+mod history;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
@@ -22,8 +24,8 @@ struct Group<'a> {
 impl Group<'_> {
     fn case(self) -> Case {
         let key = json!({ "type": "one-off", "expires_in": 604_800, "auto_groups": ["g"] });
-        let keys =
-            json!({ "pending": key, "done": over(key.clone(), json!({ "enrolled": true })) });
+        let done = over(key.clone(), json!({ "enrolled": true }));
+        let keys = json!({ "pending": key, "done": done, "gone": done });
         // a pending key that grants the group has to be listed in it
         let lists: Vec<&str> = self.lists.iter().copied().chain(["pending"]).collect();
         let file = json!({ "groups": { "g": { "peers": lists } }, "setup_keys": keys });
@@ -72,7 +74,7 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
     let mira = over(peer("done"), json!({ "user_id": "mira" }));
     let rows = [
         (
-            "pending",
+            "bound",
             with(
                 vec![pending(), used("done", MADE)],
                 vec![peer("x")],
@@ -80,7 +82,7 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
             ),
         ),
         (
-            "bound, and another peer bears the name",
+            "bound to one, and another bears the name",
             with(
                 vec![pending(), used("done", MADE)],
                 vec![peer("x"), peer("done")],
@@ -94,6 +96,17 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
                 vec![peer("done")],
                 &[enrolled("done", "was")],
             ),
+        ),
+        (
+            "used, its peer is gone, and a member bears the name, --prune all",
+            Group {
+                keys: vec![pending(), used("done", MADE)],
+                events: Some(vec![enrolled("done", "was")]),
+                ..listing(&["done"], &["done"], vec![peer("done")])
+            }
+            .case()
+            .prune_all()
+            .outcome(),
         ),
         (
             "two lives: the newest use counts",
@@ -157,16 +170,20 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
         ),
     ];
     assert_data_eq!(table(rows), str![[r#"
-pending
+bound
     update group g
         peers [] → ["x"]
     pending in g: {"pending"}
-bound, and another peer bears the name
+bound to one, and another bears the name
     update group g
         peers [] → ["x"]
     pending in g: {"pending"}
 used, its peer is gone and another took the name
     pending in g: {"pending"}
+    note: group "g" lists "done", whose key was used, but its peer is gone
+used, its peer is gone, and a member bears the name, --prune all
+    pending in g: {"pending"}
+    foreign in g: ["done"]
     note: group "g" lists "done", whose key was used, but its peer is gone
 two lives: the newest use counts
     update group g

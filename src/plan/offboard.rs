@@ -144,9 +144,12 @@ fn in_the_way(peer: &Peer, plan: &Plan, actual: &Actual) -> Option<Problem> {
     }
     let text = format!("cannot be deleted: {} would be hit", all.join(", "));
     let hint = "take the peer out of them first; a policy that names it would be deleted whole";
-    Some(Problem::new(
-        &Address::new(Kind::Peer, &peer.name),
-        text,
-        Some(hint.into()),
-    ))
+    Some(Problem {
+        of_deletion: true,
+        ..Problem::new(
+            &Address::new(Kind::Peer, &peer.name),
+            text,
+            Some(hint.into()),
+        )
+    })
 }

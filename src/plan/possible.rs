@@ -7,7 +7,7 @@ use crate::actual::Actual;
 use crate::change::{Change, Notice, Operation};
 use crate::desired::Desired;
 use crate::keys;
-use crate::resource::{ALL, Live, Resource, Unresolved, differences};
+use crate::resource::{ALL, Live, Protocol, Resource, Unresolved, differences};
 use crate::state::{Address, Id, Kind};
 
 /// Returns what makes the changes impossible.
@@ -20,6 +20,7 @@ pub(super) fn check(
     let mut problems = references(changes, resources, desired, actual);
     for change in changes {
         problems.extend(one_rule(change));
+        problems.extend(ssh_sources(change, actual));
         problems.extend(protected(change, actual));
     }
     problems.extend(group_deletions(changes, actual));
@@ -96,6 +97,32 @@ fn one_rule(change: &Change) -> Option<Problem> {
     ))
 }
 
+/// A policy of NetBird's SSH may say who of each source group may log in as whom. The file cannot, and the server refuses a
+/// source that such a policy says nothing of (netbird-api.md §5).
+fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
+    let Operation::Update { live, after, .. } = &change.operation else {
+        return None;
+    };
+    let Resource::Policy(policy) = after.over(&live.resource) else {
+        return None;
+    };
+    let authorized = live.wire["rules"][0]["authorized_groups"].as_object()?;
+    if policy.protocol != Some(Protocol::NetbirdSsh) || authorized.is_empty() {
+        return None;
+    }
+    let is_said = |name: &str| {
+        let mut ids = actual.groups.ids(name);
+        ids.any(|id| authorized.contains_key(&id.0))
+    };
+    let unsaid = policy.sources.iter().find(|name| !is_said(name))?;
+    let text = format!(
+        "says in NetBird who of its sources may log in as whom, and nothing of group {unsaid:?}: the server would refuse it"
+    );
+    let hint =
+        "give the group its users in NetBird's dashboard first: the file has no field for them";
+    Some(Problem::new(&change.address, text, Some(hint.into())))
+}
+
 fn protected(change: &Change, actual: &Actual) -> Option<Problem> {
     let live = change.operation.live()?;
     let why = actual.protected_groups.get(&live.id)?;
@@ -131,7 +158,10 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
             let all: Vec<String> = ours.chain(foreign).collect();
             let text = format!("cannot be deleted: it is still used by {}", all.join(", "));
             let hint = Some("take the group out of them first, or declare it".into());
-            (!all.is_empty()).then(|| Problem::new(&Address::new(Kind::Group, name), text, hint))
+            (!all.is_empty()).then(|| Problem {
+                of_deletion: true,
+                ..Problem::new(&Address::new(Kind::Group, name), text, hint)
+            })
         })
         .collect()
 }

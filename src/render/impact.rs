@@ -66,13 +66,25 @@ pub(super) struct Impact {
     pub(super) verb: &'static str,
     /// What that means.
     pub(super) what: Sentence,
+    /// Nobody loses anything by it.
+    pub(super) harmless: bool,
 }
 
 /// Returns what a reviewer must not miss of a change: that it takes something away, or opens something to all.
 pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
-    let impact = |verb, what| Some(Impact { verb, what });
+    let impact = |verb, what| {
+        Some(Impact {
+            verb,
+            what,
+            harmless: false,
+        })
+    };
     match &change.operation {
-        Operation::Delete { live } => impact("Deletes", loss(&live.resource, live, plan)),
+        Operation::Delete { live } => Some(Impact {
+            verb: "Deletes",
+            what: loss(&live.resource, live, plan),
+            harmless: is_idle(live),
+        }),
         Operation::Replace { live, after, .. } => {
             let what = match after {
                 Resource::SetupKey(_) if is_dead(live) => {
@@ -104,10 +116,10 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
                 return impact("Switches off", loss(&live.resource, live, plan));
             }
             let opens = opens_to_all(&after)?;
-            (opens_to_all(&live.resource).as_ref() != Some(&opens)).then_some(Impact {
-                verb: "Opens",
-                what: opens,
-            })
+            if opens_to_all(&live.resource).as_ref() == Some(&opens) {
+                return None;
+            }
+            impact("Opens", opens)
         }
         Operation::Create { after } => impact("Opens", opens_to_all(after)?),
     }
@@ -126,6 +138,15 @@ fn is_on(resource: &Resource) -> bool {
         Resource::NameserverGroup(group) => group.enabled != Some(false),
         Resource::Group(_) | Resource::SetupKey(_) | Resource::Peer(_) => true,
     }
+}
+
+/// Whether nobody gets anything from an object: it is dead, disabled, or has no members.
+fn is_idle(live: &Live) -> bool {
+    let is_empty = match &live.resource {
+        Resource::Group(group) => group.peers.as_ref().is_none_or(BTreeSet::is_empty),
+        _ => false,
+    };
+    is_empty || is_dead(live) || !is_on(&live.resource)
 }
 
 /// Used, expired or revoked.

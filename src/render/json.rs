@@ -4,13 +4,17 @@ use serde_json::{Map, Value, json};
 
 use super::{Document, Status};
 use crate::change::{Change, Operation};
-use crate::state::Address;
+use crate::plan::Plan;
+use crate::resource::Resource;
+use crate::state::{Address, Id};
 
 /// Returns the JSON document, indented, with a final newline.
 pub fn document(document: &Document, applied: bool) -> String {
     let plan = document.plan.as_ref();
     let status = match (&document.error, applied) {
         (Some(_), _) => "error",
+        // what a report says while the run goes on, or of one that was killed
+        (None, true) if document.statuses.contains(&Status::Pending) => "applying",
         (None, true) => "applied",
         (None, false) => "planned",
     };
@@ -20,11 +24,22 @@ pub fn document(document: &Document, applied: bool) -> String {
         .cloned()
         .map(Some)
         .chain(std::iter::repeat(None));
-    let changes = plan.map(|plan| plan.changes.as_slice()).unwrap_or_default();
+    let nothing = Plan::default();
+    let (changes, planned) = match plan {
+        Some(plan) => (plan.changes.as_slice(), plan),
+        None => (&[][..], &nothing),
+    };
     let operations: Vec<Value> = changes
         .iter()
         .zip(statuses)
-        .map(|(change, status)| operation(change, status))
+        .enumerate()
+        .map(|(index, (change, status))| {
+            let mut operation = operation(change, planned, status);
+            if let Some(duration) = document.durations_ms.get(index) {
+                operation["duration_ms"] = json!(duration);
+            }
+            operation
+        })
         .collect();
     let keys = document.created_keys.iter().map(|(name, key)| {
         let key = json!({ "file": key.file, "sealed": key.sealed, "recipients": key.recipients,
@@ -55,6 +70,8 @@ pub fn document(document: &Document, applied: bool) -> String {
         "file": document.file,
         "file_sha256": document.file_digest,
         "commit": document.commit,
+        "actor": document.actor,
+        "run": document.run,
         "server": document.server,
         "operations": operations,
         "created_keys": keys.collect::<Map<_, _>>(),
@@ -62,6 +79,9 @@ pub fn document(document: &Document, applied: bool) -> String {
         "notices": document.all_notices().iter().map(|notice| &notice.text).collect::<Vec<_>>(),
         "unmanaged": unmanaged.unwrap_or_default(),
         "refusals": refusals.collect::<Vec<_>>(),
+        "allowed_deletes": document.allowed.as_ref().map(|(number, origin)| {
+            json!({ "number": number, "by": origin })
+        }),
         "recipients": document.recipients,
         "digest": plan.map(|plan| plan.digest()),
         "requests": document.requests,
@@ -74,11 +94,36 @@ pub fn document(document: &Document, applied: bool) -> String {
     text + "\n"
 }
 
-fn operation(change: &Change, status: Option<Status>) -> Value {
-    let changes = change.operation.fields().iter();
-    let changes: Vec<Value> = changes
-        .map(|change| json!({ "field": change.field, "before": change.before, "after": change.after }))
-        .collect();
+fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
+    let changed = |field: &str, before: Value, after: Value| json!({ "field": field, "before": before, "after": after });
+    // a record of what was made or went has all of it that there is
+    let whole = |resource: &Resource| -> Vec<(String, Value)> {
+        let fields = resource.fields().into_iter();
+        let fields = fields.filter(|(_, value)| !value.is_null());
+        fields
+            .map(|(field, value)| {
+                let value = match field.as_str() {
+                    "peers" | "peer" => labelled(value, plan),
+                    _ => value,
+                };
+                (field, value)
+            })
+            .collect()
+    };
+    let changes: Vec<Value> = match &change.operation {
+        Operation::Create { after } => whole(after)
+            .into_iter()
+            .map(|(field, value)| changed(&field, Value::Null, value))
+            .collect(),
+        Operation::Delete { live } => whole(&live.resource)
+            .into_iter()
+            .map(|(field, value)| changed(&field, value, Value::Null))
+            .collect(),
+        Operation::Update { fields, .. } | Operation::Replace { fields, .. } => fields
+            .iter()
+            .map(|change| changed(&change.field, change.before.clone(), change.after.clone()))
+            .collect(),
+    };
     let (word, error) = match status {
         None | Some(Status::Pending) => ("pending", None),
         Some(Status::Success) => ("success", None),
@@ -96,6 +141,18 @@ fn operation(change: &Change, status: Option<Status>) -> Value {
         operation["error"] = json!(error);
     }
     operation
+}
+
+/// Names of peers in the place of their ids, as field changes have them.
+fn labelled(value: Value, plan: &Plan) -> Value {
+    match value {
+        Value::String(id) => {
+            let id = Id(id);
+            plan.peer_labels.get(&id).cloned().unwrap_or(id.0).into()
+        }
+        Value::Array(ids) => ids.into_iter().map(|id| labelled(id, plan)).collect(),
+        other => other,
+    }
 }
 
 /// Numbers of what was done; in a plan, of what would be. A replacement counts as one created and one deleted.

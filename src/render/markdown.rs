@@ -10,7 +10,8 @@ use crate::plan::Plan;
 use crate::text::count;
 
 pub use inert::marker;
-pub(super) use inert::{cell, code, line, text};
+pub(super) use inert::{cell, line};
+pub use inert::{code, text};
 
 use inert::fenced;
 

@@ -54,7 +54,7 @@ pub fn plan(document: &Document, color: Color) -> String {
     out.push_str(&left_alone(document, plan));
     out.push_str(&notes(document, color));
     for refusal in &document.refusals {
-        let label = color.paint("31", "apply would refuse this:");
+        let label = color.paint("31", "apply would refuse:");
         out.push_str(&format!("\n{label} {}\n", visible(&refusal.text)));
         if !refusal.names.is_empty() {
             let names: Vec<_> = refusal
@@ -94,7 +94,7 @@ pub fn applied(document: &Document, color: Color) -> String {
     };
     let done = with(|status| *status == Status::Success).map(|(change, _)| change);
     let mut done = match Counts::of(done).done() {
-        _ if plan.is_empty() => "no changes, NetBird is as the file says".to_owned(),
+        _ if plan.is_empty() => "No changes: NetBird is as the file says".to_owned(),
         done if done.is_empty() => "nothing was changed".into(),
         done => done,
     };
@@ -108,6 +108,7 @@ pub fn applied(document: &Document, color: Color) -> String {
     let how = match &document.error {
         None => "",
         Some(_) if !document.refusals.is_empty() => " refused",
+        Some(_) if document.statuses.is_empty() => " failed",
         Some(_) if failed + not_tried.len() == 0 => " did not converge",
         Some(_) => " stopped",
     };
@@ -151,7 +152,7 @@ pub fn applied(document: &Document, color: Color) -> String {
 
 fn to_do(plan: &Plan) -> String {
     if plan.is_empty() {
-        return "no changes, NetBird is as the file says".into();
+        return "No changes: NetBird is as the file says".into();
     }
     let counts = Counts::of(&plan.changes).to_do();
     let members = removed_members(plan).map(|words| format!("; {words}"));
@@ -222,7 +223,10 @@ fn changes(plan: &Plan, color: Color) -> String {
 fn warning(impact: &Impact, color: Color) -> String {
     let plain = |text: &str| visible(text).into_owned();
     let what = impact.what.render(plain, plain);
-    format!("        {} {what}\n", color.paint("31", "!"))
+    match impact.harmless {
+        true => format!("        {what}\n"),
+        false => format!("        {} {what}\n", color.paint("31", "!")),
+    }
 }
 
 fn fields(change: &Change) -> String {

@@ -11,7 +11,7 @@ fn full() -> Value {
 }
 
 #[test]
-fn c005_t2_every_field_arrives_at_once() {
+fn c005_every_field_arrives_at_once() {
     let bench = Bench::scenario();
     bench.file(full());
     let run = bench.apply(&["--format", "json"]).expect(0);

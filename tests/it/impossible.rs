@@ -72,7 +72,7 @@ fn a_group_name_that_stands_for_two_is_an_error_with_both_ids() {
     bench
         .apply(&[])
         .expect(1)
-        .says("group \"g\" stands for 2 groups in NetBird")
+        .says("group \"g\" is the name of 2 groups in NetBird")
         .says(&ids[0])
         .says(&ids[1]);
     bench.assert_writes(&[]);
@@ -212,11 +212,11 @@ fn entries_that_replace_does_not_know() {
     let rows = [
         (
             "setup_keys/nope",
-            "names an entry that the file does not have",
+            "is named by --replace, but the file does not have it",
         ),
         (
             "groups/g",
-            "makes setup keys and policies anew, nothing else",
+            "makes setup keys and policies anew and nothing else",
         ),
         ("nope", "KIND/NAME is wanted"),
         ("gadgets/g", "KIND/NAME is wanted"),
@@ -248,4 +248,24 @@ fn a_list_that_cannot_be_read_says_which_entry() {
         .plan(&[])
         .expect(1)
         .says("the answer is an object, not a list");
+}
+
+#[test]
+fn a_source_of_an_ssh_policy_that_names_users_of_others_only() {
+    let bench = Bench::scenario();
+    let (a, _) = (bench.group("a"), bench.group("b"));
+    let rule = json!({ "name": "p", "enabled": true, "action": "accept", "bidirectional": false, "protocol": "netbird-ssh",
+                       "authorized_groups": { &a: ["root"] }, "sources": [a], "destinations": [a] });
+    let policy = json!({ "name": "p", "enabled": true, "rules": [rule] });
+    bench.create("/policies", policy);
+    bench.server().clear_requests();
+    let file = |sources: &[&str], description: &str| json!({ "policies": { "p": { "description": description, "sources": sources, "destinations": ["a"], "protocol": "netbird-ssh" } } });
+    bench.file(file(&["a", "b"], ""));
+    let run = bench.apply(&[]).expect(1);
+    run.says("nothing of group \"b\": the server would refuse it");
+    bench.assert_writes(&[]);
+    // another change carries them along
+    bench.file(file(&["a"], "new")).apply(&[]).expect(0);
+    let users = &bench.one("/policies", "p")["rules"][0]["authorized_groups"];
+    assert_eq!(users[&a], json!(["root"]));
 }

@@ -321,9 +321,11 @@ fn a_used_key_that_is_not_marked_yet_gives_its_machine_name_and_groups() {
         .enroll(&bench.unseal("k"), "some-host")
         .unwrap();
     bench.edit("/groups", "g", json!({ "peers": [] }));
+    bench.edit("/peers", "some-host", json!({ "ssh_enabled": true }));
     bench.plan(&[]).expect(0).shows("renamed from some-host");
     bench.apply(&[]).expect(0);
     assert_eq!(bench.id("/peers", "k"), peer);
+    assert_eq!(bench.one("/peers", "k")["ssh_enabled"], true);
     assert_eq!(bench.one("/groups", "g")["peers"][0]["id"], json!(peer));
     no_changes(&bench);
 }
@@ -337,7 +339,7 @@ fn a_rename_to_a_name_that_another_peer_bears_is_left_alone() {
         .server()
         .enroll(&bench.unseal("k"), "some-host")
         .unwrap();
-    no_changes(&bench).shows("another peer is called \"k\": not renamed");
+    no_changes(&bench).shows("but another peer is called \"k\": left alone");
     assert_eq!(bench.names("/peers"), ["k", "some-host"]);
 }
 
@@ -361,7 +363,7 @@ fn c091_c100_limits_and_life_times_are_said() {
     let bench = Bench::fake();
     bench.file(json!({ "setup_keys": { "a": { "type": "reusable", "expires_in": 7, "usage_limit": 0 }, "b": { "type": "reusable", "expires_in": 0 } } }));
     let run = bench.plan(&[]).expect(0);
-    run.shows("reusable without limit, expires 7 seconds after creation")
+    run.shows("reusable, unlimited, expires 7 seconds after creation")
         .shows("never expires")
         .shows("setup_keys.a.expires_in");
     bench.file(json!({ "setup_keys": { "a": { "type": "one-off", "expires_in": 86400, "usage_limit": 5 } } }));

@@ -116,6 +116,28 @@ fn a_member_that_is_meant_to_leave_does_not_come_back() {
     assert_eq!(members(&bench), ["m1"]);
 }
 
+#[test]
+fn c116_a_machine_that_is_deleted_while_it_joins_is_noticed() {
+    let bench = Bench::fake();
+    let mut file = gateway(&bench, &["m1"]);
+    bench.agreed(file.clone());
+    file["groups"]["gw"]["peers"] = json!(["m1", "m2", "new"]);
+    bench.file(file);
+    let (group, m2) = (bench.id("/groups", "gw"), bench.id("/peers", "m2"));
+    // the server takes the id of a peer that is gone without a word
+    bench
+        .netbird()
+        .before("PUT", &format!("/groups/{group}"), move |netbird| {
+            netbird.deregister(&m2).unwrap();
+        });
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("was deleted meanwhile, so it did not join");
+    bench.apply(&[]).expect(0).shows("lists \"m2\"");
+    assert_eq!(members(&bench), ["m1"]);
+}
+
 /// One object of each kind.
 fn one_of_each() -> Value {
     json!({

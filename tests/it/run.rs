@@ -3,23 +3,30 @@
 //! `file`, `apply` and `plan` write the file and run the program on it; the rest prepares the server and looks at what
 //! came of it.
 
+mod forge;
 pub(crate) mod history;
 mod inner;
+mod job;
+mod outcome;
 mod redact;
 mod server;
+mod site;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 
 use fakes::NetBird;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) use inner::{Heard, Inner};
+pub(crate) use job::{Job, Pull};
+pub(crate) use outcome::{Pid, Run, Running};
 pub(crate) use redact::redact;
 pub(crate) use server::Server;
+pub(crate) use site::{Site, git};
 
 /// A throw-away identity and who it is; nothing else was ever sealed for it.
 pub(crate) const IDENTITY: &str =
@@ -39,21 +46,6 @@ const SECTIONS: [&str; 5] = [
 pub(crate) struct Bench {
     server: Server,
     dir: TempDir,
-}
-
-/// What a run came to.
-#[derive(Debug)]
-pub(crate) struct Run {
-    /// The exit code; 128 and more is a signal.
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-/// A run that goes on.
-pub(crate) struct Running {
-    child: std::process::Child,
-    dir: PathBuf,
 }
 
 impl Bench {
@@ -90,6 +82,11 @@ impl Bench {
         self.dir.path().join(name)
     }
 
+    /// What a run that was started otherwise came to.
+    pub(crate) fn outcome(&self, output: Output) -> Run {
+        Run::of(output, &self.server)
+    }
+
     /// Writes netbird.json.
     pub(crate) fn file(&self, file: Value) -> &Bench {
         self.text(&format!("{:#}\n", self.server.prefixed(file)))
@@ -121,7 +118,7 @@ impl Bench {
         let mut command = self.command(args);
         command.envs(environment.iter().copied());
         let output = command.output().expect("the program runs");
-        self.outcome(output)
+        Run::of(output, &self.server)
     }
 
     /// The program, ready to run in the bench's directory: no variables but those of the bench, no waits.
@@ -143,21 +140,10 @@ impl Bench {
             .env("AGE_PUBLIC_KEY", RECIPIENT)
             .env("NETBIRD_API_URL", self.server.url())
             .env("NETBIRD_API_TOKEN", self.server.token());
-        if matches!(args.first(), Some(&"plan" | &"apply")) {
+        if matches!(args.first(), Some(&"plan" | &"apply" | &"sync-events")) {
             command.args(["--retry-wait", "0", "--throttle-wait", "0"]);
         }
         command
-    }
-
-    fn outcome(&self, output: Output) -> Run {
-        use std::os::unix::process::ExitStatusExt;
-        let text = |bytes: Vec<u8>| self.server.unprefixed(&String::from_utf8(bytes).unwrap());
-        let signal = || 128 + output.status.signal().unwrap_or_default();
-        Run {
-            code: output.status.code().unwrap_or_else(signal),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
     }
 
     /// Starts the program once `prepare` has set up hooks, which may signal it.
@@ -336,106 +322,4 @@ pub(crate) fn open(sealed: &[u8]) -> String {
 #[track_caller]
 pub(crate) fn id(answer: &Value) -> String {
     answer["id"].as_str().expect("an id").to_owned()
-}
-
-impl Run {
-    /// Ends the test unless the run ended so.
-    #[track_caller]
-    pub(crate) fn expect(self, code: i32) -> Run {
-        assert_eq!(
-            self.code, code,
-            "stdout:\n{}\nstderr:\n{}",
-            self.stdout, self.stderr
-        );
-        self
-    }
-
-    /// Ends the test unless stderr says this.
-    #[track_caller]
-    pub(crate) fn says(self, text: &str) -> Run {
-        assert!(
-            self.stderr.contains(text),
-            "stderr does not say {text:?}:\n{}",
-            self.stderr
-        );
-        self
-    }
-
-    /// Ends the test unless stdout shows this.
-    #[track_caller]
-    pub(crate) fn shows(self, text: &str) -> Run {
-        assert!(
-            self.stdout.contains(text),
-            "stdout does not show {text:?}:\n{}",
-            self.stdout
-        );
-        self
-    }
-
-    /// Ends the test if stdout shows this.
-    #[track_caller]
-    pub(crate) fn hides(self, text: &str) -> Run {
-        assert!(
-            !self.stdout.contains(text),
-            "stdout shows {text:?}:\n{}",
-            self.stdout
-        );
-        self
-    }
-
-    /// Stdout as JSON.
-    #[track_caller]
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
-            panic!(
-                "stdout is no JSON: {error}\n{}\nstderr:\n{}",
-                self.stdout, self.stderr
-            )
-        })
-    }
-
-    /// The operations of the JSON, as `create_group pilots success`.
-    #[track_caller]
-    pub(crate) fn operations(&self) -> Vec<String> {
-        let json = self.json();
-        let operations = json["operations"].as_array().unwrap().iter();
-        let word = |value: &Value| value.as_str().unwrap().to_owned();
-        operations
-            .map(|op| {
-                let parts = [&op["type"], &op["name"], &op["status"]].map(word);
-                parts.join(" ")
-            })
-            .collect()
-    }
-}
-
-impl Running {
-    /// Waits for the end.
-    pub(crate) fn wait(mut self) -> Run {
-        use std::os::unix::process::ExitStatusExt;
-        let status = self.child.wait().unwrap();
-        let text = |name: &str| fs::read_to_string(self.dir.join(name)).unwrap();
-        Run {
-            code: status
-                .code()
-                .unwrap_or_else(|| 128 + status.signal().unwrap_or_default()),
-            stdout: text("stdout"),
-            stderr: text("stderr"),
-        }
-    }
-}
-
-/// The process id of a run that a hook wants to signal.
-pub(crate) struct Pid {
-    receive: Receiver<u32>,
-}
-
-impl Pid {
-    /// Sends a signal such as `KILL`; when this returns it is delivered.
-    pub(crate) fn signal(&self, signal: &str) {
-        let pid = self.receive.recv().expect("the run started");
-        let command = format!("kill -{signal} {pid}");
-        let status = Command::new("sh").args(["-c", &command]).status().unwrap();
-        assert!(status.success(), "{command}");
-    }
 }

@@ -8,7 +8,7 @@ use crate::text::visible;
 const JOINER: char = '\u{2060}';
 
 /// Returns a code span that holds the text and nothing else.
-pub(in crate::render) fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let mut text = visible(text).into_owned();
     // not every reader of tables knows that a backslash in a code span escapes nothing
     if text.ends_with('\\') {
@@ -32,7 +32,7 @@ pub(in crate::render) fn cell(text: &str) -> String {
 }
 
 /// Returns running text that renders as itself, in a cell too.
-pub(in crate::render) fn text(text: &str) -> String {
+pub fn text(text: &str) -> String {
     let shown = visible(text);
     let mut out = String::with_capacity(shown.len());
     let mut word = String::new();

@@ -4,7 +4,6 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::inert::{code, fenced, line, text};
-use super::table;
 use crate::change::{Change, list_changes};
 use crate::plan::Plan;
 use crate::render::impact::{impact, removed_members};
@@ -99,17 +98,32 @@ pub(super) fn refusals(document: &Document) -> Option<String> {
 
 /// What takes something away or opens something, as sentences.
 pub(super) fn warnings(plan: &Plan) -> Option<String> {
-    let line = |change: &Change| {
-        let impact = impact(change, plan)?;
-        let what = impact.what.render(code, text);
+    let name = |change: &Change| {
         let label = change.address.kind.label();
-        Some(format!(
-            "> - {} {label} {}: {what}.",
-            impact.verb,
-            code(&change.address.name)
-        ))
+        format!("{label} {}", code(&change.address.name))
     };
-    let mut lines: Vec<String> = table::loud(plan).filter_map(line).collect();
+    let (mut lines, mut idle) = (Vec::new(), Vec::new());
+    for change in &plan.changes {
+        match impact(change, plan) {
+            None => {}
+            Some(impact) if impact.harmless => idle.push(name(change)),
+            Some(impact) => {
+                let what = impact.what.render(code, text);
+                lines.push(format!("> - {} {}: {what}.", impact.verb, name(change)));
+            }
+        }
+    }
+    if !idle.is_empty() {
+        let more = match idle.len().saturating_sub(MOST_WARNINGS) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        idle.truncate(MOST_WARNINGS);
+        let names = idle.join(", ");
+        lines.push(format!(
+            "> - Deletes, and nobody loses anything by it: {names}{more}."
+        ));
+    }
     if lines.is_empty() {
         return None;
     }

@@ -302,11 +302,11 @@ a policy is switched off
 a policy goes
     > - Deletes policy `p`: `a` lose udp 53 to `b`.
 a disabled policy goes
-    > - Deletes policy `p`: it is disabled already.
+    > - Deletes, and nobody loses anything by it: policy `p`.
 a policy that drops goes
     > - Deletes policy `p`: everything from `a` to `b` is blocked no more.
 a dead key goes
-    > - Deletes setup key `k`: it is dead already.
+    > - Deletes, and nobody loses anything by it: setup key `k`.
 
 "#]]
         .raw()

@@ -4,6 +4,7 @@ use snapbox::{assert_data_eq, file};
 
 use super::{Color, applied, plan};
 use crate::render::examples;
+use crate::testing::Case;
 
 #[test]
 fn whole_documents() {
@@ -87,5 +88,35 @@ fn names_are_visible() {
             "{text:?}"
         );
         assert!(!text.lines().any(|line| line.starts_with("fake")), "{text}");
+    }
+}
+
+/// What README shows: netbird.json against the recorded account.
+#[test]
+fn the_example() {
+    let read = |path: &str| -> serde_json::Value {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read(root.join(path)).expect("the example is in the repository");
+        serde_json::from_slice(&text).expect("JSON")
+    };
+    let mut case = Case::new(read("netbird.json"), serde_json::json!({}));
+    case.snapshot = serde_json::from_value(read("examples/live.json")).expect("a recorded account");
+    let document = crate::render::Document {
+        server: Some("examples/live.json".into()),
+        ..case.document()
+    };
+    assert_data_eq!(
+        plan(&document, Color(false)),
+        file!["../snapshots/example.txt"].raw()
+    );
+    let ids = case
+        .snapshot
+        .groups
+        .iter()
+        .chain(&case.snapshot.peers)
+        .chain(&case.snapshot.setup_keys);
+    for entry in ids {
+        let id = crate::state::Id(entry["id"].as_str().expect("an id").to_owned());
+        assert!(id.created_at().is_some(), "{id} is no id of NetBird");
     }
 }

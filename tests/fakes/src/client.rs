@@ -75,6 +75,8 @@ fn parse(bytes: &[u8]) -> io::Result<Answer> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Some(_) => bytes[length..].to_vec(),
+        // no content, no length
+        None if head.code == Some(204) => Vec::new(),
         None => chunks(&bytes[length..])?,
     };
     let (status, text) = (head.code.unwrap_or_default(), text(&body));

@@ -61,11 +61,11 @@ fn c029_a_lost_section_is_not_managed() {
         let mut file = full();
         file.as_object_mut().unwrap().remove(section);
         bench.declared(9.0, file);
-        bench.leaves_all(&[]).shows("no changes");
+        bench.leaves_all(&[]).shows("No changes");
         assert_eq!(account(&bench), before, "{section}");
         // found again, it is as if nothing had been
         bench.declared(10.0, full());
-        bench.leaves_all(&[]).shows("no changes");
+        bench.leaves_all(&[]).shows("No changes");
         assert_eq!(account(&bench), before, "{section}");
     }
 }
@@ -86,7 +86,7 @@ fn c015_t7_everything_lost_is_an_error() {
     assert_eq!(account(&bench), before);
     // nor does a version that nobody could apply end what was declared
     bench.declared(11.0, full());
-    bench.leaves_all(&[]).shows("no changes");
+    bench.leaves_all(&[]).shows("No changes");
 }
 
 #[test]

@@ -51,10 +51,10 @@ fn c084_t8_a_key_that_is_done_is_left_and_never_made_again() {
     bench.applied(0.0, file(&[("k", false)]));
     enroll(&bench, "k");
     bench.declared(2.0, file(&[("k", true)]));
-    bench.leaves_all(&[]).shows("no changes");
+    bench.leaves_all(&[]).shows("No changes");
     bench.leaves_all(&["--prune", "all"]);
     bench.delete("/setup-keys", "k");
-    bench.leaves_all(&[]).shows("no changes");
+    bench.leaves_all(&[]).shows("No changes");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_key_marked_enrolled_that_is_live_and_unused_goes() {
     assert_eq!(bench.planned(&[]), ["delete_setup_key k"]);
     bench.apply(&[]).expect(0);
     assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
-    bench.leaves_all(&[]).shows("no changes");
+    bench.leaves_all(&[]).shows("No changes");
 }
 
 #[test]

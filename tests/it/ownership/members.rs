@@ -59,7 +59,7 @@ fn a_foreign_member_stays_and_is_named() {
     bench.applied(1.0, file(&["a"]));
     let foreign = bench.peer("foreign");
     add(&bench, "g", &foreign);
-    bench.leaves_all(&[]).shows("no changes");
+    bench.leaves_all(&[]).shows("No changes");
     bench.plan(&[]).expect(0).shows("foreign");
     // it stays when others come and go
     bench.peer("b");

@@ -27,7 +27,7 @@ fn declared_once_and_made_meanwhile_goes() {
             bench.names(path).iter().filter(|name| *name == "x").count(),
             0
         );
-        bench.leaves_all(&[]).shows("no changes");
+        bench.leaves_all(&[]).shows("No changes");
     }
 }
 

@@ -51,7 +51,7 @@ fn bound_by_event_it_goes_with_its_entry() {
     bench.apply(&["--allow-deletes", "2"]).expect(0);
     assert_eq!(bench.names("/peers"), ["stays"]);
     assert_eq!(bench.names("/setup-keys"), ["stays"]);
-    bench.leaves_all(&[]).shows("no changes");
+    bench.leaves_all(&[]).shows("No changes");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_peer_whose_key_is_gone_stays() {
     let bench = enrolled(&["k"]);
     bench.delete("/setup-keys", "k");
     bench.declared(9.0, file(&[]));
-    bench.leaves_all(&[]).shows("no changes");
+    bench.leaves_all(&[]).shows("No changes");
     assert_eq!(bench.names("/peers"), ["k"]);
 }
 

@@ -88,6 +88,6 @@ fn c103_what_was_edited_by_hand_and_then_declared_is_no_difference() {
     bench.edit("/policies", "p", json!({ "description": "two" }));
     bench.plan(&["--detailed-exitcode"]).expect(2);
     bench.declared(5.0, with(base(), "policies", "p", policy("two")));
-    bench.leaves_all(&[]).shows("no changes");
+    bench.leaves_all(&[]).shows("No changes");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }

@@ -237,6 +237,20 @@ pub(super) fn find(call: &Call) -> Outcome {
     Ok(ok(&forge.show_pull(&call.caller, repo, issue, true)))
 }
 
+/// `GET …/commits/{sha}/pull`: found by the commit that it was merged as, and by no other.
+pub(super) fn of_commit(call: &Call) -> Outcome {
+    let forge = call.forge();
+    call.require_read(&forge, Unit::Pulls)?;
+    let repo = forge.repo(call.repo);
+    let is_it = |pull: &Pull| {
+        let merge = pull.merged.as_ref();
+        merge.is_some_and(|merge| merge.commit == call.part(0))
+    };
+    let found = pulls(repo).find(|(_, pull)| is_it(pull));
+    let (issue, _) = found.ok_or_else(missing)?;
+    Ok(ok(&forge.show_pull(&call.caller, repo, issue, true)))
+}
+
 /// `PATCH …/pulls/{number}`, which answers 201.
 pub(super) fn edit(call: &Call) -> Outcome {
     let body = call.body()?;

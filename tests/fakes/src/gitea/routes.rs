@@ -80,6 +80,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("POST", "/repos/*/*/statuses/*", Repository, Login, statuses::create),
     route("GET", "/repos/*/*/commits/*/statuses", Repository, Sight, statuses::list),
     route("GET", "/repos/*/*/commits/*/status", Repository, Sight, statuses::combined),
+    route("GET", "/repos/*/*/commits/*/pull", Repository, Sight, pulls::of_commit),
 
     route("GET", "/repos/*/*/issues/comments/*", Issue, Sight, comments::get),
     route("PATCH", "/repos/*/*/issues/comments/*", Issue, Login, comments::edit),

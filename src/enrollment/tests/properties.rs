@@ -1,0 +1,95 @@
+//! What holds for any account.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Account, event, peer, reusable, used};
+use crate::state::Id;
+use crate::testing::over;
+
+/// Keys with an id each; now and then two share one, as on old servers.
+fn any_keys() -> impl Strategy<Value = Vec<Value>> {
+    let uses = prop::sample::select(vec![0_i64, 1, 1, 1, 2]);
+    let often = prop::bool::weighted(0.85);
+    let key = (0..2_500_i64, uses, often, often, often);
+    prop::collection::vec(key, 1..6).prop_map(|keys| {
+        let key = |(index, (ms, used_times, one_off, lasting, own_id)): (
+            usize,
+            (i64, i64, bool, bool, bool),
+        )| {
+            let id = format!("k{}", if own_id { index } else { 0 });
+            let base = if one_off {
+                used(&id, ms)
+            } else {
+                reusable(&id, ms)
+            };
+            over(
+                base,
+                json!({ "used_times": used_times, "ephemeral": !lasting }),
+            )
+        };
+        keys.into_iter().enumerate().map(key).collect()
+    })
+}
+
+fn any_peers() -> impl Strategy<Value = Vec<Value>> {
+    let often = prop::bool::weighted(0.9);
+    prop::collection::vec((0..2_500_i64, often, often), 1..5).prop_map(|peers| {
+        let peer = |(index, (ms, of_key, lasting)): (usize, (i64, bool, bool))| {
+            let user = if of_key { "" } else { "mira" };
+            over(
+                peer(&format!("p{index}"), ms),
+                json!({ "user_id": user, "ephemeral": !lasting }),
+            )
+        };
+        peers.into_iter().enumerate().map(peer).collect()
+    })
+}
+
+/// Enrollments of keys and peers that may be gone.
+fn any_events() -> impl Strategy<Value = Vec<Value>> {
+    let pairs = prop::collection::vec((0..6_u8, 0..5_u8), 0..5);
+    let event = |(key, peer)| event(&format!("k{key}"), &format!("p{peer}"));
+    pairs.prop_map(move |pairs| pairs.into_iter().map(event).collect())
+}
+
+fn turned<T: Clone>(list: &[T], by: usize) -> Vec<T> {
+    let mut turned: Vec<T> = list.iter().rev().cloned().collect();
+    turned.rotate_left(by % list.len().max(1));
+    turned
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_lists_means_nothing(
+        keys in any_keys(),
+        peers in any_peers(),
+        events in prop::option::of(any_events()),
+        by in 0..7_usize,
+    ) {
+        let one = Account::new(&keys, &peers, events.as_deref()).bind();
+        let events = events.map(|events| turned(&events, by));
+        let other = Account::new(&turned(&keys, by), &turned(&peers, by), events.as_deref()).bind();
+        prop_assert_eq!(one, other);
+    }
+
+    #[test]
+    fn one_key_one_peer(
+        keys in any_keys(),
+        peers in any_peers(),
+        events in prop::option::of(any_events()),
+    ) {
+        let account = Account::new(&keys, &peers, events.as_deref());
+        let bindings = account.bind();
+        let mut bound = BTreeSet::new();
+        let ids: BTreeSet<&Id> = account.keys.iter().map(|key| &key.id).collect();
+        for key in ids {
+            let Some(peer) = bindings.of_key(key).and_then(|binding| binding.peer()) else { continue };
+            prop_assert!(account.peers.contains_key(peer), "{} is bound to a peer that is gone", key);
+            prop_assert!(bound.insert(peer), "{} is bound twice", peer);
+            prop_assert_eq!(bindings.key_of(peer), Some(key));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Where NetBird differs from the committed file, and whose doing that is.
+
+use serde_json::{Value, json};
+
+use crate::run::{Bench, Site};
+
+fn file(port: u16) -> Value {
+    json!({
+        "groups": { "a": {}, "b": {} },
+        "policies": { "p": { "sources": ["a"], "destinations": ["b"], "protocol": "tcp", "ports": [port] } }
+    })
+}
+
+fn agreed() -> Bench {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(22));
+    bench
+}
+
+#[test]
+fn agreement_is_clean_and_extraneous_alone_is_no_alarm() {
+    let bench = agreed();
+    bench
+        .run(&["drift"])
+        .expect(0)
+        .shows("1 extraneous")
+        .shows("policy Default");
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn what_was_deleted_by_hand_is_missing_and_by_whom() {
+    let bench = agreed();
+    bench.hour(2.0);
+    let id = bench.id("/policies", "p");
+    bench
+        .netbird()
+        .call("DELETE", &format!("/policies/{id}"), Value::Null);
+    let run = bench.run(&["drift", "--format", "json"]).expect(2);
+    let drift = run.json();
+    assert_eq!(drift["status"], "drift");
+    assert_eq!(drift["missing"][0]["name"], "p");
+    assert!(drift["missing"][0]["by"].is_string(), "{drift}");
+    assert_eq!(drift["missing"][0]["at"], "2023-11-15T00:13:20Z");
+    assert_eq!(drift["mismatched"], json!([]));
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn what_was_edited_by_hand_is_the_servers_doing() {
+    let bench = agreed();
+    bench.hour(2.0);
+    bench.edit(
+        "/policies",
+        "p",
+        json!({ "description": "by hand", "enabled": false }),
+    );
+    let mut wanted = file(22);
+    wanted["policies"]["p"]["enabled"] = json!(true);
+    bench.declared(3.0, wanted);
+    let drift = bench.run(&["drift", "--format", "json"]).expect(2).json();
+    let item = &drift["mismatched"][0];
+    assert_eq!(item["name"], "p");
+    assert_eq!(item["changes"][0]["field"], "enabled");
+    assert!(item["by"].is_string(), "{drift}");
+    bench.run(&["drift"]).expect(2).shows("Mismatched:");
+}
+
+#[test]
+fn a_commit_that_was_not_applied_is_the_files_doing() {
+    let bench = agreed();
+    bench.declared(3.0, file(80));
+    let commit = bench.git(&["rev-parse", "HEAD"])[..10].to_owned();
+    bench.declared(4.0, {
+        let mut later = file(80);
+        later["groups"]["c"] = json!({});
+        later
+    });
+    let drift = bench.run(&["drift", "--format", "json"]).expect(2).json();
+    let item = &drift["mismatched"][0];
+    assert_eq!(
+        (item["name"].as_str(), item["moved"].as_str()),
+        (Some("p"), Some("file"))
+    );
+    assert_eq!(
+        item["commit"], commit,
+        "the first commit that asks for something else"
+    );
+    assert_eq!(drift["missing"][0]["name"], "c");
+}
+
+#[test]
+fn the_committed_file_counts_and_not_the_one_on_disk() {
+    let bench = agreed();
+    bench.file(file(80));
+    bench.run(&["drift"]).expect(0);
+}
+
+#[test]
+fn ghosts_have_a_list_of_their_own() {
+    let bench = Bench::in_git();
+    let key = json!({ "type": "one-off", "expires_in": 3600, "auto_groups": ["a"] });
+    let mut enrolled = key.clone();
+    enrolled["enrolled"] = json!(true);
+    bench.applied(
+        0.0,
+        json!({ "groups": { "a": {} }, "setup_keys": { "old": key, "gone": enrolled } }),
+    );
+    bench.hour(9.0);
+    let drift = bench.run(&["drift", "--format", "json"]).expect(0).json();
+    assert_eq!(
+        drift["ghosts"],
+        json!([
+            "setup key \"gone\" is marked enrolled and has no peer",
+            "setup key \"old\" is expired and was never used",
+        ])
+    );
+}
+
+#[test]
+fn one_issue_opened_edited_and_closed() {
+    let site = Site::fake();
+    let bench = &site.bench;
+    let open = || {
+        let issues = site.gitea().issues();
+        let open = issues.into_iter().filter(|issue| issue["state"] == "open");
+        open.map(|issue| issue["title"].as_str().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let drift = |code| site.run(&["drift", "--issue"]).expect(code);
+    bench.agreed(file(22));
+    drift(0);
+    assert!(open().is_empty());
+
+    let id = bench.id("/policies", "p");
+    bench
+        .netbird()
+        .call("DELETE", &format!("/policies/{id}"), Value::Null);
+    drift(2).says_anywhere("issue opened");
+    drift(2);
+    assert_eq!(open(), ["NetBird drift (default): 1 missing, 1 extraneous"]);
+
+    let id = bench.id("/groups", "b");
+    bench
+        .netbird()
+        .call("DELETE", &format!("/groups/{id}"), Value::Null);
+    drift(2).says_anywhere("issue edited");
+    assert_eq!(open(), ["NetBird drift (default): 2 missing, 1 extraneous"]);
+
+    bench.apply(&[]).expect(0);
+    drift(0).says_anywhere("issue closed");
+    assert!(open().is_empty());
+}

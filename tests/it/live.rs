@@ -1,0 +1,69 @@
+//! Does a plan against a recorded account say what a plan against its server says?
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::run::Bench;
+
+/// The lists of an account, as a file for `plan --live`.
+fn record(bench: &Bench) -> Value {
+    let list = |path: &str| json!(bench.server().list(path));
+    json!({
+        "groups": list("/groups"), "setup_keys": list("/setup-keys"), "peers": list("/peers"), "policies": list("/policies"),
+        "routes": list("/routes"), "nameserver_groups": list("/dns/nameservers"), "users": list("/users"), "events": list("/events")
+    })
+}
+
+#[test]
+fn a_recorded_account_needs_no_server_and_gives_the_same_plan() {
+    let bench = Bench::fake();
+    bench
+        .text(include_str!("../../examples/full.json"))
+        .apply(&[])
+        .expect(0);
+    bench.text(include_str!("../../netbird.json"));
+    fs::write(bench.path("live.json"), record(&bench).to_string()).unwrap();
+    let online = bench
+        .plan(&["--format", "json", "--prune", "all"])
+        .expect(0)
+        .json();
+    let nowhere = [("NETBIRD_API_URL", ""), ("NETBIRD_API_TOKEN", "")];
+    bench.netbird().clear_requests();
+    let args = [
+        "plan",
+        "--live",
+        "live.json",
+        "--format",
+        "json",
+        "--prune",
+        "all",
+    ];
+    let offline = bench.run_with(&args, &nowhere).expect(0).json();
+    assert_eq!(online["operations"], offline["operations"]);
+    assert_eq!(online["digest"], offline["digest"]);
+    assert!(!online["operations"].as_array().unwrap().is_empty());
+    assert!(bench.netbird().requests().is_empty());
+}
+
+#[test]
+fn what_is_no_recorded_account_is_said() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} } }));
+    bench
+        .plan(&["--live", "nope.json"])
+        .expect(1)
+        .says("cannot read nope.json");
+    for text in ["", "[]", "{\"group\": []}", "{\"groups\": 7}"] {
+        fs::write(bench.path("live.json"), text).unwrap();
+        bench
+            .plan(&["--live", "live.json"])
+            .expect(1)
+            .says("live.json is no recorded account");
+    }
+    fs::write(bench.path("live.json"), "{\"groups\": [{\"id\": 7}]}").unwrap();
+    bench
+        .plan(&["--live", "live.json"])
+        .expect(1)
+        .says("groups: ");
+}

@@ -1,0 +1,171 @@
+//! A bench beside the repository that holds its netbird.json: the fake Gitea, or a real one.
+//!
+//! The bench's directory is the checkout of a job; where a test needs no git it holds the file alone.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use fakes::Gitea;
+use serde_json::Value;
+
+use super::forge::Repo;
+use super::{Bench, Job, Run};
+
+/// A server, a repository and a checkout.
+pub(crate) struct Site {
+    pub(crate) bench: Bench,
+    repo: Repo,
+}
+
+/// A run in the background, of which there may be several.
+pub(crate) struct Started(Child);
+
+impl Site {
+    /// Two fakes.
+    pub(crate) fn fake() -> Site {
+        Site::of(Bench::fake(), Repo::Fake(Gitea::start()))
+    }
+
+    /// The same with a Forgejo.
+    pub(crate) fn forgejo() -> Site {
+        Site::of(Bench::fake(), Repo::Fake(Gitea::start_forgejo()))
+    }
+
+    /// A site for what must hold on every server, see [`Bench::scenario`]. The repository is a real one where
+    /// `NETBIRD_GITOPS_TEST_REAL=1` and `GITEA_URL` are set, with `GITEA_TOKEN` (the bot's) and `GITEA_ADMIN_TOKEN` of
+    /// somebody who may make repositories: there a private one with a random name is made, and deleted in the end.
+    pub(crate) fn scenario() -> Site {
+        let repo = Repo::real().unwrap_or_else(|| Repo::Fake(Gitea::start()));
+        Site::of(Bench::scenario(), repo)
+    }
+
+    fn of(bench: Bench, repo: Repo) -> Site {
+        Site { bench, repo }
+    }
+
+    /// The repository.
+    pub(crate) fn repo(&self) -> &Repo {
+        &self.repo
+    }
+
+    /// The fake Gitea. Panics where the repository is a real one.
+    pub(crate) fn gitea(&self) -> &Gitea {
+        match &self.repo {
+            Repo::Fake(gitea) => gitea,
+            Repo::Real(_) => panic!("this needs the fake: begin with Site::fake()"),
+        }
+    }
+
+    /// The text of a file as a person writes it, with the names that the server knows.
+    pub(crate) fn text(&self, file: Value) -> String {
+        format!("{:#}\n", self.bench.server().prefixed(file))
+    }
+
+    /// Pushes the file to `main` and checks it out.
+    pub(crate) fn commit(&self, file: Value) -> String {
+        let text = self.text(file);
+        self.commit_text(&text);
+        text
+    }
+
+    /// Pushes a text to `main` and checks it out.
+    pub(crate) fn commit_text(&self, text: &str) {
+        self.repo
+            .push("main", "netbird.json", text.as_bytes(), "netbird.json");
+        self.bench.text(text);
+    }
+
+    /// What `main` holds now.
+    pub(crate) fn file(&self) -> String {
+        String::from_utf8(self.repo.file("main", "netbird.json")).unwrap()
+    }
+
+    /// Runs the program with the bot's settings.
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        self.run_with(args, &[])
+    }
+
+    /// Runs the program with the bot's settings and further ones, which win.
+    pub(crate) fn run_with(&self, args: &[&str], more: &[(&str, &str)]) -> Run {
+        self.start_with(args, more).wait(&self.bench)
+    }
+
+    /// Starts the program with the bot's settings.
+    pub(crate) fn start(&self, args: &[&str]) -> Started {
+        self.start_with(args, &[])
+    }
+
+    fn start_with(&self, args: &[&str], more: &[(&str, &str)]) -> Started {
+        let mut command = self.bench.command(args);
+        command
+            .env("GITEA_URL", self.repo.url())
+            .env("GITEA_REPO", self.repo.full_name())
+            .env("GITEA_TOKEN", self.repo.token())
+            .env("GITEA_BRANCH", "main")
+            .envs(more.iter().copied());
+        start(command)
+    }
+
+    /// Runs the program in a job: these variables, and of ours the tokens alone.
+    pub(crate) fn in_job(&self, args: &[&str], job: &Job) -> Run {
+        self.start_job(args, job).wait(&self.bench)
+    }
+
+    /// Starts the program in a job.
+    pub(crate) fn start_job(&self, args: &[&str], job: &Job) -> Started {
+        let mut command = self.bench.command(args);
+        command.env("GITEA_TOKEN", self.repo.token());
+        job.set(&mut command);
+        start(command)
+    }
+
+    /// Makes the bench's directory a checkout, as a job's step does it without any action.
+    pub(crate) fn checkout(&self, revision: &str) {
+        let dir = self.bench.path("");
+        if !dir.join(".git").exists() {
+            git(&dir, &["init", "-q", "-b", "main"]);
+        }
+        let mut fetch = self.repo.git_options();
+        fetch.extend(["fetch", "-q", "--force"].map(str::to_owned));
+        fetch.push(self.repo.git_url());
+        fetch.push("+refs/heads/*:refs/remotes/origin/*".to_owned());
+        fetch.push("+refs/pull/*:refs/pull/*".to_owned());
+        git(&dir, &fetch.iter().map(String::as_str).collect::<Vec<_>>());
+        git(&dir, &["checkout", "-q", "--force", "--detach", revision]);
+    }
+}
+
+impl Started {
+    /// Waits for the end.
+    pub(crate) fn wait(self, bench: &Bench) -> Run {
+        bench.outcome(self.0.wait_with_output().unwrap())
+    }
+}
+
+/// Starts a command whose output is kept.
+fn start(mut command: Command) -> Started {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    Started(command.spawn().expect("the program runs"))
+}
+
+/// Runs git in a directory and returns its output.
+#[track_caller]
+pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
+    let person = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "alice"));
+    let mail = ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "alice@example.org"));
+    let output = Command::new("git")
+        .current_dir(dir)
+        .envs(person.into_iter().chain(mail))
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .args(args)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}",
+        text(&output.stderr)
+    );
+    text(&output.stdout)
+}

@@ -1,0 +1,185 @@
+//! A stale apply must not win: the branch's file against ours before the first write, each new key and the deletions.
+
+use serde_json::{Value, json};
+
+use crate::run::{Job, Pull, Site};
+
+fn one_key() -> Value {
+    json!({ "groups": { "g": {} },
+            "setup_keys": { "k": { "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] } } })
+}
+
+/// A site whose branch has another file by now than the checkout.
+fn stale(ours: Value, theirs: Value) -> Site {
+    let site = Site::fake();
+    site.commit(theirs);
+    let ours = site.text(ours);
+    site.bench.text(&ours);
+    site
+}
+
+#[test]
+fn another_file_on_the_branch_ends_it_before_the_first_write() {
+    let site = stale(one_key(), json!({ "groups": { "g": {}, "newer": {} } }));
+    let run = site.run(&["apply"]).expect(3);
+    run.says("main has another netbird.json by now, so this apply is stale")
+        .says("--any-commit");
+    site.bench.assert_writes(&[]);
+    assert!(site.bench.sealed_files().is_empty());
+    // a plan is a plan
+    site.run(&["plan"]).expect(0);
+    // and it can be meant
+    site.run(&["apply", "--any-commit"]).expect(0);
+    assert_eq!(site.bench.names("/groups"), ["All", "g"]);
+}
+
+#[test]
+fn a_branch_without_the_file_is_another_file_too() {
+    let site = stale(one_key(), json!({ "groups": {} }));
+    site.gitea().change("main").delete("netbird.json").push();
+    let run = site.run(&["apply"]).expect(3);
+    run.says("main has another netbird.json by now");
+    site.bench.assert_writes(&[]);
+}
+
+#[test]
+fn flags_of_enrolled_keys_make_nothing_stale() {
+    let mut theirs = one_key();
+    theirs["setup_keys"]["k"]["enrolled"] = json!(true);
+    // nor do spaces and order
+    let site = stale(one_key(), json!({}));
+    site.gitea()
+        .push("main", "netbird.json", theirs.to_string(), "flags");
+    site.run(&["apply"]).expect(0);
+    assert_eq!(site.bench.names("/setup-keys"), ["k"]);
+}
+
+#[test]
+fn a_push_in_mid_run_ends_it_before_the_new_key() {
+    let site = Site::fake();
+    site.commit(one_key());
+    let gitea = site.gitea().clone();
+    site.bench.netbird().before("POST", "/groups", move |_| {
+        gitea.push(
+            "main",
+            "netbird.json",
+            "{\"groups\": {\"newer\": {}}}",
+            "newer",
+        );
+    });
+    let run = site.run(&["apply", "--format", "json"]).expect(4);
+    assert_eq!(
+        run.operations(),
+        ["create_group g success", "create_setup_key k skipped"]
+    );
+    let message = run.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(
+        message.contains("main has another netbird.json by now"),
+        "{message}"
+    );
+    run.says("so this apply is stale")
+        .says("the run of the newer commit applies it");
+    site.bench.assert_writes(&["POST /groups"]);
+    assert!(site.bench.names("/setup-keys").is_empty());
+}
+
+#[test]
+fn a_push_in_mid_run_ends_it_before_the_first_deletion() {
+    let site = Site::fake();
+    let policy = |protocol: &str| json!({ "sources": ["All"], "destinations": ["All"], "protocol": protocol });
+    site.commit(json!({ "policies": { "old": policy("tcp") } }));
+    site.run(&["apply"]).expect(0);
+    site.commit(json!({ "policies": { "new": policy("udp") } }));
+    site.bench.server().clear_requests();
+    let gitea = site.gitea().clone();
+    site.bench.netbird().before("POST", "/policies", move |_| {
+        gitea.push("main", "netbird.json", "{\"policies\": {}}", "newer");
+    });
+    let run = site.run(&["apply", "--prune", "all", "--allow-deletes", "2"]);
+    run.expect(4).says("this apply is stale");
+    site.bench.assert_writes(&["POST /policies"]);
+    assert_eq!(site.bench.names("/policies"), ["Default", "new", "old"]);
+}
+
+#[test]
+fn found_stale_before_anything_was_written_is_a_refusal() {
+    let site = Site::fake();
+    site.bench.group("g");
+    site.commit(one_key());
+    // the first reading of the branch is the old file, the second the new one
+    let contents = site.gitea().path("/contents/netbird.json");
+    site.gitea().after("GET", &contents, |gitea| {
+        gitea.push(
+            "main",
+            "netbird.json",
+            "{\"groups\": {\"newer\": {}}}",
+            "newer",
+        );
+    });
+    let run = site.run(&["apply"]).expect(3);
+    run.says("so this apply is stale");
+    site.bench.assert_writes(&[]);
+}
+
+#[test]
+fn a_gitea_that_does_not_answer_is_no_leave_to_apply() {
+    let site = Site::fake();
+    site.commit(one_key());
+    site.gitea().revoke(&site.gitea().token());
+    let run = site.run(&["apply"]).expect(1);
+    run.says("cannot tell whether this file is still the one to apply")
+        .says("401");
+    site.bench.assert_writes(&[]);
+}
+
+#[test]
+fn nothing_to_do_asks_nobody() {
+    let site = Site::fake();
+    site.commit(json!({ "groups": { "g": {} } }));
+    site.run(&["apply"]).expect(0);
+    site.commit(json!({ "groups": { "g": {}, "h": {} } }));
+    site.bench
+        .text(&site.text(json!({ "groups": { "g": {} } })));
+    site.gitea().clear_requests();
+    site.run(&["apply"]).expect(0).shows("No changes");
+    assert!(site.gitea().requests().is_empty());
+}
+
+#[test]
+fn in_a_pull_requests_job_it_refuses_before_any_request() {
+    let site = Site::fake();
+    site.commit(one_key());
+    let merged = {
+        site.gitea()
+            .push("other", "other.txt", "x", "an earlier pull request");
+        let number = site.gitea().open_pr("other", "main");
+        site.gitea().comment(
+            "gitops-bot",
+            number,
+            "<!-- netbird-gitops apply default -->\nits result",
+        );
+        site.gitea().merge(number)
+    };
+    let number = site.repo().open_pr("change", "main");
+    let head = site.repo().tip("change");
+    let pull = Pull {
+        number,
+        head: &head,
+        base: &merged,
+    };
+    let jobs = [
+        Job::pull_request(&site, &pull),
+        Job::fork(&site, &pull).with("NETBIRD_API_TOKEN", &site.bench.server().token()),
+        Job::deleted_fork(&site, &pull),
+        // here the commit is the merge of that earlier pull request, whose result must stay
+        Job::pull_request(&site, &pull).target(&merged),
+        Job::push(&site, &merged).with("GITHUB_REF", "refs/pull/7/head"),
+    ];
+    site.gitea().clear_requests();
+    for job in jobs {
+        let run = site.in_job(&["apply", "--comment"], &job).expect(3);
+        run.says("apply does not run in a pull request's job");
+        assert!(site.bench.netbird().requests().is_empty());
+        assert!(site.gitea().requests().is_empty());
+    }
+}
