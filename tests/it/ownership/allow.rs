@@ -124,6 +124,32 @@ fn it_counts_in_a_merge_and_not_in_what_was_merged() {
 }
 
 #[test]
+fn it_does_not_count_in_a_branch_that_is_merged_after_the_removal() {
+    let bench = twelve();
+    bench.declared(5.0, base());
+    bench.git(&["checkout", "-q", "-b", "feature"]);
+    bench.commit(second(6.0), "elsewhere\n\nAllow-Deletes: 12");
+    bench.git(&["checkout", "-q", "main"]);
+    let merge = ["merge", "-q", "--no-ff", "-m", "merge", "feature"];
+    bench.git_at(second(7.0), &merge);
+    bench.refuses(&[]);
+}
+
+#[test]
+fn it_does_not_count_where_the_section_was_merely_lost() {
+    let bench = twelve();
+    let mut lost = base();
+    lost.as_object_mut().unwrap().remove("groups");
+    lost["policies"]["p"] = json!({ "sources": ["g"], "destinations": ["g"] });
+    bench.declared_with(5.0, lost.clone(), "lost\n\nAllow-Deletes: 12");
+    bench.apply(&[]).expect(0).shows("1 created");
+    let mut found = lost;
+    found["groups"] = json!({ "g": {} });
+    bench.declared(6.0, found);
+    bench.refuses(&[]).says("Allow-Deletes: 12");
+}
+
+#[test]
 fn members_that_leave_are_agreed_to_likewise() {
     let bench = Bench::in_git();
     let names: Vec<String> = (0..12).map(|n| format!("p{n:02}")).collect();
