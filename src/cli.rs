@@ -49,7 +49,7 @@ pub enum Command {
 /// What every command takes.
 #[derive(Debug, Args)]
 pub struct Global {
-    /// The file
+    /// The file [default: netbird.json]
     #[arg(
         short,
         long,
@@ -71,7 +71,7 @@ pub struct Global {
     /// Also write the JSON result there
     #[arg(long, global = true, value_name = "PATH", help_heading = "Output")]
     pub report: Option<PathBuf>,
-    /// This network's name in comments and issues
+    /// This network's name in comments and issues [default: default]
     #[arg(
         long,
         global = true,
@@ -294,7 +294,7 @@ pub struct ApplyArgs {
     /// Apply this file even if the branch has another one by now
     #[arg(long)]
     pub any_commit: bool,
-    /// Directory of the sealed keys
+    /// Directory of the sealed keys [default: sealed-keys]
     #[arg(
         long,
         env = "NETBIRD_GITOPS_KEYS_DIR",

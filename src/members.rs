@@ -5,9 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use crate::actual::Actual;
 use crate::change::Notice;
-use crate::desired::{Desired, KeyType};
+use crate::desired::{Desired, KeyType, SetupKey};
 use crate::enrollment::Binding;
 use crate::ledger::Ledger;
 use crate::plan::Options;
@@ -74,7 +76,7 @@ pub fn resolve(
     let mut untold = BTreeSet::new();
     for member in wanted {
         let found = if desired.setup_key(member).is_some() {
-            by_key(member, live, desired, actual)
+            by_key(member, live, desired, actual, options.now)
         } else {
             by_name(member, live, actual, options.listings.of(name, member))
         };
@@ -85,7 +87,8 @@ pub fn resolve(
                     .notices
                     .extend(said.map(|text| Notice::about(&group, text)));
             }
-            Found::Pending => {
+            Found::Pending(older) => {
+                named.extend(older);
                 members.pending.insert(member.clone());
             }
             Found::Nobody(text) => {
@@ -119,17 +122,23 @@ pub fn resolve(
 enum Found {
     /// These, and what is to be said about it.
     Peers(Vec<Id>, Option<String>),
-    /// Joins when it enrolls.
-    Pending,
+    /// Joins when it enrolls. An older key of that name may have left members: they stay till then.
+    Pending(Vec<Id>),
     /// Nobody, and why.
     Nobody(String),
 }
 
 /// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
 /// the one peer of that name that is no person's, or the one that is a member already.
-fn by_key(member: &str, live: &BTreeSet<Id>, desired: &Desired, actual: &Actual) -> Found {
+fn by_key(
+    member: &str,
+    live: &BTreeSet<Id>,
+    desired: &Desired,
+    actual: &Actual,
+    now: Timestamp,
+) -> Found {
     let Some(declared) = desired.setup_key(member) else {
-        return Found::Pending;
+        return Found::Pending(Vec::new());
     };
     if declared.key_type == KeyType::Reusable {
         let text = format!("lists {member:?}, a reusable key: its peers join through auto_groups");
@@ -139,8 +148,15 @@ fn by_key(member: &str, live: &BTreeSet<Id>, desired: &Desired, actual: &Actual)
         .keys_named(member)
         .filter(|key| key.used_times > 0)
         .collect();
-    if !declared.enrolled && used.is_empty() {
-        return Found::Pending;
+    if !declared.enrolled
+        && !used
+            .last()
+            .is_some_and(|key| stands(key, declared, actual, now))
+    {
+        let bound = used
+            .iter()
+            .filter_map(|key| actual.bindings.of_key(&key.id)?.peer());
+        return Found::Pending(bound.filter(|peer| live.contains(*peer)).cloned().collect());
     }
     // the newest use counts: an older one is of a machine that was replaced
     if let Some(key) = used.last() {
@@ -181,6 +197,20 @@ fn by_key(member: &str, live: &BTreeSet<Id>, desired: &Desired, actual: &Actual)
             peers.len()
         )),
     }
+}
+
+/// Whether a used key is the one that its pending name stands for, as `keys` has it: nobody asked for a new one since,
+/// and no newer one waits to be used.
+fn stands(key: &wire::SetupKey, declared: &SetupKey, actual: &Actual, now: Timestamp) -> bool {
+    let asked = declared.reissue_after.filter(|instant| *instant <= now);
+    let created = key
+        .id
+        .created_at()
+        .or_else(|| key.updated_at.map(Timestamp::as_second));
+    let is_superseded =
+        asked.is_some_and(|instant| created.is_some_and(|at| at < instant.as_second()));
+    let waits = |other: &wire::SetupKey| other.valid && other.used_times == 0 && other.id > key.id;
+    !is_superseded && !actual.keys_named(&key.name).any(waits)
 }
 
 /// Another name is the one live peer of that name; of namesakes the one that is a member or came by a key.

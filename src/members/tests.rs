@@ -109,6 +109,25 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
             .outcome(),
         ),
         (
+            "made anew after its use: it joins when it enrolls",
+            with(
+                vec![used("pending", MADE), key_at("pending", &["g"], MADE + 60)],
+                vec![peer("x")],
+                &[enrolled("pending", "x")],
+            ),
+        ),
+        (
+            "the same, and the machine of its older life is a member: it stays till then",
+            Group {
+                keys: vec![used("pending", MADE), key_at("pending", &["g"], MADE + 60)],
+                events: Some(vec![enrolled("pending", "x")]),
+                ..listing(&[], &["x"], vec![peer("x")])
+            }
+            .case()
+            .prune_all()
+            .outcome(),
+        ),
+        (
             "two lives: the newest use counts",
             with(
                 vec![pending(), used("done", MADE), used("done", MADE + 9)],
@@ -185,6 +204,11 @@ used, its peer is gone, and a member bears the name, --prune all
     pending in g: {"pending"}
     foreign in g: ["done"]
     note: group "g" lists "done", whose key was used, but its peer is gone
+made anew after its use: it joins when it enrolls
+    pending in g: {"pending"}
+    note: group "g" lists "done", which is marked enrolled but has no peer
+the same, and the machine of its older life is a member: it stays till then
+    pending in g: {"pending"}
 two lives: the newest use counts
     update group g
         peers [] → ["y"]

@@ -121,7 +121,11 @@ fn problems_of_the_file_are_annotations_in_a_job() {
         .bench
         .text("{\n  \"groups\": {\n    \"new\": { \"peer\": [] }\n  }\n}\n");
     let job = proposal.job();
-    for args in [&["plan"][..], &["plan", "--comment"], &["sync-events"]] {
+    for args in [
+        &["plan"][..],
+        &["plan", "--comment"],
+        &["sync-events", "--dry-run"],
+    ] {
         let run = proposal.site.in_job(args, &job).expect(1);
         let lines: Vec<&str> = run
             .stderr
