@@ -227,36 +227,34 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
     if !members.is_empty() {
         return Found::Peers(members, None);
     }
-    let bound: Vec<&&wire::Peer> = peers
-        .iter()
-        .filter(|peer| actual.bindings.key_of(&peer.id).is_some())
-        .collect();
-    let peer = match (&peers[..], &bound[..]) {
-        ([], _) => return Found::Nobody(format!("lists {member:?}, and no peer is called that")),
-        ([peer], _) => peer,
-        (_, [peer]) => peer,
-        _ => {
-            return Found::Nobody(format!(
-                "lists {member:?}, and {} peers are called that: nobody is added",
-                peers.len()
-            ));
-        }
+    let created = |peer: &wire::Peer| {
+        let by_list = || peer.created_at.map(Timestamp::as_second);
+        peer.id.created_at().or_else(by_list)
     };
-    let created = peer
-        .id
-        .created_at()
-        .or_else(|| peer.created_at.map(|time| time.as_second()));
-    match (listing, created) {
-        (Listing::New, _) => Found::Peers(vec![peer.id.clone()], None),
-        (Listing::Since(listed), Some(created)) if created <= listed => {
-            Found::Peers(vec![peer.id.clone()], None)
+    // who took the name after it was listed is not meant, and is in nobody's way
+    let could_be_meant = |peer: &&&wire::Peer| match listing {
+        Listing::Since(listed) => created(peer).is_some_and(|created| created <= listed),
+        Listing::New | Listing::Unknown => true,
+    };
+    let older: Vec<&&wire::Peer> = peers.iter().filter(could_be_meant).collect();
+    let is_bound = |peer: &&&&wire::Peer| actual.bindings.key_of(&peer.id).is_some();
+    let bound: Vec<&&&wire::Peer> = older.iter().filter(is_bound).collect();
+    match (&older[..], &bound[..]) {
+        _ if peers.is_empty() => {
+            Found::Nobody(format!("lists {member:?}, and no peer is called that"))
         }
-        (Listing::Since(_), _) => Found::Nobody(format!(
+        ([], _) => Found::Nobody(format!(
             "lists {member:?}: the peer of that name is younger than the commit that listed it, so it is not added; \
              list it again in a new commit if it is meant"
         )),
-        (Listing::Unknown, _) => Found::Nobody(format!(
+        (_, _) if listing == Listing::Unknown => Found::Nobody(format!(
             "lists {member:?}: without git history nobody can tell that the peer of that name is meant, so it is not added"
+        )),
+        ([peer], _) => Found::Peers(vec![peer.id.clone()], None),
+        (_, [peer]) => Found::Peers(vec![peer.id.clone()], None),
+        _ => Found::Nobody(format!(
+            "lists {member:?}, and {} peers are called that: nobody is added",
+            older.len()
         )),
     }
 }

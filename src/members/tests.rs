@@ -291,7 +291,7 @@ namesakes: the member
     pending in g: {"pending"}
 namesakes: none is one
     pending in g: {"pending"}
-    note: group "g" lists "edge", and 2 peers are called that: nobody is added
+    note: group "g" lists "edge": without git history nobody can tell that the peer of that name is meant, so it is not added
 a member that the file does not name
     pending in g: {"pending"}
     foreign in g: ["edge"]

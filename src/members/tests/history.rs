@@ -105,7 +105,8 @@ listed, taken out and listed again since
     update group g
         peers [] → ["edge"]
 two of the name, none a member
-    note: group "g" lists "edge", and 2 peers are called that: nobody is added
+    update group g
+        peers [] → ["edge (daojn00qcrormgvs1g00)"]
 a member that was listed once goes
     update group g
         peers ["edge","x"] → ["edge"]
