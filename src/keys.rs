@@ -138,7 +138,8 @@ pub fn decide(
         .deletions
         .extend(dead.iter().map(goes(NEVER_SEALED)));
 
-    if let Some((used_key, live)) = used {
+    // of a key that is declared for many now, the used one of its older life is a ghost
+    if let Some((used_key, live)) = used.filter(|_| declared.key_type == KeyType::OneOff) {
         // a valid key that is newer than the used one was made anew since: then that one counts
         if valid.iter().all(|(key, _)| key.id < used_key.id) {
             decision.moved = Some((*live).clone());

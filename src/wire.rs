@@ -186,10 +186,10 @@ pub struct Rule {
 /// A range of ports, both ends included.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PortRange {
-    /// First.
-    pub start: u16,
-    /// Last.
-    pub end: u16,
+    /// First; the server takes any number from 1 on.
+    pub start: i64,
+    /// Last, up to 65535.
+    pub end: i64,
 }
 
 /// An entry of `GET /routes`.

@@ -105,11 +105,13 @@ fn ports(rule: &wire::Rule) -> BTreeSet<PortRange> {
         start: port,
         end: port,
     });
+    // the server does not check that a range begins below its end
+    let port = |number: i64| u16::try_from(number).unwrap_or(u16::MAX);
     let ranges = rule.port_ranges.iter();
     single
         .chain(ranges.map(|range| PortRange {
-            start: range.start,
-            end: range.end,
+            start: port(range.start),
+            end: port(range.end),
         }))
         .collect()
 }
