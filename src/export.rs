@@ -24,6 +24,8 @@ pub struct Export {
     pub entries: BTreeMap<Address, Value>,
     /// What has no form in the file, and why.
     pub left_out: Vec<(Address, String)>,
+    /// Members that their group cannot list, and why.
+    pub unlisted: Vec<(Address, String)>,
 }
 
 /// Puts the account into the file's form.
@@ -52,8 +54,22 @@ pub fn export(actual: &Actual) -> Export {
             Err(why) => export.left_out.push((address.clone(), why)),
         }
     }
-    list_pending(&mut export);
+    list_members(&mut export, actual);
+    let listed = list_pending(&mut export);
     drop_invalid(&mut export);
+    // the name of a key that is left out would be that of a peer
+    for (group, key) in listed {
+        if !export
+            .entries
+            .contains_key(&Address::new(Kind::SetupKey, &key))
+            && let Some(Value::Array(peers)) = export
+                .entries
+                .get_mut(&group)
+                .map(|group| &mut group["peers"])
+        {
+            peers.retain(|peer| *peer != key);
+        }
+    }
     export.left_out.sort();
     export
 }
@@ -128,11 +144,9 @@ fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
 fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
     match &live.resource {
         Resource::Group(_) if live.name == ALL => Ok(None),
-        Resource::Group(group) => match actual.protected_groups.get(&live.id) {
+        Resource::Group(_) => match actual.protected_groups.get(&live.id) {
             Some(why) => Err(format!("it is {why}")),
-            None => Ok(Some(
-                json!({ "peers": members(group.peers.iter().flatten(), actual) }),
-            )),
+            None => Ok(Some(json!({ "peers": [] }))),
         },
         Resource::Policy(policy) => {
             if policy.rules.0 != 1 {
@@ -180,15 +194,54 @@ fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
     }
 }
 
-/// Names of members: the key's where the peer came by a one-off key that it is named after, else its own.
-fn members<'a>(peers: impl Iterator<Item = &'a Id>, actual: &Actual) -> BTreeSet<String> {
-    let named = peers
-        .filter_map(|id| actual.peers.get(id))
-        .filter(|peer| !peer.ephemeral);
-    named
-        .map(|peer| peer.name.clone())
-        .filter(|name| can_be_listed(name))
-        .collect()
+/// Lists the members of each group by their names. A name that means another peer, or none yet, is not listed: the file
+/// leaves such a member alone.
+fn list_members(export: &mut Export, actual: &Actual) {
+    let keys: BTreeMap<String, Value> = export
+        .entries
+        .iter()
+        .filter(|(address, _)| address.kind == Kind::SetupKey)
+        .map(|(address, entry)| (address.name.clone(), entry.clone()))
+        .collect();
+    let means = |name: &str, peer: &Id| {
+        let newest = actual
+            .keys_named(name)
+            .filter(|key| key.used_times > 0)
+            .last();
+        let bound = newest.and_then(|key| actual.bindings.of_key(&key.id)?.peer());
+        keys.get(name)
+            .is_none_or(|key| key["enrolled"] == Value::Bool(true) && bound == Some(peer))
+    };
+    for (address, entry) in &mut export.entries {
+        let [
+            Live {
+                resource: Resource::Group(group),
+                ..
+            },
+        ] = actual.named(address.kind, &address.name)
+        else {
+            continue;
+        };
+        let members = group
+            .peers
+            .iter()
+            .flatten()
+            .filter_map(|id| actual.peers.get(id));
+        let mut names = BTreeSet::new();
+        for peer in members.filter(|peer| !peer.ephemeral) {
+            let why = if !can_be_listed(&peer.name) {
+                "a file cannot have that name"
+            } else if !means(&peer.name, &peer.id) {
+                "its name is that of a setup key that is not its own"
+            } else {
+                names.insert(peer.name.clone());
+                continue;
+            };
+            let text = format!("its member {:?} is not listed: {why}", peer.name);
+            export.unlisted.push((address.clone(), text));
+        }
+        entry["peers"] = json!(names);
+    }
 }
 
 /// Whether the file may have that name among a group's peers; the check of the whole file knows entries only.
@@ -213,12 +266,18 @@ fn setup_key(
         let peer = peer.and_then(|id| actual.peers.get(id));
         !key.ephemeral && peer.is_some_and(|peer| peer.name == address.name)
     });
-    // a pending key of which a newer namesake was used would be taken for that one's enrollment
+    // a pending key of which a newer namesake was used would be taken for that one's enrollment; and its name in a group
+    // means the peer of an older one, until it is used itself
     let newest_use = dead.iter().rev().find(|(_, key)| is_spent(key));
     if let ([(_, valid)], Some((_, used))) = (&valid[..], newest_use)
-        && valid.id < used.id
+        && (valid.id < used.id
+            || actual
+                .bindings
+                .of_key(&used.id)
+                .and_then(Binding::peer)
+                .is_some())
     {
-        return Err("several keys have this name, and a newer one was used".into());
+        return Err("several keys have this name, and another one was used".into());
     }
     let (live, key, is_enrolled) = match (&valid[..], enrolled) {
         ([(live, key)], None) => (live, key, false),
@@ -245,8 +304,9 @@ fn life_time(key: &wire::SetupKey) -> i64 {
     (expires.as_second() - created.unwrap_or_default()).clamp(1, 9_223_372_036)
 }
 
-/// A pending one-off key must be listed in the groups that it joins: otherwise its enrollment would be undone.
-fn list_pending(export: &mut Export) {
+/// A pending one-off key must be listed in the groups that it joins: otherwise its enrollment would be undone. Returns
+/// the groups and keys where it was not.
+fn list_pending(export: &mut Export) -> Vec<(Address, String)> {
     let is_pending = |entry: &Value| entry["enrolled"] == Value::Bool(false);
     let pending = export
         .entries
@@ -261,16 +321,20 @@ fn list_pending(export: &mut Export) {
                 .collect::<Vec<_>>()
         })
         .collect();
+    let mut listed = Vec::new();
     for (group, key) in pairs {
-        let group = export.entries.get_mut(&Address::new(Kind::Group, group));
+        let address = Address::new(Kind::Group, group);
+        let group = export.entries.get_mut(&address);
         let Some(Value::Array(peers)) = group.and_then(|group| group.get_mut("peers")) else {
             continue;
         };
         if !peers.iter().any(|peer| *peer == key) {
-            peers.push(Value::String(key));
+            peers.push(Value::String(key.clone()));
             peers.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+            listed.push((address, key));
         }
     }
+    listed
 }
 
 /// Takes out what a file must not have, entry by entry.

@@ -48,6 +48,14 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
         export
             .left_out
             .retain(|(address, _)| valid.desired.declares(address));
+        export
+            .unlisted
+            .retain(|(address, _)| valid.desired.declares(address));
+    }
+    for (address, what) in &export.unlisted {
+        if export.entries.contains_key(address) {
+            say.note(&visible(&format!("{address}: {what}")));
+        }
     }
     for (address, why) in &export.left_out {
         say.note(&visible(&format!("{address} is left out: {why}")));

@@ -212,6 +212,45 @@ fn an_empty_account_is_said() {
     assert_eq!(run.stdout, "{}\n");
 }
 
+#[test]
+fn a_key_that_is_left_out_is_listed_nowhere() {
+    // its name would be that of the peer, which is no member
+    let bench = Bench::fake();
+    let g = bench.group("g");
+    let odd = bench.netbird().issue_group("odd\n", "jwt");
+    let key =
+        json!({ "name": "m1", "type": "one-off", "expires_in": 86400, "auto_groups": [g, odd] });
+    bench.create("/setup-keys", key);
+    bench.peer("m1");
+    let export = bench
+        .run(&["export"])
+        .expect(0)
+        .says("setup key m1 is left out");
+    let file: Value = serde_json::from_str(&export.stdout).unwrap();
+    assert_eq!(file["groups"]["g"]["peers"], json!([]));
+}
+
+#[test]
+fn a_member_whose_name_is_anothers_key_is_not_listed() {
+    let bench = Bench::fake();
+    bench.enrolled(&["m1"]);
+    let namesake = bench.peer("m1");
+    let odd = bench.peer("a\nb");
+    let members = [&namesake, &odd];
+    bench.create("/groups", json!({ "name": "g", "peers": members }));
+    let export = bench
+        .run(&["export"])
+        .expect(0)
+        .says("group g: its member \"m1\" is not listed: its name is that of a setup key that is not its own")
+        .says("is not listed: a file cannot have that name");
+    let file: Value = serde_json::from_str(&export.stdout).unwrap();
+    assert_eq!(file["groups"]["g"]["peers"], json!([]));
+    bench
+        .text(&export.stdout)
+        .plan(&["--detailed-exitcode"])
+        .expect(0);
+}
+
 fn its_plan_is_empty_whatever_lives(account: &accounts::Account) -> Result<(), TestCaseError> {
     let bench = Bench::fake();
     account.make(&bench);
