@@ -89,7 +89,8 @@ fn serve(port: u16, forgejo: bool) -> Result<(), String> {
     eprintln!("Paste this into another terminal:\n");
     let exports = format!(
         "export NETBIRD_API_URL={url}\nexport NETBIRD_API_TOKEN={}\n\
-         export GITEA_URL={git_url}\nexport GITEA_TOKEN={}\nexport GITEA_REPO={repo}\n",
+         export GITEA_URL={git_url}\nexport GITEA_TOKEN={}\nexport GITEA_REPO={repo}\n\
+         export GITEA_BRANCH=main\n",
         netbird.token(),
         gitea.token(),
     );
@@ -99,10 +100,18 @@ fn serve(port: u16, forgejo: bool) -> Result<(), String> {
         .and_then(|()| stdout.flush())
         .map_err(|error| format!("cannot write to stdout: {error}"))?;
     eprintln!("\nThen, there:\n");
-    eprintln!("    netbird-gitops plan     what would change");
-    eprintln!("    netbird-gitops apply    change it\n");
+    eprintln!(
+        "    age-keygen -o identity.txt                            who may open new setup keys"
+    );
+    eprintln!("    export AGE_PUBLIC_KEY=$(age-keygen -y identity.txt)");
+    eprintln!("    cargo run -- plan                                     what would change");
+    eprintln!("    cargo run -- apply                                    change it");
+    eprintln!(
+        "    age -d -i identity.txt sealed-keys/NAME.age           the KEY of the next command\n"
+    );
     eprintln!("A machine that enrolls with a setup key:\n");
-    eprintln!("    cargo run --example sandbox -- enroll {url} KEY HOSTNAME\n");
+    eprintln!("    cargo run --example sandbox -- enroll {url} KEY HOSTNAME");
+    eprintln!("    cargo run -- sync-events\n");
     eprintln!("A look at what is there:\n");
     eprintln!("    curl -H \"Authorization: Token $NETBIRD_API_TOKEN\" {url}/api/peers");
     eprintln!(

@@ -37,10 +37,18 @@ pub enum Command {
     /// Find peers that enrolled: rename them, put them into their groups, commit `enrolled: true`
     SyncEvents(SyncArgs),
     /// Commit `enrolled: true` for keys, nothing else
+    #[command(
+        override_usage = "netbird-gitops mark-enrolled [OPTIONS] <NAME>...\n       \
+                                netbird-gitops mark-enrolled [OPTIONS] --from <PATH>"
+    )]
     MarkEnrolled(MarkArgs),
     /// Print the live account as a netbird.json
     Export(ExportArgs),
     /// Take live objects over into the file
+    #[command(
+        override_usage = "netbird-gitops adopt [OPTIONS] <KIND/NAME>...\n       \
+                                netbird-gitops adopt [OPTIONS] --candidates"
+    )]
     Adopt(AdoptArgs),
     /// Report where NetBird differs from the committed file; correct nothing
     Drift(DriftArgs),
@@ -93,7 +101,7 @@ pub struct Global {
     /// More log: -v every write, -vv every request (RUST_LOG chooses finer)
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
     pub verbose: u8,
-    /// No progress and no notices, errors only
+    /// Nothing but errors on stderr
     #[arg(
         short,
         long,

@@ -59,6 +59,7 @@ impl Ending {
         } = stop;
         document.error = Some(error);
         document.hint = hint;
+        document.refused = exit == Exit::Refused;
         document.problems = problems;
         Ending {
             document,

@@ -59,6 +59,8 @@ pub struct Document {
     pub error: Option<String>,
     /// What to do about the error.
     pub hint: Option<String>,
+    /// Whether the error is a refusal.
+    pub refused: bool,
     /// Problems of the file, which the error lists: line, column, message.
     pub problems: Vec<(usize, usize, String)>,
     /// Notices that are not the plan's.

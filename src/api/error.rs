@@ -174,11 +174,13 @@ impl ApiError {
         let hint = match self {
             ApiError::Unauthenticated(answer) if answer.status == 404 => {
                 "the token is not known to this server: revoked, or made on another one. Make a \
-                 new one for the service user (role admin) and store it as NETBIRD_API_TOKEN"
+                 new one for the service user (role auditor for plan, admin for apply) and store it \
+                 as NETBIRD_API_TOKEN"
             }
             ApiError::Unauthenticated(_) => {
                 "the token is not valid: expired, cut short, or not of this server. Make a new \
-                 one for the service user (role admin) and store it as NETBIRD_API_TOKEN"
+                 one for the service user (role auditor for plan, admin for apply) and store it as \
+                 NETBIRD_API_TOKEN"
             }
             ApiError::Blocked(answer) if answer.message.ends_with(PENDING) => {
                 "an administrator has to approve the token's user in NetBird first"

@@ -99,6 +99,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
         names.join(", ")
     )));
     print("\n");
+    say.note("nothing else was changed: look at the file's diff, run plan, and commit it");
     Ok(())
 }
 

@@ -25,8 +25,8 @@ use crate::state::Kind;
 use crate::text::{count, visible};
 
 /// What to do about a stale apply.
-const STALE: &str =
-    "the run of the newer commit applies it; --any-commit applies this one all the same";
+const STALE: &str = "the run of the newer commit applies it; if yours is the newer, push it first; \
+                     --any-commit applies yours all the same";
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = Document::default();
@@ -138,6 +138,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     session.measure();
     let mut document = session.document;
     (document.error, document.hint) = failure.unzip();
+    document.refused = exit == Exit::Refused;
     document.statuses = applied.statuses;
     document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;

@@ -112,7 +112,7 @@ impl Forge {
     fn target(&self) -> Result<Target<'_>> {
         let branch = self.branch.as_deref();
         let branch =
-            branch.context("no branch is named\nhint: set --branch or GITEA_BRANCH, as in main")?;
+            branch.context("no branch is named\nhint: set --branch or GITEA_BRANCH to the branch that is applied, such as main")?;
         Ok(Target {
             branch,
             path: &self.path,

@@ -31,7 +31,7 @@ pub fn terminal(drift: &Drift, file: &str) -> String {
     let mut out = format!("NetBird drift from {file}: {}\n", heading(drift));
     for (title, items) in [
         ("Missing", &drift.missing),
-        ("Mismatched", &drift.mismatched),
+        ("Mismatched, NetBird → file", &drift.mismatched),
     ] {
         if !items.is_empty() {
             out.push_str(&format!("\n{title}:\n"));
@@ -45,9 +45,11 @@ pub fn terminal(drift: &Drift, file: &str) -> String {
                 visible(&item.address.to_string()),
                 visible(&why)
             ));
+            let names = item.fields.iter().map(describe::field_name);
+            let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
             for change in &item.fields {
                 out.push_str(&format!(
-                    "      {}   {}\n",
+                    "      {:width$}   {}\n",
                     describe::field_name(change),
                     describe::field(change)
                 ));
@@ -92,7 +94,7 @@ pub fn markdown(drift: &Drift, marker: &str, file: &str) -> String {
             continue;
         }
         out.push_str(&format!(
-            "\n**{title}**\n\n| kind | name | what differs | since |\n|---|---|---|---|\n"
+            "\n**{title}**\n\n| kind | name | NetBird → file | since |\n|---|---|---|---|\n"
         ));
         for item in items {
             let fields: Vec<String> = item
@@ -183,21 +185,25 @@ pub fn json(drift: &Drift, file: &str) -> Value {
 }
 
 fn why(item: &Item) -> Option<String> {
-    let cause = item.cause.as_ref().map(|cause| match cause {
-        Cause::File { commit, at } => {
-            format!(
-                "the file changed in {commit} on {}, and that was not applied",
-                day(*at)
-            )
-        }
-        Cause::Server => "NetBird was changed".into(),
-    });
-    let doer = item
+    let by = item
         .doer
         .as_ref()
         .map(|Doer { name, at }| format!("by {name}, {at:.0}"));
-    let parts: Vec<String> = cause.into_iter().chain(doer).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    match (&item.cause, by) {
+        (Some(Cause::File { commit, at }), by) => {
+            let file = format!(
+                "the file changed in {commit} on {}, and that was not applied",
+                day(*at)
+            );
+            Some(match by {
+                Some(by) => format!("{file}; NetBird was changed {by}"),
+                None => file,
+            })
+        }
+        (Some(Cause::Server), Some(by)) => Some(format!("NetBird was changed {by}")),
+        (Some(Cause::Server), None) => Some("NetBird was changed".into()),
+        (None, by) => by,
+    }
 }
 
 fn day(at: jiff::Timestamp) -> String {

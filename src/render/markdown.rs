@@ -103,7 +103,9 @@ fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
 /// A plan that could not be made says so: an old plan never stands as if it were new.
 fn failure(document: &Document, applied: bool, budget: usize) -> String {
     let title = title(document, applied);
-    let what = if applied {
+    let what = if applied && document.refused {
+        "**refused**, nothing was changed"
+    } else if applied {
         "**failed**, nothing was changed"
     } else {
         "**could not be made**"

@@ -107,7 +107,7 @@ pub fn applied(document: &Document, color: Color) -> String {
     }
     let how = match &document.error {
         None => "",
-        Some(_) if !document.refusals.is_empty() => " refused",
+        Some(_) if document.refused => " refused",
         Some(_) if document.statuses.is_empty() => " failed",
         Some(_) if failed + not_tried.len() == 0 => " did not converge",
         Some(_) => " stopped",

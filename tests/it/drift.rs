@@ -63,7 +63,12 @@ fn what_was_edited_by_hand_is_the_servers_doing() {
     assert_eq!(item["name"], "p");
     assert_eq!(item["changes"][0]["field"], "enabled");
     assert!(item["by"].is_string(), "{drift}");
-    bench.run(&["drift"]).expect(2).shows("Mismatched:");
+    bench
+        .run(&["drift"])
+        .expect(2)
+        .shows("Mismatched, NetBird → file:")
+        .shows("enabled   false → true")
+        .shows("and that was not applied; NetBird was changed by Owner, ");
 }
 
 #[test]

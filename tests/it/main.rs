@@ -1,6 +1,6 @@
 //! The program against a NetBird server: the in-process fake, or a real one (see [`run::Bench::scenario`]).
 //!
-//! One module a question. Tests name the cases of ../shared/cases.md (C…, T…) that they stand for.
+//! One module a question. Tests name the cases (C…, T…) of the collection of real failures that they stand for.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -23,7 +23,8 @@ fn another_file_on_the_branch_ends_it_before_the_first_write() {
     let site = stale(one_key(), json!({ "groups": { "g": {}, "newer": {} } }));
     let run = site.run(&["apply"]).expect(3);
     run.says("main has another netbird.json by now, so this apply is stale")
-        .says("--any-commit");
+        .says("--any-commit")
+        .shows("NetBird apply refused: nothing was changed");
     site.bench.assert_writes(&[]);
     assert!(site.bench.sealed_files().is_empty());
     // a plan is a plan

@@ -189,7 +189,7 @@ fn texts() {
     assert_eq!(
         error.hint().unwrap(),
         "the token is not known to this server: revoked, or made on another one. Make a new one for the service user \
-         (role admin) and store it as NETBIRD_API_TOKEN"
+         (role auditor for plan, admin for apply) and store it as NETBIRD_API_TOKEN"
     );
     assert!(
         !format!("{error:?}").contains("3sk7"),

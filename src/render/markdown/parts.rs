@@ -32,7 +32,7 @@ pub(super) fn to_do(plan: &Plan) -> String {
 
 /// What an apply did, in a heading.
 pub(super) fn done(document: &Document, plan: &Plan, title: &str) -> String {
-    if !document.refusals.is_empty() {
+    if document.refused {
         return format!("{title} **refused**, nothing was changed");
     }
     if plan.is_empty() {

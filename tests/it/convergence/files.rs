@@ -49,7 +49,8 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
         let sections = [("groups", groups), ("setup_keys", keys), ("policies", policies), ("routes", routes), ("dns", dns)];
         let sections = sections.into_iter().filter_map(|(name, section)| Some((name.to_owned(), section?)));
         let mut file = Value::Object(sections.collect());
-        if file.as_object().is_some_and(Map::is_empty) {
+        // no section, or empty ones only, is an error
+        if !has_entry(&file) {
             file = json!({ "groups": {} , "policies": { "p1": { "sources": ["base"], "destinations": ["base"] } } });
         }
         repair(&mut file);
@@ -58,6 +59,21 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
         }
         File(file)
     })
+}
+
+/// Whether some section has an entry.
+fn has_entry(file: &Value) -> bool {
+    let sections = [
+        "/groups",
+        "/setup_keys",
+        "/policies",
+        "/routes",
+        "/dns/nameserver_groups",
+    ];
+    let mut sections = sections
+        .iter()
+        .filter_map(|at| file.pointer(at)?.as_object());
+    sections.any(|entries| !entries.is_empty())
 }
 
 /// A section with some of the names.
