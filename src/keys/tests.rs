@@ -80,6 +80,10 @@ fn a_pending_key_without_namesakes() {
             outcome(reusable.clone(), vec![sealed()]),
         ),
         (
+            "reusable now, and a used one-off key of its older life",
+            outcome(reusable.clone(), vec![over(sealed(), used_at(MADE + 60))]),
+        ),
+        (
             "expires at all differs",
             outcome(json!({ "expires_in": 0 }), vec![sealed()]),
         ),
@@ -168,6 +172,8 @@ groups are not ours
 the type differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         type "one-off" → "reusable"
+reusable now, and a used one-off key of its older life
+    create setup key k
 expires at all differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         expires true → false
