@@ -4,14 +4,16 @@
 //! and answers 200. It stops at the first failure; running again is the way to resume. Keys are in `apply::keys`, the
 //! check that everything arrived in `apply::verify`.
 
+mod creations;
 mod keys;
+mod members;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -20,7 +22,7 @@ use crate::api::{Api, ApiError, object_path};
 use crate::change::{Change, Operation};
 use crate::plan::{Part, Plan, Step};
 use crate::render::{CreatedKey, Status};
-use crate::resource::{FieldChange, Group, Groups, Live, Resource, Unresolved, differences};
+use crate::resource::{FieldChange, Groups, Live, Resource, Unresolved, differences};
 use crate::secret::{KeysDir, Recipients, StoredFile};
 use crate::state::{Address, Id, Kind};
 
@@ -158,15 +160,6 @@ fn breaks(step: Step, change: &Change) -> bool {
         || matches!(change.operation, Operation::Delete { .. })
 }
 
-/// Whether a step makes a key, whose secret would be sealed for the wrong people if the file is an old one.
-fn makes_key(change: &Change) -> bool {
-    let makes = matches!(
-        change.operation,
-        Operation::Create { .. } | Operation::Replace { .. }
-    );
-    change.address.kind == Kind::SetupKey && makes
-}
-
 fn log_write(change: &Change) {
     let fields = change.operation.fields();
     let side = |pick: fn(&FieldChange) -> &Value| {
@@ -222,7 +215,7 @@ impl Run<'_> {
             }
             let first_break = !breaking && breaks(*step, change);
             breaking |= first_break;
-            if (first_break || makes_key(change))
+            if (first_break || change.makes_key())
                 && let Err(error) = (conduct.fresh)()
             {
                 self.applied.stale = Some(error);
@@ -300,80 +293,6 @@ impl Run<'_> {
         }
     }
 
-    fn create(&mut self, address: &Address, after: &Resource) -> Result<String> {
-        let body = after.request(&address.name, None, &self.groups)?;
-        match self.api.post(address.kind.path(), &body) {
-            Ok(answer) => {
-                let live = self.read(address.kind, answer)?;
-                self.record(address, &live);
-                same(after, &live)?;
-                Ok("created".into())
-            }
-            Err(error) if error.already_exists() => self.adopt(address, after, error),
-            Err(error) if error.outcome_unknown() => self.settle(address, after, error),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Another run made it meanwhile: then it is taken as it is, if it is what is wanted.
-    fn adopt(&mut self, address: &Address, after: &Resource, error: ApiError) -> Result<String> {
-        let mut found = self.appeared(address)?;
-        let (Some(live), true) = (found.pop(), found.is_empty()) else {
-            return Err(error.into());
-        };
-        self.groups_learn(address, &live);
-        match (after, &live.resource) {
-            (Resource::Group(wanted), Resource::Group(group)) => {
-                let missing = wanted
-                    .peers
-                    .iter()
-                    .flatten()
-                    .filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
-                let missing: BTreeSet<Id> = missing.cloned().collect();
-                self.write_members(&live.id, &address.name, &missing, &BTreeSet::new())?;
-            }
-            _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
-        }
-        Ok("was made by another run meanwhile".into())
-    }
-
-    /// The answer of a creation was lost. It is not sent again: the list tells whether it arrived.
-    fn settle(&mut self, address: &Address, after: &Resource, error: ApiError) -> Result<String> {
-        let error = anyhow::Error::from(error);
-        let mut found = self.appeared(address)?;
-        match (found.pop(), found.is_empty()) {
-            (Some(live), true) => {
-                self.record(address, &live);
-                same(after, &live)?;
-                self.observer
-                    .say(&format!("{address}: {error:#}; it arrived all the same"));
-                Ok("created, though its answer was lost".into())
-            }
-            (None, _) => {
-                Err(error.context("it did not arrive, as far as the list tells; run again"))
-            }
-            (Some(_), false) => Err(error.context("several new ones of that name are there now")),
-        }
-    }
-
-    /// Returns objects of that name that were not there when the run began and that it did not make.
-    fn appeared(&self, address: &Address) -> Result<Vec<Live>> {
-        let entries = self
-            .api
-            .list(address.kind.path())
-            .with_context(|| format!("cannot list {}", address.kind.plural()))?;
-        let mut found = Vec::new();
-        for entry in entries {
-            let live = self.read(address.kind, entry)?;
-            let known =
-                self.applied.known.contains(&live.id) || self.applied.made.contains_key(&live.id);
-            if live.name == address.name && !known {
-                found.push(live);
-            }
-        }
-        Ok(found)
-    }
-
     fn update(&mut self, address: &Address, live: &Live, after: &Resource) -> Result<String> {
         let body = after.request(&address.name, Some(&live.wire), &self.groups)?;
         let answer = self
@@ -385,85 +304,6 @@ impl Run<'_> {
             Resource::Peer(_) => format!("renamed from {}", live.name),
             _ => "changed".into(),
         })
-    }
-
-    fn update_members(&mut self, live: &Live, change: &Change, part: Part) -> Result<String> {
-        let added: BTreeSet<Id> = change.added_members().into_iter().collect();
-        let removed: BTreeSet<Id> = change.removed_members().into_iter().collect();
-        let none = BTreeSet::new();
-        let (added, removed) = match part {
-            Part::Additions => (&added, &none),
-            Part::Removals => (&none, &removed),
-            _ => (&added, &removed),
-        };
-        self.write_members(&live.id, &change.address.name, added, removed)?;
-        let mut said = Vec::new();
-        if !added.is_empty() {
-            said.push(format!("{} added", added.len()));
-        }
-        if !removed.is_empty() {
-            said.push(format!("{} removed", removed.len()));
-        }
-        if said.is_empty() {
-            return Ok("changed".into());
-        }
-        Ok(format!("members changed: {}", said.join(", ")))
-    }
-
-    /// Adds and removes members, and gives the group its name, by a full replacement that is read right before: whoever
-    /// joined since stays, and so does every field that we do not know.
-    fn write_members(
-        &mut self,
-        group: &Id,
-        name: &str,
-        added: &BTreeSet<Id>,
-        removed: &BTreeSet<Id>,
-    ) -> Result<()> {
-        let path = object_path(Kind::Group.path(), &group.0)?;
-        let (fresh, at) = self
-            .api
-            .get_at(&path)
-            .map_err(|error| gone(error, "to be changed"))?;
-        let fresh = self.read(Kind::Group, fresh)?;
-        let Resource::Group(Group {
-            peers: Some(members),
-        }) = &fresh.resource
-        else {
-            bail!("{path} is no group");
-        };
-        let kept = members.iter().filter(|id| !removed.contains(*id));
-        let wanted: BTreeSet<Id> = kept.chain(added).cloned().collect();
-        if wanted == *members && fresh.name == name {
-            return Ok(());
-        }
-        let removals = removed.iter().map(|peer| (group.clone(), peer.clone()));
-        self.applied.removals.extend(removals);
-        self.applied.written_groups.insert(group.clone());
-        let first = self.applied.first_group_write.or(at);
-        self.applied.first_group_write = first.or(Some(Timestamp::now()));
-        let after = Resource::Group(Group {
-            peers: Some(wanted),
-        });
-        let body = after.request(name, Some(&fresh.wire), &self.groups)?;
-        let answer = self
-            .api
-            .put(&path, &body)
-            .map_err(|error| gone(error, "to be changed"))?;
-        let stored = self.read(Kind::Group, answer)?;
-        let Resource::Group(Group {
-            peers: Some(stored),
-        }) = &stored.resource
-        else {
-            bail!("{path} is no group");
-        };
-        // a bystander that was deleted meanwhile is no fault of this write
-        match added.iter().find(|peer| !stored.contains(*peer)) {
-            Some(peer) => {
-                let name = self.labels.get(peer).unwrap_or(&peer.0);
-                bail!("peer {name:?} was deleted meanwhile, so it did not join; run again")
-            }
-            None => Ok(()),
-        }
     }
 
     fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::resource::{FieldChange, Live, Resource};
-use crate::state::{Address, Id};
+use crate::state::{Address, Id, Kind};
 
 /// What happens to one object.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +94,15 @@ pub struct Change {
 }
 
 impl Change {
+    /// Returns whether it makes a setup key, whose secret has to be sealed.
+    pub fn makes_key(&self) -> bool {
+        let makes = matches!(
+            self.operation,
+            Operation::Create { .. } | Operation::Replace { .. }
+        );
+        self.address.kind == Kind::SetupKey && makes
+    }
+
     /// Members that a group loses by it.
     pub fn removed_members(&self) -> Vec<Id> {
         let (Some(Resource::Group(before)), Some(Resource::Group(after))) = (

@@ -155,17 +155,10 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
 
 /// A key whose secret nobody could open would be lost.
 fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
-    let makes_key = |change: &&Change| {
-        change.address.kind == Kind::SetupKey
-            && matches!(
-                change.operation,
-                Operation::Create { .. } | Operation::Replace { .. }
-            )
-    };
     let names: Vec<String> = plan
         .changes
         .iter()
-        .filter(makes_key)
+        .filter(|change| change.makes_key())
         .map(|change| change.address.to_string())
         .collect();
     if names.is_empty() || context.recipients > 0 || !context.applying {

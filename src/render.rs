@@ -104,15 +104,8 @@ impl Document {
 
     /// Returns who can open the keys that the plan makes; nobody where it makes none.
     pub fn key_recipients(&self) -> &[String] {
-        let makes_key = |change: &Change| {
-            let makes = matches!(
-                change.operation,
-                Operation::Create { .. } | Operation::Replace { .. }
-            );
-            makes && change.address.kind == Kind::SetupKey
-        };
         let plan = self.plan.as_ref();
-        match plan.is_some_and(|plan| plan.changes.iter().any(makes_key)) {
+        match plan.is_some_and(|plan| plan.changes.iter().any(Change::makes_key)) {
             true => &self.recipients,
             false => &[],
         }

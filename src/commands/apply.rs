@@ -12,16 +12,14 @@ use super::settings::{environment, file, setting};
 use super::stop::Stop;
 use super::{Ending, end, publish, write_report};
 use crate::apply::{Applied, Conduct, Custody, Observer, Verified, apply, verify};
-use crate::change::{Change, Notice, Operation};
+use crate::change::{Change, Notice};
 use crate::ci::Context;
 use crate::cli::{ApplyArgs, Cli};
 use crate::exit::Exit;
-use crate::gates;
 use crate::logging::Say;
 use crate::plan::Plan;
 use crate::render::{Document, Status, json, terminal};
 use crate::secret::KeysDir;
-use crate::state::Kind;
 use crate::text::{count, visible};
 
 /// What to do about a stale apply.
@@ -57,23 +55,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.plan(&args.gates);
-    session.measure();
-    let plan = plan.inspect_err(|_| *document = session.document.clone())?;
-    let context = session.gates(
-        &args.gates,
-        setting(args.server.account.as_ref()),
-        &plan,
-        true,
-    )?;
-    session.document.refusals = gates::check(&plan, &context);
-    let deletions = plan.deletions();
-    let allowed = context
-        .allowed
-        .get_key_value(&deletions)
-        .filter(|_| deletions > 0);
-    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
-    session.document.plan = Some(plan.clone());
+    let plan = session.judged(&args.gates, &args.server, true, document)?;
     *document = session.document.clone();
     if let Some(stop) = refused(&session.document) {
         return Err(stop);
@@ -226,14 +208,7 @@ fn refused(document: &Document) -> Option<Stop> {
 
 /// Recipients and keys directory are tried before the first write, if there is anything to seal.
 fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Custody>, Stop> {
-    let makes_key = |change: &Change| {
-        change.address.kind == Kind::SetupKey
-            && matches!(
-                change.operation,
-                Operation::Create { .. } | Operation::Replace { .. }
-            )
-    };
-    if !plan.changes.iter().any(makes_key) {
+    if !plan.changes.iter().any(Change::makes_key) {
         return Ok(None);
     }
     session.recipients.check()?;

@@ -1,17 +1,15 @@
 //! `plan`: what an apply would do.
 
 use super::session::{Origin, Request, Session};
-use super::settings::{file, setting};
+use super::settings::file;
 use super::stop::Stop;
 use super::{Ending, end, publish};
-use crate::change::{Change, Notice, Operation};
+use crate::change::{Change, Notice};
 use crate::ci::Context;
 use crate::cli::{Cli, PlanArgs};
 use crate::exit::Exit;
-use crate::gates;
 use crate::logging::Say;
 use crate::render::Document;
-use crate::state::Kind;
 
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let mut document = Document::default();
@@ -41,28 +39,12 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.plan(&args.gates);
-    session.measure();
-    let plan = plan.inspect_err(|_| *document = session.document.clone())?;
-    let context = session.gates(
-        &args.gates,
-        setting(args.server.account.as_ref()),
-        &plan,
-        false,
-    )?;
-    let deletions = plan.deletions();
-    let allowed = context
-        .allowed
-        .get_key_value(&deletions)
-        .filter(|_| deletions > 0);
-    session.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
-    session.document.refusals = gates::check(&plan, &context);
+    let plan = session.judged(&args.gates, &args.server, false, document)?;
     session
         .document
         .notices
         .extend(no_recipient(&plan.changes, session.recipients.is_empty()));
     let pending = args.detailed_exitcode && !plan.is_empty();
-    session.document.plan = Some(plan);
     let exit = if pending { Exit::Pending } else { Exit::Done };
     Ok(Ending {
         document: session.document,
@@ -73,16 +55,9 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
 
 /// The recipients may be known to the apply's job alone, so this is no refusal yet.
 fn no_recipient(changes: &[Change], nobody: bool) -> Option<Notice> {
-    let makes_key = |change: &Change| {
-        change.address.kind == Kind::SetupKey
-            && matches!(
-                change.operation,
-                Operation::Create { .. } | Operation::Replace { .. }
-            )
-    };
     let text =
         "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R";
-    (nobody && changes.iter().any(makes_key)).then(|| Notice {
+    (nobody && changes.iter().any(Change::makes_key)).then(|| Notice {
         about: None,
         text: text.into(),
     })

@@ -319,8 +319,31 @@ impl Session {
         Ok(allowed)
     }
 
+    /// Makes the plan and lets the gates judge it; what came of both stands in the session's document then, and where no
+    /// plan can be made, in `document`.
+    pub(super) fn judged(
+        &mut self,
+        gates: &Gates,
+        server: &Server,
+        applying: bool,
+        document: &mut Document,
+    ) -> Result<Plan, Stop> {
+        let plan = self.plan(gates);
+        self.measure();
+        let plan = plan.inspect_err(|_| *document = self.document.clone())?;
+        let account = setting(server.account.as_ref());
+        let context = self.gates(gates, account, &plan, applying)?;
+        let deletions = plan.deletions();
+        let allowed = context.allowed.get_key_value(&deletions);
+        let allowed = allowed.filter(|_| deletions > 0);
+        self.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
+        self.document.refusals = gates::check(&plan, &context);
+        self.document.plan = Some(plan.clone());
+        Ok(plan)
+    }
+
     /// What the gates look at.
-    pub(super) fn gates(
+    fn gates(
         &self,
         gates: &Gates,
         account: Option<String>,

@@ -3,11 +3,12 @@
 //!
 //! Nothing here depends on when it ran last: it looks at keys, peers and events as they are. An idle run makes one request.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod said;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::json;
 
 use super::apply::{Aloud, early_gates, signals};
 use super::forge::{Forge, Marked};
@@ -30,7 +31,6 @@ use crate::plan::Plan;
 use crate::render::Status;
 use crate::resource::Resource;
 use crate::state::Kind;
-use crate::text::{count, visible};
 use crate::wire;
 
 /// What a run found and did.
@@ -86,7 +86,7 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
     if let Some(stop) = &stop {
         synced.failure = Some((stop.error.clone(), stop.hint.clone()));
     }
-    let json = json(&synced);
+    let json = said::json(&synced);
     if report(cli, &json, say) != Exit::Done {
         // 1 says that nothing changed
         exit = match (exit, synced.done.is_empty() || synced.dry_run) {
@@ -97,7 +97,7 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
     }
     match (cli.global.format, &stop) {
         (Format::Json, _) => print(&json),
-        (Format::Text | Format::Markdown, None) => print(&text(&synced)),
+        (Format::Text | Format::Markdown, None) => print(&said::text(&synced)),
         (Format::Text | Format::Markdown, Some(_)) => {}
     }
     match (stop, &synced.failure) {
@@ -294,127 +294,6 @@ fn dns_label(enrollment: &Enrollment, actual: &Actual) -> Option<String> {
     enrollment.renamed_from.as_ref()?;
     let peer = actual.peers.get(&enrollment.peer)?;
     enrollment::dns_label(&enrollment.key, peer, actual.peers.values())
-}
-
-fn text(synced: &Synced) -> String {
-    if synced.idle {
-        return "Nothing enrolled since: every used key is marked.\n".into();
-    }
-    let mut out = String::new();
-    let verb = if synced.dry_run { "would be" } else { "is" };
-    for Done {
-        enrollment,
-        peer_label,
-        dns_label,
-        groups_assigned,
-        error,
-    } in &synced.done
-    {
-        let mut parts = Vec::new();
-        let label = dns_label
-            .iter()
-            .map(|label| format!(" (DNS label {label})"));
-        parts.push(match &enrollment.renamed_from {
-            Some(old) => format!(
-                "peer {old:?} {verb} renamed to it{}",
-                label.collect::<String>()
-            ),
-            None => format!("peer {peer_label:?} bears its name"),
-        });
-        if !groups_assigned.is_empty() {
-            let groups: Vec<&str> = groups_assigned.iter().map(String::as_str).collect();
-            parts.push(format!("{verb} put into {}", groups.join(", ")));
-        }
-        if !enrollment.by_event {
-            parts.push("told by the times of key and peer, since the event is gone".into());
-        }
-        if let Some(error) = error {
-            parts.push(format!("FAILED: {error}"));
-        }
-        out.push_str(&visible(&format!(
-            "setup key {}: {}",
-            enrollment.key,
-            parts.join("; ")
-        )));
-        out.push('\n');
-    }
-    for (key, why) in &synced.left_alone {
-        out.push_str(&visible(&format!("setup key {key} {why}: left alone")));
-        out.push('\n');
-    }
-    for (peer, key) in &synced.strangers {
-        out.push_str(&visible(&format!(
-            "note: peer {peer:?} enrolled with {key:?}, which the file does not declare"
-        )));
-        out.push('\n');
-    }
-    let age = synced
-        .oldest
-        .map(|oldest| Timestamp::now().as_second() - oldest.as_second());
-    if let Some(days) = age.map(|secs| secs / 86_400).filter(|days| *days > 0) {
-        let days = count(usize::try_from(days).unwrap_or_default(), "day", "days");
-        out.push_str(&format!("The oldest of these enrolled {days} ago.\n"));
-    }
-    let marked = synced
-        .done
-        .iter()
-        .filter(|done| done.error.is_none())
-        .count();
-    out.push_str(&match (&synced.commit, marked) {
-        (Some(commit), _) => format!(
-            "{} marked enrolled: {}.\n",
-            count(marked, "key", "keys"),
-            visible(commit)
-        ),
-        (None, 0) => "Nothing to mark.\n".into(),
-        (None, _) if synced.dry_run => format!(
-            "{} would be marked enrolled.\n",
-            count(marked, "key", "keys")
-        ),
-        (None, _) => format!(
-            "{} not marked: nothing was committed.\n",
-            count(marked, "key", "keys")
-        ),
-    });
-    out
-}
-
-fn json(synced: &Synced) -> String {
-    let enrollments = synced.done.iter().map(|done| {
-        let mut entry = json!({
-            "setup_key_name": done.enrollment.key,
-            "peer_id": done.enrollment.peer,
-            "renamed": done.enrollment.renamed_from.is_some(),
-            "groups_assigned": done.groups_assigned,
-            "renamed_from": done.enrollment.renamed_from,
-            "dns_label": done.dns_label,
-            "proof": if done.enrollment.by_event { "event" } else { "time" },
-        });
-        if let Some(error) = &done.error {
-            entry["error"] = json!(error);
-        }
-        entry
-    });
-    let left_alone: Vec<_> = synced
-        .left_alone
-        .iter()
-        .map(|(key, why)| json!({ "setup_key_name": key, "reason": why }))
-        .collect();
-    let strangers: BTreeMap<_, _> = synced.strangers.iter().cloned().collect();
-    let mut result = json!({
-        "format_version": 1,
-        "enrollments": enrollments.collect::<Vec<_>>(),
-        "left_alone": left_alone,
-        "undeclared": strangers,
-        "commit": synced.commit,
-        "commit_place": synced.place,
-        "dry_run": synced.dry_run,
-        "requests": synced.requests,
-    });
-    if let Some((message, hint)) = &synced.failure {
-        result["error"] = json!({ "message": message, "hint": hint });
-    }
-    format!("{result:#}\n")
 }
 
 /// Names of the file for `--from`.

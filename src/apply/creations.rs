@@ -1,0 +1,96 @@
+//! Creations, and what became of one whose answer was lost or that another run was quicker with.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+
+use super::{Run, same};
+use crate::api::ApiError;
+use crate::resource::{Live, Resource};
+use crate::state::{Address, Id};
+
+impl Run<'_> {
+    pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<String> {
+        let body = after.request(&address.name, None, &self.groups)?;
+        match self.api.post(address.kind.path(), &body) {
+            Ok(answer) => {
+                let live = self.read(address.kind, answer)?;
+                self.record(address, &live);
+                same(after, &live)?;
+                Ok("created".into())
+            }
+            Err(error) if error.already_exists() => self.adopt(address, after, error),
+            Err(error) if error.outcome_unknown() => self.settle(address, after, error),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Another run made it meanwhile: then it is taken as it is, if it is what is wanted.
+    pub(super) fn adopt(
+        &mut self,
+        address: &Address,
+        after: &Resource,
+        error: ApiError,
+    ) -> Result<String> {
+        let mut found = self.appeared(address)?;
+        let (Some(live), true) = (found.pop(), found.is_empty()) else {
+            return Err(error.into());
+        };
+        self.groups_learn(address, &live);
+        match (after, &live.resource) {
+            (Resource::Group(wanted), Resource::Group(group)) => {
+                let missing = wanted
+                    .peers
+                    .iter()
+                    .flatten()
+                    .filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
+                let missing: BTreeSet<Id> = missing.cloned().collect();
+                self.write_members(&live.id, &address.name, &missing, &BTreeSet::new())?;
+            }
+            _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
+        }
+        Ok("was made by another run meanwhile".into())
+    }
+
+    /// The answer of a creation was lost. It is not sent again: the list tells whether it arrived.
+    pub(super) fn settle(
+        &mut self,
+        address: &Address,
+        after: &Resource,
+        error: ApiError,
+    ) -> Result<String> {
+        let error = anyhow::Error::from(error);
+        let mut found = self.appeared(address)?;
+        match (found.pop(), found.is_empty()) {
+            (Some(live), true) => {
+                self.record(address, &live);
+                same(after, &live)?;
+                self.observer
+                    .say(&format!("{address}: {error:#}; it arrived all the same"));
+                Ok("created, though its answer was lost".into())
+            }
+            (None, _) => {
+                Err(error.context("it did not arrive, as far as the list tells; run again"))
+            }
+            (Some(_), false) => Err(error.context("several new ones of that name are there now")),
+        }
+    }
+
+    /// Returns objects of that name that were not there when the run began and that it did not make.
+    pub(super) fn appeared(&self, address: &Address) -> Result<Vec<Live>> {
+        let entries = self
+            .api
+            .list(address.kind.path())
+            .with_context(|| format!("cannot list {}", address.kind.plural()))?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let live = self.read(address.kind, entry)?;
+            let known =
+                self.applied.known.contains(&live.id) || self.applied.made.contains_key(&live.id);
+            if live.name == address.name && !known {
+                found.push(live);
+            }
+        }
+        Ok(found)
+    }
+}
