@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::enrollment::{self, Bindings};
-use crate::resource::{Groups, Live, Resource};
+use crate::resource::{self, Groups, Live, Resource};
 use crate::snapshot::Snapshot;
 use crate::state::{Address, Id, Kind};
 use crate::wire;
@@ -63,6 +63,18 @@ impl std::fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl Actual {
+    /// Returns a peer as an object that a change can be about.
+    pub fn live_peer(&self, peer: &wire::Peer) -> Live {
+        Live {
+            id: peer.id.clone(),
+            name: peer.name.clone(),
+            resource: Resource::Peer(resource::Peer {
+                name: peer.name.clone(),
+            }),
+            wire: self.peer_answers.get(&peer.id).cloned().unwrap_or_default(),
+        }
+    }
+
     /// Reads a snapshot.
     pub fn read(snapshot: &Snapshot) -> Result<Self, Unreadable> {
         let mut actual = Actual::default();

@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub(crate) use cursor::{Cursor, Log};
-pub(crate) use syntax::parse;
+pub(crate) use syntax::{STRICT, parse};
 #[cfg(test)]
 pub(crate) use table::Presence;
 pub(crate) use table::{Field, Refused, Table};

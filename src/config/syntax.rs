@@ -11,7 +11,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_
 use super::{Place, Problem, Source};
 
 /// JSON and nothing else; the crate's default allows everything.
-const STRICT: ParseOptions = ParseOptions {
+pub(crate) const STRICT: ParseOptions = ParseOptions {
     allow_comments: false,
     allow_loose_object_property_names: false,
     allow_trailing_commas: false,

@@ -9,7 +9,7 @@ use crate::change::{Change, Notice, Operation};
 use crate::desired::Desired;
 use crate::enrollment::Binding;
 use crate::ledger::Proof;
-use crate::resource::{self, Live, Resource};
+use crate::resource::{Live, Resource};
 use crate::scope::Prune;
 use crate::state::{Address, Id, Kind};
 use crate::wire::Peer;
@@ -89,18 +89,7 @@ pub(super) fn offboard(
 }
 
 fn deletion(peer: &Peer, key: &Address, actual: &Actual) -> Change {
-    let live = Live {
-        id: peer.id.clone(),
-        name: peer.name.clone(),
-        resource: Resource::Peer(resource::Peer {
-            name: peer.name.clone(),
-        }),
-        wire: actual
-            .peer_answers
-            .get(&peer.id)
-            .cloned()
-            .unwrap_or_default(),
-    };
+    let live = actual.live_peer(peer);
     Change {
         address: Address::new(Kind::Peer, &peer.name),
         operation: Operation::Delete { live },

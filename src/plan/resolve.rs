@@ -172,18 +172,7 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
         .filter(|enrollment| enrollment.renamed_from.is_some());
     let change = |enrollment: &Enrollment| {
         let peer = actual.peers.get(&enrollment.peer)?;
-        let live = Live {
-            id: peer.id.clone(),
-            name: peer.name.clone(),
-            resource: Resource::Peer(resource::Peer {
-                name: peer.name.clone(),
-            }),
-            wire: actual
-                .peer_answers
-                .get(&peer.id)
-                .cloned()
-                .unwrap_or_default(),
-        };
+        let live = actual.live_peer(peer);
         let after = Resource::Peer(resource::Peer {
             name: enrollment.key.clone(),
         });

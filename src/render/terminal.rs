@@ -94,7 +94,7 @@ pub fn applied(document: &Document, color: Color) -> String {
     };
     let done = with(|status| *status == Status::Success).map(|(change, _)| change);
     let mut done = match Counts::of(done).done() {
-        _ if plan.is_empty() => "No changes: NetBird is as the file says".to_owned(),
+        _ if plan.is_empty() => "No changes, NetBird is as the file says".to_owned(),
         done if done.is_empty() => "nothing was changed".into(),
         done => done,
     };
@@ -152,7 +152,7 @@ pub fn applied(document: &Document, color: Color) -> String {
 
 fn to_do(plan: &Plan) -> String {
     if plan.is_empty() {
-        return "No changes: NetBird is as the file says".into();
+        return "No changes, NetBird is as the file says".into();
     }
     let counts = Counts::of(&plan.changes).to_do();
     let members = removed_members(plan).map(|words| format!("; {words}"));

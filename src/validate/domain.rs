@@ -1,15 +1,41 @@
 //! Domains, where the server would take nearly anything (netbird-api.md §7, §8).
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use unicode_normalization::is_nfc;
 
 use super::Flaw;
-use crate::config::{is_bidi, quote};
+use crate::config::{Cursor, Log, is_bidi, quote};
 
 /// Longest name in the DNS, in characters.
 const MAX_CHARS: usize = 253;
 const MAX_LABEL_CHARS: usize = 63;
+
+/// Reads a list of domains by `one` of the checks below; says which are no domains, and which are there twice.
+pub(super) fn set(
+    list: &[Cursor<'_>],
+    one: fn(&str) -> Result<String, Flaw>,
+    log: &mut Log,
+) -> BTreeSet<String> {
+    let mut domains = BTreeSet::new();
+    for element in list {
+        let Some(text) = element.string(log, "a domain") else {
+            continue;
+        };
+        match one(text) {
+            Ok(domain) if domains.contains(&domain) => {
+                let text = format!("{} is in the list twice", quote(&domain));
+                log.notice(element.place(), text);
+            }
+            Ok(domain) => {
+                domains.insert(domain);
+            }
+            Err(flaw) => flaw.report(element.place(), log),
+        }
+    }
+    domains
+}
 
 /// Checks a domain of a route and returns it as the server renders it: lower case, Unicode. `*.` may begin it.
 pub(super) fn of_route(text: &str) -> Result<String, Flaw> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{domain, names, nameserver, renames};
-use crate::config::{Cursor, Field, Log, Refused, Table, quote};
+use crate::config::{Cursor, Field, Log, Refused, Table};
 use crate::resource::NameserverGroup;
 
 /// A nameserver group as written; `primary` may follow from the domains.
@@ -104,25 +104,8 @@ fn check_primary(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
 }
 
 fn domains(list: &Cursor<'_>, log: &mut Log) -> BTreeSet<String> {
-    let mut domains = BTreeSet::new();
-    for element in list.list(log, "a list of domains").unwrap_or_default() {
-        let Some(text) = element.string(log, "a domain") else {
-            continue;
-        };
-        match domain::of_nameservers(text) {
-            Ok(domain) if domains.contains(&domain) => {
-                log.notice(
-                    element.place(),
-                    format!("{} is in the list twice", quote(&domain)),
-                );
-            }
-            Ok(domain) => {
-                domains.insert(domain);
-            }
-            Err(flaw) => flaw.report(element.place(), log),
-        }
-    }
-    domains
+    let elements = list.list(log, "a list of domains").unwrap_or_default();
+    domain::set(&elements, domain::of_nameservers, log)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{domain, names, network, renames};
-use crate::config::{Cursor, Field, Log, Refused, Table, quote};
+use crate::config::{Cursor, Field, Log, Refused, Table};
 use crate::resource::Route;
 
 const MAX_DOMAINS: usize = 32;
@@ -102,26 +102,9 @@ pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Route> {
 }
 
 fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
-    let mut domains = BTreeSet::new();
     let elements = list.list(log, "a list of domains")?;
     let count = elements.len();
-    for element in elements {
-        let Some(text) = element.string(log, "a domain") else {
-            continue;
-        };
-        match domain::of_route(text) {
-            Ok(domain) if domains.contains(&domain) => {
-                log.notice(
-                    element.place(),
-                    format!("{} is in the list twice", quote(&domain)),
-                );
-            }
-            Ok(domain) => {
-                domains.insert(domain);
-            }
-            Err(flaw) => flaw.report(element.place(), log),
-        }
-    }
+    let domains = domain::set(&elements, domain::of_route, log);
     if count == 0 {
         log.error(list.place(), "\"domains\" cannot be empty")
             .suggest("a route to no domain goes nowhere".to_owned());
