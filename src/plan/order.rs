@@ -151,11 +151,16 @@ impl<'a> Order<'a> {
     fn twin(&self, change: &Change) -> Option<Problem> {
         let wanted = change.operation.after()?;
         let others = self.steps.iter().map(|step| &self.changes[step.change]);
+        // what is in the way as it is now was told already
+        let told = |after: &Resource| {
+            let live = change.operation.live();
+            live.is_some_and(|live| self.blocks(&live.resource, after))
+        };
         let twin = others
             .filter(|other| matches!(other.operation, Operation::Create { .. }))
             .find(|other| {
                 let after = other.operation.after();
-                after.is_some_and(|after| self.blocks(after, wanted))
+                after.is_some_and(|after| self.blocks(after, wanted) && !told(after))
             })?;
         let text = format!(
             "cannot be written: this plan makes the route {:?} for the same network through the same routers, and \
