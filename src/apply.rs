@@ -150,6 +150,10 @@ pub fn apply(
     run.applied
 }
 
+/// Why a change is no success of which the second step was not tried.
+const HALF_DONE: &str =
+    "only its first half was done: what is new is in place, what is to go is still there";
+
 fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
@@ -198,6 +202,7 @@ impl Run<'_> {
         let total = plan.steps.len();
         let mut failed = false;
         let mut breaking = false;
+        let mut begun = BTreeSet::new();
         for (number, step) in plan.steps.iter().enumerate() {
             let change = &plan.changes[step.change];
             if matches!(
@@ -209,8 +214,12 @@ impl Run<'_> {
             self.applied.interrupted |= conduct.stop.load(Ordering::Relaxed);
             // what takes away waits for all that replaces it
             let waits = failed && (!conduct.keep_going || breaks(*step, change));
+            let skipped = match begun.contains(&step.change) {
+                true => Status::Failed(HALF_DONE.into()),
+                false => Status::Skipped,
+            };
             if self.applied.interrupted || self.applied.stale.is_some() || waits {
-                self.applied.statuses[step.change] = Status::Skipped;
+                self.applied.statuses[step.change] = skipped;
                 continue;
             }
             let first_break = !breaking && breaks(*step, change);
@@ -219,7 +228,7 @@ impl Run<'_> {
                 && let Err(error) = (conduct.fresh)()
             {
                 self.applied.stale = Some(error);
-                self.applied.statuses[step.change] = Status::Skipped;
+                self.applied.statuses[step.change] = skipped;
                 continue;
             }
             let start = Instant::now();
@@ -232,6 +241,7 @@ impl Run<'_> {
             let said = match outcome {
                 Ok(said) => {
                     log_write(change);
+                    begun.insert(step.change);
                     let status = if later {
                         Status::Pending
                     } else {

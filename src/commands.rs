@@ -118,7 +118,7 @@ fn report(cli: &Cli, json: &str, say: Say) -> Exit {
     }
 }
 
-/// How a run ends whose report could not be written: 1 says that nothing changed, so it must be true.
+/// How a run ends whose report or comment could not be written: 1 says that nothing changed, so it must be true.
 fn unreported(exit: Exit, document: &Document) -> Exit {
     let changed = document
         .statuses

@@ -23,6 +23,7 @@ impl Run<'_> {
         };
         let custody = self.custody.context("nobody to seal the new key for")?;
         // resolved first: a key whose groups are not there is not made
+        after.request(&address.name, Some(&Value::Null), &self.groups)?;
         let reservation = custody.dir.reserve(&address.name)?;
         let body = after.request(&address.name, None, &self.groups)?;
         let (made, secret) = self.post_key(address, &body)?;
@@ -110,18 +111,6 @@ impl Run<'_> {
         let path = Kind::SetupKey.path();
         match self.api.create_key(path, body) {
             Ok(made) => Ok(made),
-            Err(ApiError::KeyUnusable {
-                id: Some(id),
-                call,
-                problem,
-            }) => {
-                let error = anyhow::Error::from(ApiError::KeyUnusable {
-                    id: Some(id.clone()),
-                    call,
-                    problem,
-                });
-                Err(self.take_back(address, &Id(id), None, error))
-            }
             Err(error) if error.outcome_unknown() => {
                 let error = anyhow::Error::from(error);
                 if self.delete_orphans(address)? == 0 {
@@ -131,10 +120,35 @@ impl Run<'_> {
                 self.observer.say(&format!(
                     "{address}: {error:#}; the key was made and its secret is lost, so it was deleted and is made again"
                 ));
-                Ok(self.api.create_key(path, body)?)
+                self.post_key_again(address, body)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.unusable(address, error)),
         }
+    }
+
+    /// Makes a key after the first answer was lost. What this one leaves without its secret goes, too.
+    fn post_key_again(&self, address: &Address, body: &Value) -> Result<(Value, SecretString)> {
+        match self.api.create_key(Kind::SetupKey.path(), body) {
+            Ok(made) => Ok(made),
+            Err(error) if error.outcome_unknown() => {
+                let error = anyhow::Error::from(error);
+                let text = match self.delete_orphans(address)? {
+                    0 => "the answer was lost again, and no new key is in the list; run again",
+                    _ => "the answer was lost again, and the key was deleted again; run again",
+                };
+                Err(error.context(text))
+            }
+            Err(error) => Err(self.unusable(address, error)),
+        }
+    }
+
+    /// Takes back a key that was made and whose secret cannot be used.
+    fn unusable(&self, address: &Address, error: ApiError) -> anyhow::Error {
+        let id = match &error {
+            ApiError::KeyUnusable { id: Some(id), .. } => Id(id.clone()),
+            _ => return error.into(),
+        };
+        self.take_back(address, &id, None, error.into())
     }
 
     /// Deletes keys of that name that appeared since the run began, were never used and have no groups: the secret of

@@ -10,8 +10,8 @@ use super::forge::{Forge, Stale};
 use super::session::{Origin, Request, Session};
 use super::settings::{environment, file, setting};
 use super::stop::Stop;
-use super::{Ending, end, publish, write_report};
-use crate::apply::{Applied, Conduct, Custody, Observer, Verified, apply, verify};
+use super::{Ending, end, publish, unreported, write_report};
+use crate::apply::{Applied, Conduct, Custody, Observer, Verified, apply, settle_members, verify};
 use crate::change::{Change, Notice};
 use crate::ci::Context;
 use crate::cli::{ApplyArgs, Cli};
@@ -37,7 +37,9 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     if args.comment && !context.is_pull_request_event() {
         let file = file(&cli.global);
         let posted = publish::comment(&ending.document, true, &file, &args.gitea, &context, say);
-        ending.exit = ending.exit.max(posted);
+        if posted != Exit::Done {
+            ending.exit = unreported(ending.exit, &ending.document);
+        }
     }
     end(cli, say, ending)
 }
@@ -98,7 +100,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let mut exit = match applied.is_complete() {
         true => Exit::Done,
         // found stale again before the first write
-        false if applied.stale.is_some() && !applied.changed_something() => Exit::Refused,
+        false if applied.stale.is_some() && !applied.changed_something() => {
+            let stale = applied
+                .stale
+                .as_ref()
+                .is_some_and(|error| error.is::<Stale>());
+            if stale { Exit::Refused } else { Exit::Error }
+        }
         false => Exit::Partial,
     };
     let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
@@ -116,6 +124,16 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         if failure.is_some() {
             exit = Exit::Partial;
         }
+    }
+    // whoever was thrown out of a group comes back, also where a failure ended the run
+    if !applied.is_complete()
+        && !applied.interrupted
+        && !args.no_verify
+        && let Err(error) = settle_members(api, &session.actual, &mut applied, &mut observer)
+    {
+        say.note(&format!(
+            "whether a group lost a member is not known: {error:#}"
+        ));
     }
     session.measure();
     let mut document = session.document;

@@ -180,7 +180,7 @@ impl Forge {
             Outcome::Committed { sha } => {
                 let short = sha
                     .as_deref()
-                    .map(|sha| format!(" as {}", &sha[..sha.len().min(10)]));
+                    .map(|sha| format!(" as {}", sha.chars().take(10).collect::<String>()));
                 (
                     format!(
                         "committed{} to {}",

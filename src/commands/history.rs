@@ -14,13 +14,14 @@ use crate::cli;
 use crate::config::Source;
 use crate::git::{Git, Opened, RepoPath, Sha};
 use crate::ledger::{
-    Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view, text_allow_deletes,
+    AllowDeletes, Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view,
+    text_allow_deletes,
 };
 use crate::members::{Listings, listed_names};
 use crate::plan::{Plan, deletions};
 use crate::resource::Resource;
 use crate::scope::Prune;
-use crate::state::Kind;
+use crate::state::{Address, Kind};
 
 /// What the checkout says.
 pub(super) struct History {
@@ -189,9 +190,34 @@ impl History {
         plan: &Plan,
         actual: &Actual,
     ) -> Result<BTreeMap<usize, String>, Stop> {
+        self.agreed(self.removals(plan, actual), |_| true)
+    }
+
+    /// Returns the same for what this plan deletes and holds back together. What is held stays where it is for long, so
+    /// a line in a commit whose own removals are carried out is none of it: its number was theirs.
+    pub(super) fn allowed_with_held(
+        &self,
+        plan: &Plan,
+        actual: &Actual,
+    ) -> Result<BTreeMap<usize, String>, Stop> {
+        let held = plan.held.keys();
+        let held = held.filter_map(|address| self.ledger.removal(address.kind, &address.name));
+        let removals = self.removals(plan, actual).into_iter().chain(held);
+        let deleted = plan.deleted();
+        let is_pending =
+            |address: &Address| deleted.contains(address) || plan.held.contains_key(address);
+        self.agreed(removals.collect(), |line| {
+            self.ledger.taken_out(&line.commit).iter().all(is_pending)
+        })
+    }
+
+    fn agreed(
+        &self,
+        removals: Vec<Removal>,
+        counts: impl Fn(&AllowDeletes) -> bool,
+    ) -> Result<BTreeMap<usize, String>, Stop> {
         let mut allowed = self.proposed.clone();
         if let Some((git, _)) = &self.checkout {
-            let removals = self.removals(plan, actual);
             let lines = self
                 .ledger
                 .allow_deletes(git, &removals)
@@ -199,6 +225,7 @@ impl History {
             allowed.extend(
                 lines
                     .into_iter()
+                    .filter(counts)
                     .map(|line| (line.number, format!("commit {}", line.commit.short()))),
             );
         }
@@ -211,7 +238,6 @@ impl History {
             .iter()
             .filter(|change| deletions(change) > 0)
             .map(|change| &change.address);
-        let objects = objects.chain(plan.held.keys());
         let objects =
             objects.filter_map(|address| self.ledger.removal(address.kind, &address.name));
         let members = plan.changes.iter().flat_map(|change| {

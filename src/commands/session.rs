@@ -224,12 +224,14 @@ impl Session {
         }
         let mut plan = self.plan_whole()?;
         let with_held = plan.deletions() + plan.held_objects;
-        let mut allowed = self.allowed(gates, &plan)?;
-        if plan.held_objects > 0 && allowed.contains_key(&with_held) {
-            self.options.delete_held = true;
-            plan = self.plan_whole()?;
-            allowed = self.allowed(gates, &plan)?;
+        if plan.held_objects > 0 {
+            let allowed = self.history.allowed_with_held(&plan, &self.actual)?;
+            if allowed.contains_key(&with_held) || gates.allow_deletes == Some(with_held) {
+                self.options.delete_held = true;
+                plan = self.plan_whole()?;
+            }
         }
+        let allowed = self.allowed(gates, &plan)?;
         // that nothing is provably ours matters where there is something else
         if !plan.unmanaged.is_empty() || !plan.foreign_members.is_empty() {
             self.document.notices.append(&mut self.history.notices);

@@ -1,7 +1,9 @@
 //! `Allow-Deletes: N`, the line that agrees to an exact number of deletions, and where it counts.
 
+use std::collections::BTreeSet;
+
 use crate::git::{Git, GitError, Range, Sha};
-use crate::state::Kind;
+use crate::state::{Address, Kind};
 
 use super::Ledger;
 use super::facts::Fact;
@@ -52,6 +54,25 @@ impl Ledger {
             commit: commit.sha.clone(),
             second: commit.ends,
         })
+    }
+
+    /// Returns what a commit took out of the file: entries, and groups that stay and lost a member that stays.
+    pub fn taken_out(&self, commit: &Sha) -> BTreeSet<Address> {
+        let Some(index) = self.commits().iter().position(|at| at.sha == *commit) else {
+            return BTreeSet::new();
+        };
+        let ends = |fact: &Fact| self.intervals(fact).iter().any(|at| at.to == Some(index));
+        let ended = self.history.facts.keys().filter(|fact| ends(fact));
+        let taken = ended.filter_map(|fact| match fact {
+            Fact::Declared(kind, name) => Some(Address::new(*kind, name)),
+            Fact::Listed(group, member) => {
+                let goes = ends(&Fact::Declared(Kind::Group, group.clone()))
+                    || ends(&Fact::Declared(Kind::SetupKey, member.clone()));
+                (!goes).then(|| Address::new(Kind::Group, group))
+            }
+            Fact::Enrolled(_) | Fact::Renamed(..) => None,
+        });
+        taken.collect()
     }
 
     /// Returns the lines in the messages of the commits from the earliest of `removals` to the tip, newest first.

@@ -5,7 +5,7 @@
 //! the end, when everything that replaces their access is in place. Routes are the exception: the server refuses a
 //! second route of a network through the same routers (409), so the old one goes first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Problem;
 use crate::actual::Actual;
@@ -77,6 +77,7 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     let mut order = Order {
         changes,
         actual,
+        members: members(changes, actual),
         breaks,
         steps: Vec::new(),
         problems: Vec::new(),
@@ -102,12 +103,14 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
 struct Order<'a> {
     changes: &'a [Change],
     actual: &'a Actual,
+    /// Members of each group while the routes are written.
+    members: BTreeMap<&'a str, BTreeSet<&'a Id>>,
     breaks: Vec<Step>,
     steps: Vec<Step>,
     problems: Vec<Problem>,
 }
 
-impl Order<'_> {
+impl<'a> Order<'a> {
     /// Places a step behind those that must come before it.
     fn place(&mut self, step: Step, waiting: &mut BTreeSet<usize>, makes: &[Step]) {
         if self.steps.contains(&step) {
@@ -121,7 +124,7 @@ impl Order<'_> {
                 .push(Problem::new(&change.address, text, hint));
             return;
         }
-        for blocker in route_blockers(change, self.actual) {
+        for blocker in self.route_blockers(change) {
             let of_blocker = |step: &&Step| {
                 let live = self.changes[step.change].operation.live();
                 live.is_some_and(|live| live.id == blocker.id)
@@ -140,7 +143,32 @@ impl Order<'_> {
                 )),
             }
         }
+        self.problems.extend(self.twin(change));
         self.steps.push(step);
+    }
+
+    /// Another new route of the plan that keeps the server from taking this one.
+    fn twin(&self, change: &Change) -> Option<Problem> {
+        let wanted = change.operation.after()?;
+        let others = self.steps.iter().map(|step| &self.changes[step.change]);
+        // what is in the way as it is now was told already
+        let told = |after: &Resource| {
+            let live = change.operation.live();
+            live.is_some_and(|live| self.blocks(&live.resource, after))
+        };
+        let twin = others
+            .filter(|other| matches!(other.operation, Operation::Create { .. }))
+            .find(|other| {
+                let after = other.operation.after();
+                after.is_some_and(|after| self.blocks(after, wanted) && !told(after))
+            })?;
+        let text = format!(
+            "cannot be written: this plan makes the route {:?} for the same network through the same routers, and \
+             NetBird refuses a second one",
+            twin.address.name
+        );
+        let hint = "give one of them another network or other routers";
+        Some(Problem::new(&change.address, text, Some(hint.into())))
     }
 
     /// Returns whether the route of a step is in the way of `change` even when the step is done.
@@ -151,46 +179,60 @@ impl Order<'_> {
         else {
             return false;
         };
-        blocks(&after.over(&live.resource), wanted, self.actual)
+        self.blocks(&after.over(&live.resource), wanted)
+    }
+
+    /// Returns the live routes that keep the server from taking this one.
+    fn route_blockers(&self, change: &Change) -> Vec<&'a Live> {
+        let (Kind::Route, Some(wanted)) = (change.address.kind, change.operation.after()) else {
+            return Vec::new();
+        };
+        let own = change.operation.live().map(|live| &live.id);
+        let actual: &'a Actual = self.actual;
+        let routes = actual
+            .objects
+            .iter()
+            .filter(|(address, _)| address.kind == Kind::Route);
+        let others = routes
+            .flat_map(|(_, namesakes)| namesakes)
+            .filter(|live| Some(&live.id) != own);
+        others
+            .filter(|live| self.blocks(&live.resource, wanted))
+            .collect()
+    }
+
+    /// Returns whether the server refuses `wanted` because of `other` (netbird-api.md §7): they are of the same network or
+    /// domains and share a group of routers, or a peer in one. A route through a single peer is never in the way.
+    fn blocks(&self, other: &Resource, wanted: &Resource) -> bool {
+        let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else {
+            return false;
+        };
+        let routers = |route: &Route| -> BTreeSet<&Id> {
+            let groups = route.peer_groups.iter();
+            let peers = groups.filter_map(|name| self.members.get(name.as_str()));
+            peers.flatten().copied().collect()
+        };
+        wanted.same_prefix(other)
+            && (!wanted.peer_groups.is_disjoint(&other.peer_groups)
+                || !routers(wanted).is_disjoint(&routers(other)))
     }
 }
 
-/// Returns the live routes that keep the server from taking this one.
-fn route_blockers<'a>(change: &Change, actual: &'a Actual) -> Vec<&'a Live> {
-    let (Kind::Route, Some(wanted)) = (change.address.kind, change.operation.after()) else {
-        return Vec::new();
-    };
-    let own = change.operation.live().map(|live| &live.id);
-    let routes = actual
-        .objects
+/// Returns the members that each group has when routes are written: new ones are in by then, and none has left.
+fn members<'a>(changes: &'a [Change], actual: &'a Actual) -> BTreeMap<&'a str, BTreeSet<&'a Id>> {
+    let live = actual.objects.iter().flat_map(|(address, namesakes)| {
+        let resources = namesakes.iter().map(|live| &live.resource);
+        resources.map(move |resource| (address.name.as_str(), resource))
+    });
+    let after = changes
         .iter()
-        .filter(|(address, _)| address.kind == Kind::Route);
-    let others = routes
-        .flat_map(|(_, namesakes)| namesakes)
-        .filter(|live| Some(&live.id) != own);
-    others
-        .filter(|live| blocks(&live.resource, wanted, actual))
-        .collect()
-}
-
-/// Returns whether the server refuses `wanted` because of `other` (netbird-api.md §7): they are of the same network or
-/// domains and share a group of routers, or a peer in one. A route through a single peer is never in the way.
-fn blocks(other: &Resource, wanted: &Resource, actual: &Actual) -> bool {
-    let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else {
-        return false;
-    };
-    let routers = |route: &Route| -> BTreeSet<&Id> {
-        let groups = route
-            .peer_groups
-            .iter()
-            .flat_map(|name| actual.named(Kind::Group, name));
-        let peers = groups.filter_map(|live| match &live.resource {
-            Resource::Group(group) => group.peers.as_ref(),
-            _ => None,
-        });
-        peers.flatten().collect()
-    };
-    wanted.same_prefix(other)
-        && (!wanted.peer_groups.is_disjoint(&other.peer_groups)
-            || !routers(wanted).is_disjoint(&routers(other)))
+        .filter_map(|change| Some((change.address.name.as_str(), change.operation.after()?)));
+    let mut members: BTreeMap<&str, BTreeSet<&Id>> = BTreeMap::new();
+    for (name, resource) in live.chain(after) {
+        if let Resource::Group(group) = resource {
+            let peers = group.peers.iter().flatten();
+            members.entry(name).or_default().extend(peers);
+        }
+    }
+    members
 }

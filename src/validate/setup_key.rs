@@ -83,7 +83,7 @@ pub(super) const TABLE: Table<Draft> = Table {
 pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<SetupKey> {
     let mut draft = Draft::default();
     entry.object(log, &TABLE, &mut draft);
-    for check in [usage_limit, enrolled, reissue] {
+    for check in [usage_limit, enrolled, reissue, peer_name] {
         check(&draft, entry, log);
     }
     Some(SetupKey {
@@ -197,12 +197,41 @@ fn reissue(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     }
 }
 
+/// The peer that enrolls gets the key's name, and the server makes its DNS label of the part before the first dot: where
+/// there is none, the rename is a 500 (netbird-api.md §4).
+fn peer_name(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    let names_a_peer = draft.key_type == Some(KeyType::OneOff)
+        && draft.ephemeral != Some(true)
+        && draft.enrolled != Some(true);
+    if names_a_peer && entry.name().starts_with('.') {
+        let message = format!(
+            "the name {} begins with a dot, so NetBird would refuse it for the key's peer",
+            quote(entry.name())
+        );
+        log.error(entry.key_place(), message);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use snapbox::str;
 
     use super::*;
     use crate::validate::testing::{assert_table, check};
+
+    #[test]
+    fn a_name_that_no_peer_can_bear() {
+        let key = |name: &str, fields: &str| {
+            format!(r#"{{"setup_keys": {{"{name}": {{"expires_in": 60, "type": {fields}}}}}}}"#)
+        };
+        let refused =
+            |text: &str| check(text).is_err_and(|text| text.contains("begins with a dot"));
+        assert!(refused(&key(".", r#""one-off""#)));
+        assert!(refused(&key(".x", r#""one-off""#)));
+        assert!(!refused(&key("x.y", r#""one-off""#)));
+        assert!(!refused(&key(".x", r#""reusable""#)));
+        assert!(!refused(&key(".x", r#""one-off", "enrolled": true"#)));
+    }
 
     #[test]
     fn fields() {

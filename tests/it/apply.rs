@@ -254,6 +254,21 @@ fn c077_with_keep_going_independent_items_go_on() {
 }
 
 #[test]
+fn with_keep_going_no_key_is_made_whose_group_is_not_there() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} },
+        "setup_keys": { "k": { "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] } } }));
+    let refusal = json!({ "message": "no", "code": 422 });
+    let fault = Fault::on("POST", "/groups").then(Effect::Status(422, refusal));
+    bench.netbird().fault(fault);
+    let run = bench.apply(&["--keep-going", "--format", "json"]).expect(4);
+    let wanted = ["create_group g failed", "create_setup_key k skipped"];
+    assert_eq!(run.operations(), wanted);
+    bench.assert_writes(&["POST /groups"]);
+    assert!(bench.sealed_files().is_empty());
+}
+
+#[test]
 fn with_keep_going_nothing_is_taken_away_after_a_failure() {
     let bench = Bench::fake();
     bench.agreed(json!({ "policies": { "old": { "sources": ["All"], "destinations": ["All"] } } }));

@@ -259,6 +259,23 @@ fn apply_answers_on_the_pull_request_that_was_merged() {
 }
 
 #[test]
+fn an_apply_that_cannot_comment_does_not_say_that_nothing_changed() {
+    let proposal = Proposal::new();
+    let merge = proposal.site.repo().merge(proposal.number);
+    let job = Job::push(&proposal.site, &merge);
+    let fault = Fault::on(
+        "POST",
+        &proposal.path(&format!("{}/comments", proposal.number)),
+    );
+    proposal.site.gitea().fault(fault.always());
+    let run = proposal.site.in_job(&["apply", "--comment"], &job);
+    run.expect(4).says("cannot comment");
+    // now nothing is to be done, and nothing is
+    let run = proposal.site.in_job(&["apply", "--comment"], &job);
+    run.expect(1).says("cannot comment");
+}
+
+#[test]
 fn a_failed_apply_says_so_on_the_pull_request() {
     let proposal = Proposal::new();
     let merge = proposal.site.repo().merge(proposal.number);

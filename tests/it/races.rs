@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use fakes::NetBird;
+use fakes::{Fault, NetBird};
 use serde_json::{Value, json};
 
 use crate::run::{Bench, Server, files, id, open};
@@ -100,6 +100,24 @@ fn a_member_that_somebody_adds_while_the_group_is_written_is_put_back() {
         .expect(0)
         .says("group gw: theirs joined while it was written");
     assert_eq!(members(&bench), ["m1", "m2", "theirs"]);
+}
+
+#[test]
+fn t2_a_machine_that_was_thrown_out_is_put_back_even_where_the_run_fails_later() {
+    let bench = Bench::fake();
+    let mut file = gateway(&bench, &["m1"]);
+    bench.agreed(file.clone());
+    file["groups"]["gw"]["peers"] = json!(["m1", "m2", "new"]);
+    file["policies"] = json!({ "p": { "sources": ["gw"], "destinations": ["gw"] } });
+    bench.file(file);
+    let secret = bench.unseal("new");
+    let group = format!("/groups/{}", bench.id("/groups", "gw"));
+    bench.netbird().before("PUT", &group, move |netbird| {
+        netbird.enroll(&secret, "some-host").unwrap();
+    });
+    bench.netbird().fault(Fault::on("POST", "/policies"));
+    bench.apply(&[]).expect(4).says("put back");
+    assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
 }
 
 #[test]

@@ -99,6 +99,26 @@ fn a_machine_in_both_groups_of_routers_is_in_the_way_too() {
 }
 
 #[test]
+fn a_machine_that_joins_both_groups_of_routers_in_this_plan_is_in_the_way_too() {
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m"]);
+    let file = |gw2: Value, routes: Value| json!({ "groups": { "gw": { "peers": ["m"] }, "gw2": { "peers": gw2 }, "users": {} }, "setup_keys": keys, "routes": routes });
+    let a = json!({ "a": route("10.1.0.0/16", "gw") });
+    let both = json!({ "a": route("10.1.0.0/16", "gw"), "b": route("10.1.0.0/16", "gw2") });
+    bench.agreed(file(json!([]), a));
+    bench.file(file(json!(["m"]), both.clone()));
+    bench.apply(&[]).expect(1).says("another route \"a\"");
+    bench.assert_writes(&[]);
+    // and where everything is new
+    let bench = Bench::fake();
+    bench.enrolled(&["m"]);
+    bench.server().clear_requests();
+    bench.file(file(json!(["m"]), both));
+    bench.apply(&[]).expect(1).says("cannot be written");
+    bench.assert_writes(&[]);
+}
+
+#[test]
 fn a_route_through_one_peer_is_never_in_the_way_and_is_taken_over_by_name() {
     let bench = Bench::scenario();
     bench.agreed(file(json!({})));

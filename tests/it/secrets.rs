@@ -132,6 +132,26 @@ fn c086_t6_an_answer_that_is_lost_leaves_no_key_behind() {
 }
 
 #[test]
+fn answers_that_are_lost_twice_leave_no_key_behind_either() {
+    // a key without groups could not be told from one that is sealed
+    for groups in [json!(["g"]), json!([])] {
+        let bench = Bench::fake();
+        let mut file = one_key();
+        file["setup_keys"]["k"]["auto_groups"] = groups;
+        bench.file(file);
+        let fault = Fault::on("POST", "/setup-keys").times(2);
+        bench.netbird().fault(fault.then(Effect::CutAfter));
+        bench
+            .apply(&[])
+            .expect(4)
+            .says("the answer was lost again, and the key was deleted again");
+        assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+        bench.apply(&[]).expect(0);
+        assert_eq!(bench.names("/setup-keys"), ["k"]);
+    }
+}
+
+#[test]
 fn c086_a_create_that_did_not_arrive_is_not_made_blindly_again() {
     for effect in [Effect::CutBefore, Effect::ErrorBefore, Effect::Html(502)] {
         let bench = Bench::fake();

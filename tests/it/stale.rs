@@ -103,6 +103,43 @@ fn a_push_in_mid_run_ends_it_before_the_first_deletion() {
 }
 
 #[test]
+fn a_change_whose_first_half_is_done_is_no_refusal() {
+    let site = Site::fake();
+    let keys = site.bench.enrolled(&["p1", "p2"]);
+    let file = |peer: &str| json!({ "groups": { "g": { "peers": [peer] } }, "setup_keys": keys });
+    site.commit(file("p1"));
+    site.run(&["apply"]).expect(0);
+    site.commit(file("p2"));
+    let group = format!("/groups/{}", site.bench.id("/groups", "g"));
+    site.bench.server().clear_requests();
+    let gitea = site.gitea().clone();
+    // the new member is in by then, the old one is to leave
+    site.bench.netbird().after("PUT", &group, move |_| {
+        gitea.push("main", "netbird.json", "{\"groups\": {}}", "newer");
+    });
+    let run = site.run(&["apply", "--prune", "all", "--format", "json"]);
+    let run = run.expect(4).says("this apply is stale");
+    assert_eq!(run.operations(), ["update_group g failed"]);
+    let error = run.json()["operations"][0]["error"].to_string();
+    assert!(error.contains("only its first half was done"), "{error}");
+    site.bench.assert_writes(&["PUT /groups"]);
+}
+
+#[test]
+fn a_gitea_that_falls_silent_before_the_first_write_is_an_error_and_no_refusal() {
+    let site = Site::fake();
+    site.bench.group("g");
+    site.commit(one_key());
+    let contents = site.gitea().path("/contents/netbird.json");
+    site.gitea().after("GET", &contents, |gitea| {
+        gitea.revoke(&gitea.token());
+    });
+    let run = site.run(&["apply"]).expect(1);
+    run.says("cannot tell whether this file is still the one to apply");
+    site.bench.assert_writes(&[]);
+}
+
+#[test]
 fn found_stale_before_anything_was_written_is_a_refusal() {
     let site = Site::fake();
     site.bench.group("g");

@@ -206,6 +206,43 @@ fn what_is_held_is_agreed_to_by_a_commit() {
 }
 
 #[test]
+fn a_line_whose_removals_are_done_agrees_to_nothing_that_is_held() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, base());
+    bench.group("old");
+    let both = with(
+        with(base(), "groups", "old", json!({})),
+        "groups",
+        "new",
+        json!({}),
+    );
+    bench.applied(3.0, both);
+    let new = with(base(), "groups", "new", json!({}));
+    bench.applied(5.0, new);
+    bench.declared_with(9.0, base(), "new goes\n\nAllow-Deletes: 1");
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    // the number was that of the one deletion that is done
+    bench.leaves_all(&[]);
+    assert_eq!(bench.names("/groups"), ["All", "g", "old"]);
+    // a commit that takes nothing out can only mean what is held
+    bench.commit(second(10.0), "old goes too\n\nAllow-Deletes: 1");
+    assert_eq!(bench.planned(&[]), ["delete_group old"]);
+}
+
+#[test]
+fn what_is_held_makes_no_older_line_count() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, base());
+    bench.group("old");
+    let all = with(groups(12), "groups", "old", json!({}));
+    bench.applied(3.0, all);
+    bench.applied(5.0, groups(12));
+    bench.commit(second(6.0), "of other deletions\n\nAllow-Deletes: 12");
+    bench.declared(9.0, base());
+    bench.refuses(&[]).says("Allow-Deletes: 12");
+}
+
+#[test]
 fn it_agrees_to_the_last_of_a_kind() {
     let bench = Bench::in_git();
     let key = json!({ "type": "reusable", "expires_in": 0 });
