@@ -2,6 +2,7 @@
 //! from here; the stages are pure.
 
 mod adopt;
+mod aloud;
 mod apply;
 mod drift;
 mod export;
@@ -12,6 +13,7 @@ mod plan;
 mod publish;
 mod session;
 mod settings;
+mod signals;
 mod stop;
 mod sync_events;
 mod validate;

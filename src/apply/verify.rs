@@ -74,8 +74,8 @@ pub fn verify(
     Ok(verified)
 }
 
-/// Puts back members that this run's writes of groups threw out: what `verify` does of it for runs that have no file
-/// to plan by.
+/// Puts back members that this run's writes of groups threw out: what `verify` does of it, for runs without a second plan:
+/// they have no file, or ended early.
 pub fn settle_members(
     api: &Api,
     before: &Actual,

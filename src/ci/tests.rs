@@ -1,3 +1,5 @@
+//! Jobs as real runners described them: recorded environments and events.
+
 use std::collections::BTreeMap;
 use std::io;
 

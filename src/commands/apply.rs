@@ -2,23 +2,22 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
 
+use super::aloud::Aloud;
 use super::forge::{Forge, Stale};
 use super::session::{Origin, Request, Session};
 use super::settings::{environment, file, setting};
+use super::signals::signals;
 use super::stop::Stop;
-use super::{Ending, end, publish, unreported, write_report};
-use crate::apply::{Applied, Conduct, Custody, Observer, Verified, apply, settle_members, verify};
+use super::{Ending, end, publish, unreported};
+use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
 use crate::change::{Change, Notice};
 use crate::ci::Context;
 use crate::cli::{ApplyArgs, Cli};
 use crate::exit::Exit;
 use crate::logging::Say;
 use crate::plan::Plan;
-use crate::render::{Document, Status, json, terminal};
+use crate::render::{Document, Status, terminal};
 use crate::secret::KeysDir;
 use crate::text::{count, visible};
 
@@ -254,38 +253,6 @@ fn confirm(args: &ApplyArgs, plan: &Plan, say: Say) -> Result<(), Stop> {
     }
 }
 
-/// Set by SIGTERM and SIGINT; a second one ends the program at once.
-static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
-        let registered =
-            signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
-                .and_then(|_| signal_hook::flag::register(signal, stop.clone()));
-        if let Err(error) = registered {
-            log::warn!("a signal will end this run at once: {error}");
-        }
-    }
-    stop
-});
-
-/// Returns the flag that signals set; from now on they end the run after the operation in hand.
-pub(super) fn signals() -> Arc<AtomicBool> {
-    STOP.clone()
-}
-
-/// Waits, but no longer than until a signal: a runner that stops a job does not wait for a server's rate limit.
-pub(super) fn wait(duration: Duration) {
-    let end = Instant::now() + duration;
-    while let Some(left) = end.checked_duration_since(Instant::now()) {
-        let is_over =
-            left.is_zero() || LazyLock::get(&STOP).is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if is_over {
-            return;
-        }
-        std::thread::sleep(left.min(Duration::from_millis(100)));
-    }
-}
-
 fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
     let pairs = || plan.changes.iter().zip(&applied.statuses);
     let with = |wanted: fn(&Status) -> bool| -> Vec<String> {
@@ -342,72 +309,4 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
         None => hint.to_owned(),
     };
     (text.join("\n"), hint)
-}
-
-/// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
-pub(super) struct Aloud {
-    say: Say,
-    in_job: bool,
-    report: Option<(PathBuf, Document)>,
-}
-
-impl Aloud {
-    pub(super) fn new(say: Say) -> Self {
-        Aloud {
-            say,
-            in_job: Context::of_process().is_ci,
-            report: None,
-        }
-    }
-
-    fn reporting(say: Say, path: Option<&PathBuf>, document: &Document) -> Result<Self, Stop> {
-        let mut aloud = Aloud {
-            report: path.map(|path| (path.clone(), document.clone())),
-            ..Aloud::new(say)
-        };
-        if let Some((path, document)) = &mut aloud.report {
-            let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
-            document.statuses = vec![Status::Pending; changes];
-            write_report(path, &json::document(document, true)).map_err(|error| {
-                Stop::error(format!(
-                    "cannot write the report {}: {error}",
-                    path.display()
-                ))
-            })?;
-        }
-        Ok(aloud)
-    }
-}
-
-impl Observer for Aloud {
-    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str) {
-        let address = change.address.to_string();
-        self.say.progress(&format!(
-            "[{number}/{total}] {}: {}",
-            visible(&address),
-            visible(outcome)
-        ));
-    }
-
-    fn sealed(&mut self, name: &str, armored: &str) {
-        // in a job disk and artifact can be lost; on a laptop the file is enough
-        if self.in_job {
-            self.say.sealed(name, armored);
-        }
-    }
-
-    fn say(&mut self, text: &str) {
-        self.say.note(&visible(text));
-    }
-
-    fn state(&mut self, applied: &Applied) {
-        if let Some((path, document)) = &mut self.report {
-            document.statuses.clone_from(&applied.statuses);
-            document.durations_ms.clone_from(&applied.durations_ms);
-            document.created_keys.clone_from(&applied.created_keys);
-            if let Err(error) = write_report(path, &json::document(document, true)) {
-                log::warn!("cannot write the report {}: {error}", path.display());
-            }
-        }
-    }
 }

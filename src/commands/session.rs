@@ -1,5 +1,7 @@
 //! One run of `plan` or `apply` up to the plan: the file, the settings, the live account.
 
+pub(super) mod notices;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -14,7 +16,7 @@ use super::settings::{
 use super::stop::Stop;
 use crate::actual::Actual;
 use crate::api::Api;
-use crate::change::{Notice, Operation};
+use crate::change::Operation;
 use crate::ci::Context;
 use crate::cli::{Cli, Gates, Scope, Sealing, Server};
 use crate::config::{self, Source};
@@ -27,7 +29,6 @@ use crate::scope::Prune;
 use crate::secret::Recipients;
 use crate::snapshot::Snapshot;
 use crate::state::Kind;
-use crate::text::count;
 use crate::validate::{Valid, validate};
 use crate::wire::SetupKey;
 
@@ -45,28 +46,6 @@ pub(super) fn check(source: &Source) -> Result<Valid, Stop> {
 /// An answer of the server that is not of the form that we read.
 pub(super) fn unreadable(error: crate::actual::Unreadable) -> Stop {
     Stop::error(error.to_string())
-}
-
-/// A notice of the file in one line.
-pub(super) fn notice_text(file: &str, notice: &config::Problem) -> String {
-    let config::Problem {
-        line,
-        column,
-        path,
-        message,
-        hint,
-        ..
-    } = notice;
-    let hint = hint
-        .as_ref()
-        .map(|hint| format!("; {hint}"))
-        .unwrap_or_default();
-    let path = if path.is_empty() {
-        String::new()
-    } else {
-        format!("{path}: ")
-    };
-    format!("{file}:{line}:{column}  {path}{message}{hint}")
 }
 
 /// What was asked for, and what was found so far.
@@ -133,16 +112,11 @@ impl Session {
         document.file_digest = short_digest(source.text().as_bytes());
         let valid = check(&source)?;
         history.follow(&valid.desired.renamed_from);
-        document
-            .notices
-            .extend(valid.notices.iter().map(|notice| Notice {
-                about: None,
-                text: notice_text(&valid.file, notice),
-            }));
+        document.notices.extend(notices::of_file(&valid));
         let recipients = recipients(request.sealing)?;
         document
             .notices
-            .extend(new_recipients(request.sealing, &history));
+            .extend(notices::new_recipients(request.sealing, &history));
         document.recipients = recipients
             .describe()
             .iter()
@@ -238,7 +212,7 @@ impl Session {
         }
         self.document
             .notices
-            .extend(agreements(&allowed, plan.deletions()));
+            .extend(notices::agreements(&allowed, plan.deletions()));
         Ok(plan)
     }
 
@@ -290,13 +264,11 @@ impl Session {
 
     fn more(&self, plan: &Plan) -> More {
         let goes = |kind| {
-            let of_kind = plan
+            let mut of_kind = plan
                 .changes
                 .iter()
                 .filter(move |change| change.address.kind == kind);
-            of_kind
-                .into_iter()
-                .any(|change| matches!(change.operation, Operation::Delete { .. }))
+            of_kind.any(|change| matches!(change.operation, Operation::Delete { .. }))
         };
         let loses = || {
             plan.changes
@@ -412,50 +384,6 @@ impl Session {
         }
         Stop::error(text)
     }
-}
-
-/// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.
-fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice> {
-    let mut notices = Vec::new();
-    if !history.ledger.is_known() {
-        return notices;
-    }
-    for file in &sealing.recipients_file {
-        let now = std::fs::read(file).ok();
-        let now =
-            now.and_then(|text| Recipients::parse_file(&file.display().to_string(), &text).ok());
-        let base = history.base_version(file).unwrap_or_default();
-        let base = Recipients::parse_file("the base branch", &base).unwrap_or_default();
-        let new = now.map(|now| now.not_in(&base)).unwrap_or_default();
-        notices.extend(new.iter().map(|recipient| Notice {
-            about: None,
-            text: format!(
-                "recipient {recipient} in {} is new: the base branch does not have it",
-                file.display()
-            ),
-        }));
-    }
-    notices
-}
-
-/// Says of every number of deletions that somebody agreed to whether it is that of the plan.
-fn agreements(allowed: &BTreeMap<usize, String>, deletions: usize) -> Vec<Notice> {
-    let text = |(number, origin): (&usize, &String)| match (*number == deletions, deletions) {
-        (true, 0) => format!("Allow-Deletes: 0 ({origin}): this plan deletes nothing"),
-        (true, _) => format!(
-            "Allow-Deletes: {number} ({origin}) agrees to the {} of this plan",
-            count(deletions, "deletion", "deletions")
-        ),
-        (false, _) => format!(
-            "Allow-Deletes: {number} ({origin}) agrees to nothing: this plan has {}",
-            count(deletions, "deletion", "deletions")
-        ),
-    };
-    let notice = |entry| Notice {
-        about: None,
-        text: text(entry),
-    };
-    allowed.iter().map(notice).collect()
 }
 
 /// Returns the first 12 hexadecimal digits of the SHA-256 of a file.

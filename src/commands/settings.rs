@@ -75,7 +75,7 @@ pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Sto
     config.ca_file = setting(server.ca_file.as_ref()).map(PathBuf::from);
     config.retry.base = Duration::from_secs_f64(server.retry_wait);
     config.retry.throttle_wait = Duration::from_secs_f64(server.throttle_wait);
-    config.retry.sleep = super::apply::wait;
+    config.retry.sleep = super::signals::wait;
     Ok(Api::new(config, &token)?)
 }
 

@@ -10,10 +10,12 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::apply::{Aloud, early_gates, signals};
+use super::aloud::Aloud;
+use super::apply::early_gates;
 use super::forge::{Forge, Marked};
 use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file};
+use super::signals::signals;
 use super::stop::Stop;
 use super::{annotate, print, report, report_stop};
 use crate::actual::Actual;

@@ -26,8 +26,8 @@ pub(super) fn run(cli: &Cli, say: Say) -> Exit {
     }
     match result {
         Ok(valid) => {
-            for notice in &valid.notices {
-                say.note(&session::notice_text(&valid.file, notice));
+            for notice in session::notices::of_file(&valid) {
+                say.note(&notice.text);
             }
             if cli.global.format != Format::Json {
                 print(&format!("{} is valid.\n", valid.file));

@@ -1,3 +1,5 @@
+//! The edit flips flags and keeps every other byte.
+
 use std::collections::BTreeSet;
 
 use super::{Edit, enrolled, mark_enrolled};

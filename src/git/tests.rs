@@ -1,3 +1,5 @@
+//! git as it answers: checkouts, histories, merges; on repositories made for each test.
+
 mod hostile;
 
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! The ledger on histories made for each test.
+
 mod accidents;
 mod merges;
 mod names;

@@ -1,3 +1,5 @@
+//! The edit of a file on disk: replaced at once, with its mode, through links.
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 

@@ -1,3 +1,5 @@
+//! The directory of sealed keys: an older file comes back, nothing is half written, nobody else reads.
+
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use tempfile::TempDir;

@@ -1,3 +1,5 @@
+//! Recipients as people write them.
+
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use super::*;

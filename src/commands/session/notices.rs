@@ -1,0 +1,85 @@
+//! What a plan's reader is told beside the plan: the file's notices, new recipients, agreements to deletions.
+
+use std::collections::BTreeMap;
+
+use super::super::history::History;
+use crate::change::Notice;
+use crate::cli::Sealing;
+use crate::config;
+use crate::secret::Recipients;
+use crate::text::count;
+use crate::validate::Valid;
+
+/// The notices of a valid file.
+pub(in crate::commands) fn of_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
+    valid.notices.iter().map(|notice| Notice {
+        about: None,
+        text: text(&valid.file, notice),
+    })
+}
+
+/// A notice of the file in one line.
+fn text(file: &str, notice: &config::Problem) -> String {
+    let config::Problem {
+        line,
+        column,
+        path,
+        message,
+        hint,
+        ..
+    } = notice;
+    let hint = hint
+        .as_ref()
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default();
+    let path = if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}: ")
+    };
+    format!("{file}:{line}:{column}  {path}{message}{hint}")
+}
+
+/// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.
+pub(super) fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    if !history.ledger.is_known() {
+        return notices;
+    }
+    for file in &sealing.recipients_file {
+        let now = std::fs::read(file).ok();
+        let now =
+            now.and_then(|text| Recipients::parse_file(&file.display().to_string(), &text).ok());
+        let base = history.base_version(file).unwrap_or_default();
+        let base = Recipients::parse_file("the base branch", &base).unwrap_or_default();
+        let new = now.map(|now| now.not_in(&base)).unwrap_or_default();
+        notices.extend(new.iter().map(|recipient| Notice {
+            about: None,
+            text: format!(
+                "recipient {recipient} in {} is new: the base branch does not have it",
+                file.display()
+            ),
+        }));
+    }
+    notices
+}
+
+/// Says of every number of deletions that somebody agreed to whether it is that of the plan.
+pub(super) fn agreements(allowed: &BTreeMap<usize, String>, deletions: usize) -> Vec<Notice> {
+    let text = |(number, origin): (&usize, &String)| match (*number == deletions, deletions) {
+        (true, 0) => format!("Allow-Deletes: 0 ({origin}): this plan deletes nothing"),
+        (true, _) => format!(
+            "Allow-Deletes: {number} ({origin}) agrees to the {} of this plan",
+            count(deletions, "deletion", "deletions")
+        ),
+        (false, _) => format!(
+            "Allow-Deletes: {number} ({origin}) agrees to nothing: this plan has {}",
+            count(deletions, "deletion", "deletions")
+        ),
+    };
+    let notice = |entry| Notice {
+        about: None,
+        text: text(entry),
+    };
+    allowed.iter().map(notice).collect()
+}
