@@ -222,8 +222,9 @@ impl Run<'_> {
                 self.applied.statuses[step.change] = skipped;
                 continue;
             }
+            // a route in the way goes before others are made, so there can be several such blocks
             let first_break = !breaking && breaks(*step, change);
-            breaking |= first_break;
+            breaking = breaks(*step, change);
             if (first_break || change.makes_key())
                 && let Err(error) = (conduct.fresh)()
             {

@@ -92,6 +92,9 @@ pub struct Plan {
     pub held: BTreeMap<Address, String>,
     /// How many objects these are: names are not unique.
     pub held_objects: usize,
+    /// What left the file since the first of these and was carried out. A line `Allow-Deletes: N` may have been meant for
+    /// that, and a held object stays for long enough to meet its number by chance, so lines agree to nothing held then.
+    pub held_doubt: Option<Address>,
     /// Members of declared groups that the file does not name and that stay, by group.
     pub foreign_members: BTreeMap<String, BTreeSet<Id>>,
     /// Setup keys whose peer joins a declared group once it enrolls, by group.
@@ -240,6 +243,7 @@ pub fn plan(
         return Err(problems);
     }
     plan.counted = count(actual, desired, &resources, &plan.changes);
+    plan.held_doubt = held_doubt(&plan, options);
     plan.notices.extend(held_back(&plan));
     plan.peer_labels = labels::label_peers(&mut plan, actual);
     plan.notices.sort();
@@ -259,6 +263,14 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
     plan
 }
 
+fn held_doubt(plan: &Plan, options: &Options) -> Option<Address> {
+    let removal = |address: &Address| options.ledger.removal(address.kind, &address.name);
+    let first = plan.held.keys().filter_map(removal).min()?;
+    let deleted = plan.deleted();
+    let mut taken_out = options.ledger.taken_out_since(&first).into_iter();
+    taken_out.find(|address| !deleted.contains(address) && !plan.held.contains_key(address))
+}
+
 /// The number that would let go what is held back.
 fn held_back(plan: &Plan) -> Option<Notice> {
     const SHOWN: usize = 10;
@@ -271,11 +283,19 @@ fn held_back(plan: &Plan) -> Option<Notice> {
     }
     let number = plan.deletions() + plan.held_objects;
     let it = if plan.held_objects == 1 { "it" } else { "them" };
+    let way = match &plan.held_doubt {
+        None => format!("agree to \"Allow-Deletes: {number}\""),
+        Some(other) => format!(
+            "run apply with --allow-deletes {number} (a line in a commit does not count: it may have been meant for \
+             {} {:?}, which left the file since)",
+            other.kind.label(),
+            other.name
+        ),
+    };
     (plan.held_objects > 0).then(|| Notice {
         about: None,
         text: format!(
-            "held back, though the file declares {it} no more: {}; to delete {it} too, agree to \
-             \"Allow-Deletes: {number}\"",
+            "held back, though the file declares {it} no more: {}; to delete {it} too, {way}",
             names.join(", ")
         ),
     })

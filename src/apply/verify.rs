@@ -211,7 +211,7 @@ fn put_back(
             .context("cannot verify that the groups lost nobody")?,
     };
     let mut lost: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
-    let removed = thrown_out(&events, actual, applied);
+    let removed = thrown_out(&events, before, actual, applied);
     let newcomers = newcomers(before, actual, applied);
     for (group, peer) in removed.into_iter().chain(newcomers) {
         let live = actual
@@ -259,7 +259,15 @@ fn put_back(
 }
 
 /// Removals of members by our own user that no operation intended, since the first group was written.
-fn thrown_out(events: &[Value], actual: &Actual, applied: &Applied) -> Vec<(Id, Id)> {
+///
+/// Whoever was a member before this run is none of them: its writes keep all members that they find, so somebody else took
+/// that one out, perhaps the run of a newer commit.
+fn thrown_out(
+    events: &[Value],
+    before: &Actual,
+    actual: &Actual,
+    applied: &Applied,
+) -> Vec<(Id, Id)> {
     let Some(me) = &actual.me else {
         return Vec::new();
     };
@@ -281,7 +289,18 @@ fn thrown_out(events: &[Value], actual: &Actual, applied: &Applied) -> Vec<(Id, 
     });
     pairs
         .filter(|pair| applied.written_groups.contains(&pair.0) && !applied.removals.contains(pair))
+        .filter(|(group, peer)| !was_member(before, group, peer))
         .collect()
+}
+
+fn was_member(before: &Actual, group: &Id, peer: &Id) -> bool {
+    let mut groups = before.objects.values().flatten();
+    groups.any(|live| match &live.resource {
+        Resource::Group(Group {
+            peers: Some(members),
+        }) => live.id == *group && members.contains(peer),
+        _ => false,
+    })
 }
 
 /// Peers that appeared during the run, with the groups of the one key that they can have come by. The event log may be

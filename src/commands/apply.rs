@@ -75,13 +75,18 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     }
     let ours = session.source.text().as_bytes();
     let fresh = || forge.as_ref().map_or(Ok(()), |forge| forge.fresh(ours));
-    fresh().map_err(|error| match error.downcast_ref::<Stale>() {
-        Some(stale) => Stop::refused(format!("{stale}; nothing was changed")).hint(STALE),
-        None => Stop::from(error),
-    })?;
+    let refresh = || {
+        fresh().map_err(|error| match error.downcast_ref::<Stale>() {
+            Some(stale) => Stop::refused(format!("{stale}; nothing was changed")).hint(STALE),
+            None => Stop::from(error),
+        })
+    };
+    refresh()?;
     if !plan.is_empty() {
         say.text(&terminal::plan(&session.document, terminal::Color(false)));
-        confirm(args, &plan, say)?;
+        if confirm(args, &plan, say)? == Confirmed::AfterAQuestion {
+            refresh()?;
+        }
     }
 
     let api = session
@@ -239,15 +244,24 @@ fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Cu
     }))
 }
 
+/// How somebody said that the plan is meant.
+#[derive(PartialEq)]
+enum Confirmed {
+    /// By starting the command.
+    Beforehand,
+    /// By an answer, which can have taken its time.
+    AfterAQuestion,
+}
+
 /// Asks on a terminal; where nobody can answer, starting the command is the answer.
-fn confirm(args: &ApplyArgs, plan: &Plan, say: Say) -> Result<(), Stop> {
+fn confirm(args: &ApplyArgs, plan: &Plan, say: Say) -> Result<Confirmed, Stop> {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if args.yes || !terminal {
-        return Ok(());
+        return Ok(Confirmed::Beforehand);
     }
     let question = format!("Apply {}?", count(plan.changes.len(), "change", "changes"));
     if say.ask(&question) {
-        Ok(())
+        Ok(Confirmed::AfterAQuestion)
     } else {
         Err(Stop::error("not confirmed; nothing was changed"))
     }

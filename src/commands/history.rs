@@ -14,14 +14,13 @@ use crate::cli;
 use crate::config::Source;
 use crate::git::{Git, Opened, RepoPath, Sha};
 use crate::ledger::{
-    AllowDeletes, Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view,
-    text_allow_deletes,
+    Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view, text_allow_deletes,
 };
 use crate::members::{Listings, listed_names};
 use crate::plan::{Plan, deletions};
 use crate::resource::Resource;
 use crate::scope::Prune;
-use crate::state::{Address, Kind};
+use crate::state::Kind;
 
 /// What the checkout says.
 pub(super) struct History {
@@ -190,42 +189,34 @@ impl History {
         plan: &Plan,
         actual: &Actual,
     ) -> Result<BTreeMap<usize, String>, Stop> {
-        self.agreed(self.removals(plan, actual), |_| true)
+        self.agreed(&self.removals(plan, actual))
     }
 
-    /// Returns the same for what this plan deletes and holds back together. What is held stays where it is for long, so
-    /// a line in a commit whose own removals are carried out is none of it: its number was theirs.
+    /// Returns the same for what this plan deletes and holds back together, where lines can tell ([`Plan::held_doubt`]).
     pub(super) fn allowed_with_held(
         &self,
         plan: &Plan,
         actual: &Actual,
     ) -> Result<BTreeMap<usize, String>, Stop> {
+        if plan.held_doubt.is_some() {
+            return Ok(BTreeMap::new());
+        }
         let held = plan.held.keys();
         let held = held.filter_map(|address| self.ledger.removal(address.kind, &address.name));
         let removals = self.removals(plan, actual).into_iter().chain(held);
-        let deleted = plan.deleted();
-        let is_pending =
-            |address: &Address| deleted.contains(address) || plan.held.contains_key(address);
-        self.agreed(removals.collect(), |line| {
-            self.ledger.taken_out(&line.commit).iter().all(is_pending)
-        })
+        self.agreed(&removals.collect::<Vec<_>>())
     }
 
-    fn agreed(
-        &self,
-        removals: Vec<Removal>,
-        counts: impl Fn(&AllowDeletes) -> bool,
-    ) -> Result<BTreeMap<usize, String>, Stop> {
+    fn agreed(&self, removals: &[Removal]) -> Result<BTreeMap<usize, String>, Stop> {
         let mut allowed = self.proposed.clone();
         if let Some((git, _)) = &self.checkout {
             let lines = self
                 .ledger
-                .allow_deletes(git, &removals)
+                .allow_deletes(git, removals)
                 .map_err(anyhow::Error::new)?;
             allowed.extend(
                 lines
                     .into_iter()
-                    .filter(counts)
                     .map(|line| (line.number, format!("commit {}", line.commit.short()))),
             );
         }

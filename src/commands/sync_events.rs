@@ -152,9 +152,18 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         enrollments,
         left_alone,
     } = enrollment::detect(&valid.desired, &actual, Timestamp::now(), &BTreeSet::new());
+    let waits = |enrollment: &Enrollment| sync::waits_for(enrollment, &actual);
+    let waiting = enrollments
+        .iter()
+        .filter_map(|at| Some((at.key.clone(), waits(at)?)));
     synced.left_alone = left_alone
         .into_iter()
         .map(|left| (left.key, left.why))
+        .chain(waiting)
+        .collect();
+    let enrollments: Vec<Enrollment> = enrollments
+        .into_iter()
+        .filter(|enrollment| waits(enrollment).is_none())
         .collect();
     if actual.events_known {
         let strangers = enrollment::strangers(&valid.desired, &actual);

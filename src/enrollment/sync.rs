@@ -21,7 +21,7 @@ pub fn plan(enrollments: &[Enrollment], actual: &Actual) -> Plan {
         }
     }
     let groups = joins.into_iter().filter_map(|(name, joining)| {
-        // a group that is not there, or that stands for several, is a matter of plan and apply
+        // enrollments that wait for a group are not here
         let [live] = actual.named(Kind::Group, name) else {
             return None;
         };
@@ -53,8 +53,19 @@ fn update(live: &Live, joining: BTreeSet<Id>) -> Option<Change> {
     })
 }
 
-/// Returns the groups of an enrollment that are there to be joined.
-pub fn groups_there(enrollment: &Enrollment, actual: &Actual) -> BTreeSet<String> {
-    let is_there = |name: &&String| actual.named(Kind::Group, name).len() == 1;
-    enrollment.groups.iter().filter(is_there).cloned().collect()
+/// Returns why an enrollment has to wait, as what follows the key's name: a group that its peer cannot join yet. Plan and
+/// apply look after that.
+pub fn waits_for(enrollment: &Enrollment, actual: &Actual) -> Option<String> {
+    enrollment
+        .groups
+        .iter()
+        .find_map(|name| match actual.named(Kind::Group, name).len() {
+            0 => Some(format!(
+                "joins group {name:?}, which is not in NetBird yet (an apply makes it)"
+            )),
+            1 => None,
+            number => Some(format!(
+                "joins group {name:?}, a name that {number} groups have"
+            )),
+        })
 }

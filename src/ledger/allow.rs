@@ -56,23 +56,40 @@ impl Ledger {
         })
     }
 
-    /// Returns what a commit took out of the file: entries, and groups that stay and lost a member that stays.
-    pub fn taken_out(&self, commit: &Sha) -> BTreeSet<Address> {
-        let Some(index) = self.commits().iter().position(|at| at.sha == *commit) else {
-            return BTreeSet::new();
-        };
-        let ends = |fact: &Fact| self.intervals(fact).iter().any(|at| at.to == Some(index));
-        let ended = self.history.facts.keys().filter(|fact| ends(fact));
-        let taken = ended.filter_map(|fact| match fact {
-            Fact::Declared(kind, name) => Some(Address::new(*kind, name)),
+    /// Returns what was taken out of the file by that removal's commit or later, and is not back: entries, and groups
+    /// that stay and lost a member that stays. What a `renamed_from` passed on was not taken out.
+    pub fn taken_out_since(&self, first: &Removal) -> BTreeSet<Address> {
+        let since = |removal: &Removal| removal.index >= first.index;
+        let taken = self.history.facts.keys().filter_map(|fact| match fact {
+            Fact::Declared(kind, name) => {
+                let removal = self.removal(*kind, name).filter(since)?;
+                let passed_on = self.successor(*kind, name, removal.index).is_some();
+                (!passed_on).then(|| Address::new(*kind, name))
+            }
             Fact::Listed(group, member) => {
-                let goes = ends(&Fact::Declared(Kind::Group, group.clone()))
-                    || ends(&Fact::Declared(Kind::SetupKey, member.clone()));
-                (!goes).then(|| Address::new(Kind::Group, group))
+                let mut group = group;
+                while let Some(removal) = self.removal(Kind::Group, group) {
+                    // a group that went for good is taken out itself, and so is a key
+                    group = self.successor(Kind::Group, group, removal.index)?;
+                }
+                if self.removal(Kind::SetupKey, member).is_some() {
+                    return None;
+                }
+                self.member_removal(group, member).filter(since)?;
+                Some(Address::new(Kind::Group, group))
             }
             Fact::Enrolled(_) | Fact::Renamed(..) => None,
         });
         taken.collect()
+    }
+
+    /// The name that an entry got by the commit that ended this one.
+    fn successor(&self, kind: Kind, name: &str, index: usize) -> Option<&String> {
+        let mut links = self.renames.iter().filter(|((of, _), _)| *of == kind);
+        links.find_map(|((_, new), olds)| {
+            let is_it = |(old, at): &(String, usize)| old == name && *at == index && new != name;
+            olds.iter().any(is_it).then_some(new)
+        })
     }
 
     /// Returns the lines in the messages of the commits from the earliest of `removals` to the tip, newest first.

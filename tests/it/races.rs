@@ -121,6 +121,29 @@ fn t2_a_machine_that_was_thrown_out_is_put_back_even_where_the_run_fails_later()
 }
 
 #[test]
+fn a_member_that_another_run_takes_out_does_not_come_back_by_one_that_fails() {
+    let bench = Bench::fake();
+    let mut file = gateway(&bench, &["m1"]);
+    bench.agreed(file.clone());
+    file["groups"]["gw"]["peers"] = json!(["m1", "m2", "new"]);
+    file["policies"] = json!({ "p": { "sources": ["gw"], "destinations": ["gw"] } });
+    bench.file(file.clone());
+    // the run of a newer commit, with the same token
+    let mut newer = file;
+    newer["groups"]["gw"]["peers"] = json!(["m2", "new"]);
+    newer.as_object_mut().unwrap().remove("policies");
+    fs::write(bench.path("newer.json"), newer.to_string()).unwrap();
+    let mut newer = bench.command(&["apply", "-f", "newer.json", "--prune", "all"]);
+    bench.netbird().before("POST", "/policies", move |_| {
+        assert!(newer.output().unwrap().status.success());
+    });
+    bench.netbird().fault(Fault::on("POST", "/policies"));
+    let run = bench.apply(&[]).expect(4);
+    assert!(!run.stderr.contains("put back"), "{}", run.stderr);
+    assert_eq!(members(&bench), ["m2"]);
+}
+
+#[test]
 fn a_member_that_is_meant_to_leave_does_not_come_back() {
     let bench = Bench::fake();
     let mut file = gateway(&bench, &["m1", "m2"]);

@@ -103,6 +103,31 @@ fn a_push_in_mid_run_ends_it_before_the_first_deletion() {
 }
 
 #[test]
+fn a_push_after_a_route_that_had_to_go_first_ends_it_before_the_other_deletions() {
+    let site = Site::fake();
+    let route =
+        |peers: &str| json!({ "network": "10.1.0.0/16", "peer_groups": [peers], "groups": ["u"] });
+    let groups = json!({ "gw": {}, "u": {} });
+    let policy = json!({ "sources": ["u"], "destinations": ["gw"] });
+    site.commit(
+        json!({ "groups": groups, "routes": { "a": route("gw") }, "policies": { "p": policy } }),
+    );
+    site.run(&["apply"]).expect(0);
+    // b is in the way of a, so a goes before b comes
+    site.commit(json!({ "groups": groups, "routes": { "b": route("gw") }, "policies": {} }));
+    site.bench.server().clear_requests();
+    let gitea = site.gitea().clone();
+    site.bench.netbird().before("POST", "/routes", move |_| {
+        gitea.push("main", "netbird.json", "{\"groups\": {}}", "newer");
+    });
+    let run = site.run(&["apply", "--prune", "all", "--allow-deletes", "3"]);
+    run.expect(4).says("this apply is stale");
+    site.bench
+        .assert_writes(&["DELETE /routes", "POST /routes"]);
+    assert_eq!(site.bench.names("/policies"), ["Default", "p"]);
+}
+
+#[test]
 fn a_change_whose_first_half_is_done_is_no_refusal() {
     let site = Site::fake();
     let keys = site.bench.enrolled(&["p1", "p2"]);

@@ -224,9 +224,58 @@ fn a_line_whose_removals_are_done_agrees_to_nothing_that_is_held() {
     // the number was that of the one deletion that is done
     bench.leaves_all(&[]);
     assert_eq!(bench.names("/groups"), ["All", "g", "old"]);
-    // a commit that takes nothing out can only mean what is held
+    // nor does anybody know what a later one means: it is found in the history for as long as old stays
     bench.commit(second(10.0), "old goes too\n\nAllow-Deletes: 1");
-    assert_eq!(bench.planned(&[]), ["delete_group old"]);
+    let run = bench.leaves_all(&[]);
+    run.shows("to delete it too, run apply with --allow-deletes 1")
+        .shows("it may have been meant for group \"new\", which left the file since");
+    assert_eq!(
+        bench.planned(&["--allow-deletes", "1"]),
+        ["delete_group old"]
+    );
+}
+
+#[test]
+fn a_later_line_for_a_refused_removal_agrees_to_nothing_that_is_held() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, base());
+    let (held, ours) = (["held1", "held2"], ["ours1", "ours2"]);
+    let declare = |file: Value, names: [&str; 2]| {
+        names
+            .iter()
+            .fold(file, |file, name| with(file, "groups", name, json!({})))
+    };
+    held.iter().for_each(|name| drop(bench.group(name)));
+    bench.applied(3.0, declare(declare(base(), held), ours));
+    bench.applied(5.0, declare(base(), ours));
+    bench.declared(8.0, base());
+    // four would be all of them; two are those of the last commit, which the limit refuses
+    bench.refuses(&["--max-deletes", "1"]);
+    bench.commit(second(9.0), "ours go\n\nAllow-Deletes: 2");
+    bench
+        .apply(&["--max-deletes", "1"])
+        .expect(0)
+        .shows("2 deleted");
+    bench.leaves_all(&[]);
+    assert_eq!(bench.names("/groups"), ["All", "g", "held1", "held2"]);
+    // taken into the file and out again, it is plain what the number is about
+    bench.applied(10.0, declare(base(), held));
+    bench.declared_with(11.0, base(), "held go\n\nAllow-Deletes: 2");
+    bench.apply(&[]).expect(0).shows("2 deleted");
+    assert_eq!(bench.names("/groups"), ["All", "g"]);
+}
+
+#[test]
+fn a_rename_beside_what_is_held_takes_nothing_out() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, base());
+    bench.group("old");
+    let both = with(base(), "groups", "a", json!({}));
+    bench.applied(3.0, with(both, "groups", "old", json!({})));
+    let renamed = with(base(), "groups", "b", json!({ "renamed_from": "a" }));
+    bench.declared_with(5.0, renamed, "a is b, old goes\n\nAllow-Deletes: 1");
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    assert_eq!(bench.names("/groups"), ["All", "b", "g"]);
 }
 
 #[test]

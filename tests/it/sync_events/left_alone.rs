@@ -35,6 +35,26 @@ fn c114_a_key_whose_peer_is_gone() {
 }
 
 #[test]
+fn a_key_whose_group_is_still_to_be_made_waits_for_the_apply() {
+    let site = used(Site::fake(), ["a", "b"]);
+    let mut file = super::file(&["a", "b"]);
+    file["groups"]["new"] = json!({});
+    file["setup_keys"]["a"]["auto_groups"] = json!(["g", "new"]);
+    site.commit(file);
+    let before = site.file();
+    let run = site.run(&["sync-events", "--format", "json"]).expect(0);
+    let why = "joins group \"new\", which is not in NetBird yet (an apply makes it)";
+    assert_eq!(left_alone(&run), [("a".into(), why.into())]);
+    // marked, it would never join: only pending keys bring their peers into groups
+    assert_eq!(site.file(), flipped(&before, "b"));
+    site.run(&["apply"]).expect(0);
+    assert_eq!(members(&site, "new"), ["a"]);
+    site.run(&["sync-events"]).expect(0).shows("1 key marked");
+    assert!(!site.file().contains("false"));
+    site.run(&["plan"]).expect(0).shows("No changes");
+}
+
+#[test]
 fn c058_a_name_that_another_peer_bears() {
     let site = used(Site::fake(), ["a", "b"]);
     site.bench.peer("a");
