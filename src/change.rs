@@ -136,31 +136,6 @@ impl Change {
     }
 }
 
-/// Something that a reader of the plan should know and that changes nothing.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Notice {
-    /// What it is about.
-    pub about: Option<Address>,
-    /// The sentence; names the object itself.
-    pub text: String,
-}
-
-impl Notice {
-    /// A notice about one object. The text follows its kind and name.
-    pub fn about(address: &Address, text: impl AsRef<str>) -> Self {
-        let text = format!(
-            "{} {:?} {}",
-            address.kind.label(),
-            address.name,
-            text.as_ref()
-        );
-        Notice {
-            about: Some(address.clone()),
-            text,
-        }
-    }
-}
-
 /// Returns the entries of two lists that only one of them has: (gone, new).
 pub fn list_changes<'a>(
     before: &'a Value,

@@ -3,27 +3,27 @@
 //! What the file may say is decided by `validate`. This module knows bytes, lines and JSON, and no kind of object.
 
 mod cursor;
+mod path;
 mod problem;
 mod syntax;
 mod table;
-mod words;
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+pub(crate) use crate::text::{did_you_mean, nearest, quote};
 pub(crate) use cursor::{Cursor, Log};
 pub(crate) use syntax::{STRICT, parse};
 #[cfg(test)]
 pub(crate) use table::Presence;
 pub(crate) use table::{Field, Refused, Table};
-pub(crate) use words::{did_you_mean, is_bidi, quote};
 
 pub use problem::{Place, Problem, Problems, Severity};
 
-/// The largest file that is read, in bytes: 1 MiB. A network of thousands of objects stays far below.
-pub const MAX_BYTES: usize = 1 << 20;
+/// The largest file that is read, in bytes: 10 MiB. Of a larger one Gitea gives no content (gitea-api.md §1).
+pub const MAX_BYTES: usize = 10 << 20;
 
 const BOM: &str = "\u{feff}";
 /// Characters are counted once per chunk of that many bytes, so that no position costs a walk over a one-line file.
@@ -217,7 +217,7 @@ impl SourceError {
             SourceError::Missing { name } => format!("{name}: no such file"),
             SourceError::Directory { name } => format!("{name} is a directory, not a file"),
             SourceError::Unreadable { name, error } => format!("cannot read {name}: {error}"),
-            SourceError::TooBig { name } => format!("{name} is larger than 1 MiB"),
+            SourceError::TooBig { name } => format!("{name} is larger than 10 MiB"),
             SourceError::NotUtf8 {
                 name,
                 line: Some(line),

@@ -23,6 +23,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::http::{BaseUrl, Client, Config, Method, Reply};
+use crate::text::is_hidden;
 
 pub use crate::http::{Token, TokenError};
 pub use contents::{File, Put};
@@ -159,7 +160,7 @@ const PAGES_MAX: usize = 200;
 
 fn is_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..")
-        && !name.contains(|c: char| c == '/' || c.is_whitespace() || c.is_control())
+        && !name.contains(|c: char| c == '/' || c == ' ' || is_hidden(c))
 }
 
 /// Returns a segment of a path, or a value of a query, percent-encoded.

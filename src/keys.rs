@@ -5,8 +5,10 @@
 
 use jiff::Timestamp;
 
-use crate::change::{Notice, Operation};
+use crate::change::Operation;
+use crate::code::Code;
 use crate::desired::{KeyType, SetupKey};
+use crate::notice::Notice;
 use crate::resource::{self, Live, Resource, differences};
 use crate::state::{Address, Kind};
 use crate::wire;
@@ -72,7 +74,9 @@ pub fn decide(
     if declared.enrolled {
         if circumstances.replace {
             let text = "is marked enrolled and is never made again: --replace leaves it alone";
-            decision.notices.push(Notice::about(&address, text));
+            decision
+                .notices
+                .push(Notice::about(Code::ReplaceIdle, &address, text));
         }
         let unused = namesakes.iter().filter(|(key, _)| key.valid && !spent(key));
         decision.unused = unused.map(|(_, live)| (*live).clone()).collect();
@@ -85,7 +89,9 @@ pub fn decide(
     if let (Some(instant), None) = (declared.reissue_after, asked) {
         let text =
             format!("has a reissue_after that lies in the future ({instant}): nothing until then");
-        decision.notices.push(Notice::about(&address, text));
+        decision
+            .notices
+            .push(Notice::about(Code::ReissueLater, &address, text));
     }
     // A key whose id does not tell its age is old if even its last change is.
     let created = |key: &wire::SetupKey| {
@@ -145,7 +151,9 @@ pub fn decide(
             decision.moved = Some((*live).clone());
             if !valid.is_empty() {
                 let text = "was used, and an older valid key of that name still lives in NetBird";
-                decision.notices.push(Notice::about(&address, text));
+                decision
+                    .notices
+                    .push(Notice::about(Code::OlderKey, &address, text));
             }
             return decision;
         }
@@ -183,9 +191,9 @@ pub fn decide(
             let soon = circumstances.now.as_second() + 86_400;
             if let Some(expires) = key.expires.filter(|at| at.as_second() < soon) {
                 let text = format!("expires within a day, at {expires:.0}, and is not used yet");
-                decision
-                    .notices
-                    .extend((key.used_times == 0).then(|| Notice::about(&address, text)));
+                decision.notices.extend(
+                    (key.used_times == 0).then(|| Notice::about(Code::ExpiresSoon, &address, text)),
+                );
             }
             decision.operation = compare(key, live, after, wants_groups);
         }
@@ -208,7 +216,9 @@ pub fn decide(
                 } else {
                     text
                 };
-                decision.notices.push(Notice::about(&address, text));
+                decision
+                    .notices
+                    .push(Notice::about(Code::DeadKey, &address, text));
             }
             None => {
                 let mut going = old_valid;

@@ -22,8 +22,9 @@ mod timeline;
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::change::Notice;
+use crate::code::Code;
 use crate::git::{Answer, Git, GitError, RepoPath, Sha};
+use crate::notice::Notice;
 use crate::state::Kind;
 
 pub use allow::{AllowDeletes, Removal, text_allow_deletes};
@@ -36,7 +37,7 @@ use facts::Fact;
 use history::Content;
 use timeline::{History, Interval, Timeline};
 
-/// Versions of the file that are larger are not read, in bytes; the gates take 1 MiB.
+/// Versions of the file that are larger are not read, in bytes; the gates take 10 MiB.
 const LARGEST: u64 = 16 << 20;
 
 /// Why there is no history.
@@ -101,7 +102,7 @@ impl Ledger {
         };
         let text = format!("{reason}, so nothing is provably ours and nothing is deleted");
         Ledger {
-            notices: vec![Notice { about: None, text }],
+            notices: vec![Notice::general(Code::History, text)],
             ..Ledger::default()
         }
     }
@@ -216,7 +217,7 @@ impl Ledger {
     }
 
     fn notice(&mut self, text: String) {
-        self.notices.push(Notice { about: None, text });
+        self.notices.push(Notice::general(Code::History, text));
     }
 
     fn intervals(&self, fact: &Fact) -> &[Interval] {

@@ -8,6 +8,7 @@ use log::kv::{Error, Key, Value, VisitSource};
 use serde_json::{Map, json};
 
 use crate::cli::{Global, LogFormat, When};
+use crate::text::escape_json;
 
 /// Where a run says what it does.
 #[derive(Debug, Clone, Copy)]
@@ -61,8 +62,8 @@ pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
             fields
                 .0
                 .insert("message".into(), json!(record.args().to_string()));
-            serde_json::to_writer(&mut *buffer, &fields.0)?;
-            writeln!(buffer)
+            let line = serde_json::Value::Object(fields.0).to_string();
+            writeln!(buffer, "{}", escape_json(&line))
         });
     }
     // a second start, in a test, keeps the first
@@ -193,7 +194,7 @@ impl Say {
             for (key, value) in fields {
                 line[*key] = json!(value);
             }
-            let _ = writeln!(stderr, "{line}");
+            let _ = writeln!(stderr, "{}", escape_json(&line.to_string()));
         } else {
             // in a job, a line that begins like a runner's command would be one
             let text = if self.in_job {

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::actual::Actual;
-use crate::change::Notice;
+use crate::code::Code;
 use crate::desired::{Desired, KeyType, SetupKey};
 use crate::enrollment::Binding;
 use crate::ledger::Ledger;
+use crate::notice::Notice;
 use crate::plan::Options;
 use crate::scope::Prune;
 use crate::state::{Address, Id, Kind};
@@ -80,20 +81,24 @@ pub fn resolve(
         } else {
             by_name(member, live, actual, options.listings.of(name, member))
         };
+        let mut notice = |code, text: String| {
+            members
+                .notices
+                .push(Notice::member(code, &group, member, text));
+        };
         match found {
-            Found::Peers(ids, said) => {
-                named.extend(ids);
-                members
-                    .notices
-                    .extend(said.map(|text| Notice::about(&group, text)));
+            Found::Peers(ids) => named.extend(ids),
+            Found::ByName(id, text) => {
+                named.insert(id);
+                notice(Code::MemberByName, text);
             }
             Found::Pending(older) => {
                 named.extend(older);
                 members.pending.insert(member.clone());
             }
-            Found::Nobody(text) => {
+            Found::Nobody(code, text) => {
                 untold.insert(member.as_str());
-                members.notices.push(Notice::about(&group, text));
+                notice(code, text);
             }
         }
     }
@@ -120,12 +125,14 @@ pub fn resolve(
 }
 
 enum Found {
-    /// These, and what is to be said about it.
-    Peers(Vec<Id>, Option<String>),
+    /// These.
+    Peers(Vec<Id>),
+    /// This one, by nothing but its name, which is to be said.
+    ByName(Id, String),
     /// Joins when it enrolls. An older key of that name may have left members: they stay till then.
     Pending(Vec<Id>),
     /// Nobody, and why.
-    Nobody(String),
+    Nobody(Code, String),
 }
 
 /// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
@@ -142,7 +149,7 @@ fn by_key(
     };
     if declared.key_type == KeyType::Reusable {
         let text = format!("lists {member:?}, a reusable key: its peers join through auto_groups");
-        return Found::Nobody(text);
+        return Found::Nobody(Code::KeyOfMany, text);
     }
     let used: Vec<&wire::SetupKey> = actual
         .keys_named(member)
@@ -161,18 +168,22 @@ fn by_key(
     // the newest use counts: an older one is of a machine that was replaced
     if let Some(key) = used.last() {
         return match actual.bindings.of_key(&key.id) {
-            Some(Binding::Event(peer)) => Found::Peers(vec![peer.clone()], None),
-            Some(Binding::Time(peer)) => Found::Peers(vec![peer.clone()], None),
+            Some(Binding::Event(peer)) => Found::Peers(vec![peer.clone()]),
+            Some(Binding::Time(peer)) => Found::Peers(vec![peer.clone()]),
             Some(Binding::Several(peers)) => {
                 let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
                 let labels = labels.join(", ");
-                Found::Nobody(format!(
-                    "lists {member:?}, whose key was used by one of several peers ({labels}): which one cannot be told"
-                ))
+                Found::Nobody(
+                    Code::MemberUnclear,
+                    format!(
+                        "lists {member:?}, whose key was used by one of several peers ({labels}): which one cannot be told"
+                    ),
+                )
             }
-            Some(Binding::PeerGone | Binding::Nobody) | None => Found::Nobody(format!(
-                "lists {member:?}, whose key was used, but its peer is gone"
-            )),
+            Some(Binding::PeerGone | Binding::Nobody) | None => Found::Nobody(
+                Code::MemberGone,
+                format!("lists {member:?}, whose key was used, but its peer is gone"),
+            ),
         };
     }
     let bears_name = |peer: &&wire::Peer| peer.user_id.is_empty() && !peer.ephemeral;
@@ -180,22 +191,24 @@ fn by_key(
     let ids = peers.iter().map(|peer| peer.id.clone());
     let members: Vec<Id> = ids.filter(|id| live.contains(id)).collect();
     if !members.is_empty() {
-        return Found::Peers(members, None);
+        return Found::Peers(members);
     }
     match peers[..] {
-        [peer] => Found::Peers(
-            vec![peer.id.clone()],
-            Some(format!(
-                "takes the peer {member:?} by its name: its key is marked enrolled and gone"
-            )),
+        [peer] => Found::ByName(
+            peer.id.clone(),
+            format!("takes the peer {member:?} by its name: its key is marked enrolled and gone"),
         ),
-        [] => Found::Nobody(format!(
-            "lists {member:?}, which is marked enrolled but has no peer"
-        )),
-        _ => Found::Nobody(format!(
-            "lists {member:?}, which is marked enrolled; its key is gone and {} peers bear the name: nobody is added",
-            peers.len()
-        )),
+        [] => Found::Nobody(
+            Code::MemberAbsent,
+            format!("lists {member:?}, which is marked enrolled but has no peer"),
+        ),
+        _ => Found::Nobody(
+            Code::MemberUnclear,
+            format!(
+                "lists {member:?}, which is marked enrolled; its key is gone and {} peers bear the name: nobody is added",
+                peers.len()
+            ),
+        ),
     }
 }
 
@@ -225,7 +238,7 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
         .map(|peer| peer.id.clone())
         .collect();
     if !members.is_empty() {
-        return Found::Peers(members, None);
+        return Found::Peers(members);
     }
     let created = |peer: &wire::Peer| {
         let by_list = || peer.created_at.map(Timestamp::as_second);
@@ -240,22 +253,32 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
     let is_bound = |peer: &&&&wire::Peer| actual.bindings.key_of(&peer.id).is_some();
     let bound: Vec<&&&wire::Peer> = older.iter().filter(is_bound).collect();
     match (&older[..], &bound[..]) {
-        _ if peers.is_empty() => {
-            Found::Nobody(format!("lists {member:?}, and no peer is called that"))
-        }
-        ([], _) => Found::Nobody(format!(
-            "lists {member:?}: the peer of that name is younger than the commit that listed it, so it is not added; \
+        _ if peers.is_empty() => Found::Nobody(
+            Code::MemberAbsent,
+            format!("lists {member:?}, and no peer is called that"),
+        ),
+        ([], _) => Found::Nobody(
+            Code::MemberTooYoung,
+            format!(
+                "lists {member:?}: the peer of that name is younger than the commit that listed it, so it is not added; \
              list it again in a new commit if it is meant"
-        )),
-        (_, _) if listing == Listing::Unknown => Found::Nobody(format!(
-            "lists {member:?}: without git history nobody can tell that the peer of that name is meant, so it is not added"
-        )),
-        ([peer], _) => Found::Peers(vec![peer.id.clone()], None),
-        (_, [peer]) => Found::Peers(vec![peer.id.clone()], None),
-        _ => Found::Nobody(format!(
-            "lists {member:?}, and {} peers are called that: nobody is added",
-            older.len()
-        )),
+            ),
+        ),
+        (_, _) if listing == Listing::Unknown => Found::Nobody(
+            Code::MemberUnproved,
+            format!(
+                "lists {member:?}: without git history nobody can tell that the peer of that name is meant, so it is not added"
+            ),
+        ),
+        ([peer], _) => Found::Peers(vec![peer.id.clone()]),
+        (_, [peer]) => Found::Peers(vec![peer.id.clone()]),
+        _ => Found::Nobody(
+            Code::MemberUnclear,
+            format!(
+                "lists {member:?}, and {} peers are called that: nobody is added",
+                older.len()
+            ),
+        ),
     }
 }
 

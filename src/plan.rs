@@ -17,12 +17,14 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::actual::Actual;
-use crate::change::{Change, Notice, Operation};
+use crate::change::{Change, Operation};
+use crate::code::Code;
 use crate::desired::Desired;
 use crate::diff::diff;
 use crate::enrollment;
 use crate::ledger::Ledger;
 use crate::members::Listings;
+use crate::notice::Notice;
 use crate::resource::{self, Live, Resource};
 use crate::scope::{self, Prune, Scoped};
 use crate::state::{Address, Id, Kind};
@@ -171,6 +173,7 @@ pub fn plan(
     let detection = enrollment::detect(desired, actual, options.now, &options.replace);
     plan.notices.extend(detection.left_alone.iter().map(|left| {
         Notice::about(
+            Code::EnrollmentOpen,
             &Address::new(Kind::SetupKey, &left.key),
             format!("{}: left alone", left.why),
         )
@@ -246,8 +249,6 @@ pub fn plan(
     plan.held_doubt = held_doubt(&plan, options);
     plan.notices.extend(held_back(&plan));
     plan.peer_labels = labels::label_peers(&mut plan, actual);
-    plan.notices.sort();
-    plan.notices.dedup();
     Ok(plan)
 }
 
@@ -292,12 +293,12 @@ fn held_back(plan: &Plan) -> Option<Notice> {
             other.name
         ),
     };
-    (plan.held_objects > 0).then(|| Notice {
-        about: None,
-        text: format!(
+    (plan.held_objects > 0).then(|| {
+        let text = format!(
             "held back, though the file declares {it} no more: {}; to delete {it} too, {way}",
             names.join(", ")
-        ),
+        );
+        Notice::general(Code::Held, text)
     })
 }
 

@@ -11,8 +11,9 @@ pub mod terminal;
 
 use std::collections::BTreeMap;
 
-use crate::change::{Change, Notice, Operation};
+use crate::change::{Change, Operation};
 use crate::gates::Refusal;
+use crate::notice::{self, Notice, Said};
 use crate::plan::Plan;
 use crate::state::Kind;
 
@@ -90,16 +91,10 @@ pub struct Document {
 }
 
 impl Document {
-    /// Returns every notice, sorted.
-    pub fn all_notices(&self) -> Vec<&Notice> {
-        let mut notices: Vec<&Notice> = self
-            .notices
-            .iter()
-            .chain(self.plan.iter().flat_map(|plan| &plan.notices))
-            .collect();
-        notices.sort();
-        notices.dedup();
-        notices
+    /// Returns what is said of all notices, by position in the file.
+    pub fn said(&self) -> Vec<Said<'_>> {
+        let of_plan = self.plan.iter().flat_map(|plan| &plan.notices);
+        notice::say(self.notices.iter().chain(of_plan))
     }
 
     /// Returns who can open the keys that the plan makes; nobody where it makes none.

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
-use crate::change::Notice;
+use crate::code::Code;
 use crate::ledger::{Ledger, Proof};
+use crate::notice::Notice;
 use crate::plan::{Options, Problem};
 use crate::resource::{Live, Resource, differences};
 use crate::state::{Address, Id, Kind};
@@ -115,7 +116,9 @@ fn declared(
         return;
     }
     if is_new(&options.ledger, address) && proof(oldest) != Proof::Ours {
-        scope.notices.push(Notice::about(address, TAKES_OVER));
+        scope
+            .notices
+            .push(Notice::about(Code::TakesOver, address, TAKES_OVER));
     }
     scope.managed.insert(address.clone(), oldest.clone());
     let surplus = later.iter().map(|live| {

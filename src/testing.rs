@@ -334,9 +334,9 @@ fn plan_lines(plan: &Plan) -> String {
             .map(|address| format!("unmanaged: {address}")),
     );
     lines.extend(
-        plan.notices
+        crate::notice::say(&plan.notices)
             .iter()
-            .map(|notice| format!("note: {}", notice.text)),
+            .map(|said| format!("note: {}", said.text)),
     );
     if lines.is_empty() {
         lines.push("nothing".into());

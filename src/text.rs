@@ -9,22 +9,102 @@ pub fn look_alike(one: &str, other: &str) -> bool {
     one != other && one.nfc().eq(other.nfc())
 }
 
-/// Returns `did you mean "…"?` for the candidate that is most like `word`, if one is.
+/// The longest word that is compared with others, in characters.
+const LONGEST_WORD: usize = 255;
+/// The longest piece of a text that a message repeats, in characters.
+const QUOTE_CHARS: usize = 60;
+
+/// Returns `did you mean "…"?` for the candidate that the word is a typo of, if there is one.
 pub fn did_you_mean<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    let folded = |text: &str| text.nfc().collect::<String>().to_lowercase();
-    let likeness = |candidate: &str| {
-        let like = strsim::jaro_winkler(&folded(word), &folded(candidate));
-        (like, strsim::jaro_winkler(word, candidate))
-    };
+    nearest(word, candidates).map(|near| format!("did you mean {}?", quote(near)))
+}
+
+/// Returns the candidate that the word is a typo of: equal but for case or spelling of the same letters, or a slip away. Of
+/// several the nearest.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let folded = |text: &str| text.trim().nfc().collect::<String>().to_lowercase();
+    let is_long = |text: &str| text.chars().nth(LONGEST_WORD).is_some();
+    if is_long(word) {
+        return None;
+    }
+    let wanted = folded(word);
     candidates
         .into_iter()
-        .map(|candidate| (likeness(candidate), candidate))
-        .filter(|((like, _), candidate)| *like >= 0.85 && *candidate != word)
-        .max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
-        .map(|(_, candidate)| format!("did you mean {candidate:?}?"))
+        .filter(|candidate| *candidate != word && !is_long(candidate))
+        .filter_map(|candidate| {
+            let slips = slips(&wanted, &folded(candidate))?;
+            // of two that differ only by case, the one in the word's own
+            Some((slips, strsim::osa_distance(word, candidate), candidate))
+        })
+        .min_by_key(|(slips, in_case, _)| (*slips, *in_case))
+        .map(|(_, _, candidate)| candidate)
+}
+
+/// How many slips of the finger make one word of the other, where that is likelier than another word being meant. Of short
+/// words that is no guess but two letters turned round: `acl` is not `all`. Another number is another thing: `node-3` is not
+/// `node-1`.
+fn slips(one: &str, other: &str) -> Option<usize> {
+    let slips = strsim::osa_distance(one, other);
+    let sorted = |text: &str| {
+        let mut chars: Vec<char> = text.chars().collect();
+        chars.sort_unstable();
+        chars
+    };
+    let is_turned_round = || slips == 1 && sorted(one) == sorted(other);
+    let without_digits = |text: &str| {
+        text.chars()
+            .filter(|char| !char.is_ascii_digit())
+            .collect::<String>()
+    };
+    let is_another_number =
+        || sorted(one) != sorted(other) && without_digits(one) == without_digits(other);
+    let most = match one.chars().count().max(other.chars().count()) {
+        ..=3 => usize::from(is_turned_round()),
+        4..=5 => 1,
+        _ => 2,
+    };
+    (slips == 0 || slips <= most && !is_another_number()).then_some(slips)
+}
+
+/// Returns a text in double quotes: escaped, and cut where it is long.
+pub fn quote(text: &str) -> String {
+    quote_up_to(text, QUOTE_CHARS)
+}
+
+/// Returns a text in double quotes: escaped, and cut behind so many characters.
+pub fn quote_up_to(text: &str, max_chars: usize) -> String {
+    let mut quoted = String::from('"');
+    for (count, char) in text.chars().enumerate() {
+        if count == max_chars {
+            quoted.push('…');
+            break;
+        }
+        match char {
+            '"' | '\\' => quoted.extend(['\\', char]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            _ if is_hidden(char) => quoted.extend(char.escape_unicode()),
+            _ => quoted.push(char),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Most names of a list that a text for people spells out.
+pub const MOST_NAMES: usize = 10;
+
+/// Returns `a, b, c`; of more than [`MOST_NAMES`] the first, and how many more there are.
+pub fn listed<T: AsRef<str>>(texts: &[T]) -> String {
+    let shown: Vec<&str> = texts.iter().take(MOST_NAMES).map(AsRef::as_ref).collect();
+    match texts.len().saturating_sub(MOST_NAMES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 /// Returns the text with everything escaped that could move the cursor, hide or reorder text: names come from clients
@@ -44,13 +124,40 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Control characters, and what is invisible or reorders text: joiners and marks of direction, fillers, annotations, tags.
-fn is_hidden(char: char) -> bool {
+/// Returns whether a character cannot be seen for what it is: the one list of the program, for what a name may hold and for
+/// every output. Control characters; what Unicode calls default ignorable (zero-width joiners and spaces, the byte order mark,
+/// soft hyphens, marks of direction, fillers, variation selectors, tags); line and paragraph ends, marks of annotation; and
+/// every blank but the space, since it looks like one.
+pub fn is_hidden(char: char) -> bool {
     char.is_control()
+        || (char.is_whitespace() && char != ' ')
         || matches!(char,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Returns JSON as people write it, with a final newline; hidden characters are escaped as JSON escapes them.
+pub fn json(value: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string_pretty(value).expect("a JSON value serialises");
+    escape_json(&text) + "\n"
+}
+
+/// Returns a JSON text with the hidden characters of its strings escaped: `\u200b`.
+pub fn escape_json(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        // what JSON allows outside of strings is ASCII
+        if is_hidden(char) && !char.is_ascii_whitespace() {
+            let units = char.encode_utf16(&mut [0; 2]).to_vec();
+            escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            escaped.push(char);
+        }
+    }
+    escaped
 }
 
 /// Returns `1 group`, `2 groups`.
@@ -85,6 +192,8 @@ mod tests {
             ("a\u{ad}b", "a\\u{ad}b"),
             ("\u{e0041}", "\\u{e0041}"),
             ("\u{3164}", "\\u{3164}"),
+            ("a\u{a0}b", "a\\u{a0}b"),
+            ("a\u{fe0f}", "a\\u{fe0f}"),
         ] {
             assert_eq!(visible(hidden), shown);
         }
@@ -105,18 +214,109 @@ mod tests {
     }
 
     #[test]
-    fn a_guess_is_near() {
-        let known = ["pilots", "ground-stations", "Pilots"];
+    fn what_is_hidden_is_escaped_in_json_too() {
+        let value = serde_json::json!({ "o\u{200b}ps": ["a b\n", "tag \u{e0041}", "\u{7f}", "Büro\u{a0}🦉"] });
+        let text = json(&value);
+        assert!(
+            text.contains("o\\u200bps")
+                && text.contains("tag \\udb40\\udc41")
+                && text.contains("\\u007f")
+                && text.contains("Büro\\u00a0🦉"),
+            "{text}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).ok(),
+            Some(value)
+        );
+    }
+
+    #[test]
+    fn quotes_are_safe_to_print() {
+        let rows = [
+            ("pilots", r#""pilots""#),
+            ("Büro 🦉", r#""Büro 🦉""#),
+            ("a\"b\\c", r#""a\"b\\c""#),
+            ("a\nb\tc\rd", r#""a\nb\tc\rd""#),
+            ("a\u{1b}[2J", r#""a\u{1b}[2J""#),
+            ("gpj\u{202e}exe", r#""gpj\u{202e}exe""#),
+            ("o\u{200b}ps\u{feff}", r#""o\u{200b}ps\u{feff}""#),
+            ("a\u{200d}b", r#""a\u{200d}b""#),
+        ];
+        for (text, quoted) in rows {
+            assert_eq!(quote(text), quoted);
+        }
+        assert_eq!(quote(&"x".repeat(61)), format!("\"{}…\"", "x".repeat(60)));
+        assert_eq!(quote(&"x".repeat(60)), format!("\"{}\"", "x".repeat(60)));
+    }
+
+    #[test]
+    fn only_a_typo_is_a_guess() {
+        let fields = [
+            "enabled",
+            "sources",
+            "destinations",
+            "protocol",
+            "ports",
+            "groups",
+            "peers",
+        ];
+        let rows = [
+            ("enabeld", Some("enabled")),
+            ("sorces", Some("sources")),
+            ("protcol", Some("protocol")),
+            ("Protocol", Some("protocol")),
+            ("port", Some("ports")),
+            ("destination", Some("destinations")),
+            ("destination_resource", None),
+            ("proposal", None),
+            ("colour", None),
+            ("x", None),
+            ("", None),
+        ];
+        for (word, near) in rows {
+            assert_eq!(nearest(word, fields), near, "{word}");
+        }
+        let short = ["all", "tcp", "udp", "icmp"];
+        for (word, near) in [
+            ("tpc", Some("tcp")),
+            ("TCP", Some("tcp")),
+            ("acl", None),
+            ("alb", None),
+            ("al", None),
+            ("a", None),
+            ("icpm", Some("icmp")),
+        ] {
+            assert_eq!(nearest(word, short), near, "{word}");
+        }
+        let known = ["pilots", "ground-stations", "Pilots", "node-1", "node-12"];
         assert_eq!(
             did_you_mean("pilot", known).as_deref(),
             Some("did you mean \"pilots\"?")
         );
-        assert_eq!(did_you_mean("contractors", known), None);
         assert_eq!(
-            did_you_mean("pilots", ["pilots"]),
+            nearest("PILOTS", known),
+            Some("Pilots"),
+            "in the word's own case"
+        );
+        assert_eq!(nearest("contractors", known), None);
+        assert_eq!(
+            nearest("node-3", known),
+            None,
+            "another number is another thing"
+        );
+        assert_eq!(nearest("node-21", known), Some("node-12"));
+        assert_eq!(
+            nearest("pilots", ["pilots"]),
             None,
             "the word itself is no guess"
         );
+    }
+
+    #[test]
+    fn long_lists_are_folded() {
+        assert_eq!(listed(&["a", "b"]), "a, b");
+        let many: Vec<String> = (0..12).map(|number| number.to_string()).collect();
+        assert_eq!(listed(&many), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more");
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod times;
 
 use std::collections::BTreeMap;
 
+use crate::code::Code;
 use crate::config::{
     self, Cursor, Field, Log, Place, Problem, Problems, Refused, Severity, Source, Table,
 };
@@ -140,8 +141,10 @@ impl Flaw {
         }
     }
 
-    fn report(self, place: Place, log: &mut Log) {
-        log.error(place, self.message).suggest(self.hint);
+    fn report(self, place: Place, log: &mut Log) -> &mut Problem {
+        let problem = log.error(place, self.message);
+        problem.suggest(self.hint);
+        problem
     }
 }
 
@@ -167,17 +170,67 @@ const FILE: Table<Desired> = Table {
             value.object(log, &DNS, desired);
             if value.is_object() && value.members().next().is_none() {
                 log.notice(
+                    Code::IdleSection,
                     value.key_place(),
                     "manages nothing without \"nameserver_groups\"",
                 );
             }
         }),
     ],
-    refused: &[Refused {
-        name: "nameserver_groups",
-        message: "\"nameserver_groups\" stands in \"dns\"",
-        hint: Some("write \"dns\": { \"nameserver_groups\": { … } }"),
-    }],
+    refused: &[
+        Refused::new(
+            &["nameserver_groups", "nameservers", "nameserver"],
+            "nameserver groups stand in \"dns\"",
+            Some("write \"dns\": { \"nameserver_groups\": { … } }"),
+        ),
+        Refused::new(
+            &["rule", "rules", "policy", "acl", "acls", "access_control"],
+            "rules of access are entries of \"policies\"",
+            Some(
+                "write \"policies\": { \"NAME\": { \"sources\": [ … ], \"destinations\": [ … ] } }, one entry a rule",
+            ),
+        ),
+        Refused::new(
+            &["keys", "key", "preauth_keys"],
+            "setup keys are entries of \"setup_keys\"",
+            None,
+        ),
+        Refused::new(
+            &["peers", "peer", "hosts", "nodes", "machines"],
+            "peers enroll by themselves: they are not declared",
+            Some("name them in a group's \"peers\"; for a new one declare a setup key"),
+        ),
+        Refused::new(
+            &["users", "user", "tagOwners"],
+            "people are not managed here: they come from the identity provider",
+            Some("its groups can be named in policies and routes without being declared"),
+        ),
+        Refused::new(
+            &[
+                "networks",
+                "network",
+                "resources",
+                "network_resources",
+                "routers",
+            ],
+            "networks with resources and routers are not managed here",
+            Some(
+                "what NetBird has stays as it is; \"routes\" is the section for networks behind peers",
+            ),
+        ),
+        Refused::new(
+            &[
+                "posture_checks",
+                "zones",
+                "dns_zones",
+                "dns_settings",
+                "account",
+                "settings",
+            ],
+            "this is not managed here",
+            Some("what NetBird has stays as it is"),
+        ),
+    ],
 };
 
 const DNS: Table<Desired> = Table {
@@ -257,12 +310,12 @@ fn manages_something(root: &Cursor<'_>, desired: &Desired, log: &mut Log) {
         nameserver_groups.as_ref().map(BTreeMap::len),
     ];
     if sizes == [None; 5] {
-        log.error(root.place(), "the file manages nothing").suggest(
+        log.error(root.place(), "the file manages nothing").coded(Code::NothingManaged).suggest(
             "it has groups, setup_keys, policies, routes or dns.nameserver_groups; begin with examples/minimal.json"
                 .to_owned(),
         );
     } else if sizes.iter().all(|size| size.unwrap_or(0) == 0) {
-        log.error(root.place(), "every section is empty, which would delete all that was ever declared here").suggest(
+        log.error(root.place(), "every section is empty, which would delete all that was ever declared here").coded(Code::NothingManaged).suggest(
             "leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird"
                 .to_owned(),
         );

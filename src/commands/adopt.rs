@@ -21,7 +21,7 @@ use crate::keys;
 use crate::logging::Say;
 use crate::resource::{self, FieldChange, Resource};
 use crate::state::{Address, Kind};
-use crate::text::{count, visible};
+use crate::text::{count, did_you_mean, visible};
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
     match make(cli, args, say) {
@@ -118,7 +118,7 @@ fn adopt(
             Some((_, why)) => format!("{name} cannot be declared: {}", visible(why)),
             None => {
                 let names = actual.objects.keys().filter(|at| at.kind == address.kind);
-                let hint = config::did_you_mean(&address.name, names.map(|at| at.name.as_str()));
+                let hint = did_you_mean(&address.name, names.map(|at| at.name.as_str()));
                 let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
                 format!("{name} is not in NetBird{hint}")
             }
@@ -225,13 +225,10 @@ fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
     if format == Format::Json {
         let entries: Vec<_> = new
             .map(|(address, entry)| {
-                serde_json::json!({ "kind": address.kind.section(), "name": address.name, "entry": entry })
+                json!({ "kind": address.kind.section(), "name": address.name, "entry": entry })
             })
             .collect();
-        return format!(
-            "{:#}\n",
-            serde_json::json!({ "format_version": 1, "candidates": entries })
-        );
+        return crate::text::json(&json!({ "format_version": 1, "candidates": entries }));
     }
     let lines: Vec<String> = new
         .map(|(address, _)| format!("{}/{}\n", address.kind.section(), visible(&address.name)))

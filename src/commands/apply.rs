@@ -11,11 +11,13 @@ use super::signals::signals;
 use super::stop::Stop;
 use super::{Ending, end, publish, unreported};
 use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
-use crate::change::{Change, Notice};
+use crate::change::Change;
 use crate::ci::Context;
 use crate::cli::{ApplyArgs, Cli};
+use crate::code::Code;
 use crate::exit::Exit;
 use crate::logging::Say;
+use crate::notice::Notice;
 use crate::plan::Plan;
 use crate::render::{Document, Status, terminal};
 use crate::secret::KeysDir;
@@ -160,9 +162,9 @@ fn judge(
 ) -> Option<(String, String)> {
     match verified {
         Ok(verified) if verified.left.is_empty() => {
-            notices.extend(verified.enrolled.iter().map(|text| Notice {
-                about: None,
-                text: format!("left for the next run, a peer enrolled meanwhile: {text}"),
+            notices.extend(verified.enrolled.iter().map(|text| {
+                let text = format!("left for the next run, a peer enrolled meanwhile: {text}");
+                Notice::general(Code::LeftForNext, text)
             }));
             None
         }

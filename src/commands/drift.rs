@@ -17,6 +17,7 @@ use crate::gitea::issue::{self, Kept, Report};
 use crate::logging::Say;
 use crate::render::{Document, drift as render};
 use crate::scope::Prune;
+use crate::text;
 use crate::validate::validate;
 
 /// How many versions of the file are looked at for the last agreement.
@@ -59,7 +60,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
         &session.actual,
         &session.options,
     );
-    for notice in session.document.all_notices() {
+    for notice in session.document.said() {
         log::info!("{}", notice.text);
     }
     if drift.is_alarming() {
@@ -77,7 +78,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
     let name = session.document.file.clone();
     let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
     if let Some(path) = &cli.global.report {
-        write_report(path, &format!("{:#}\n", render::json(&drift, &name))).map_err(|error| {
+        write_report(path, &text::json(&render::json(&drift, &name))).map_err(|error| {
             Stop::error(format!(
                 "cannot write the report {}: {error}",
                 path.display()
@@ -88,7 +89,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
         keep_issue(cli, args, &drift, &marker, &name, say)?;
     }
     match cli.global.format {
-        Format::Json => print(&format!("{:#}\n", render::json(&drift, &name))),
+        Format::Json => print(&text::json(&render::json(&drift, &name))),
         Format::Markdown => print(&render::markdown(&drift, &marker, &name)),
         Format::Text => print(&render::terminal(&drift, &name)),
     }

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::export::export;
 use crate::fetch::{More, Needs, complete, fetch};
 use crate::logging::Say;
-use crate::text::{count, visible};
+use crate::text::{count, escape_json, json, visible};
 
 pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
     match make(cli, args, say) {
@@ -34,9 +34,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
         &mut snapshot,
     )?;
     if args.raw {
-        let text = serde_json::to_string_pretty(&snapshot)
-            .map_err(|error| Stop::error(error.to_string()))?;
-        print(&format!("{text}\n"));
+        print(&json(&snapshot));
         return Ok(());
     }
     let mut export = export(&Actual::read(&snapshot).map_err(unreadable)?);
@@ -67,6 +65,6 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
         "{} exported",
         count(export.entries.len(), "object", "objects")
     ));
-    print(&export.text());
+    print(&escape_json(&export.text()));
     Ok(())
 }

@@ -8,15 +8,16 @@ use jiff::Timestamp;
 
 use super::stop::Stop;
 use crate::actual::Actual;
-use crate::change::Notice;
 use crate::ci::{Context, Event};
 use crate::cli;
+use crate::code::Code;
 use crate::config::Source;
 use crate::git::{Git, Opened, RepoPath, Sha};
 use crate::ledger::{
     Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view, text_allow_deletes,
 };
 use crate::members::{Listings, listed_names};
+use crate::notice::Notice;
 use crate::plan::{Plan, deletions};
 use crate::resource::Resource;
 use crate::scope::Prune;
@@ -84,10 +85,7 @@ impl History {
                 Err(LedgerError::Shallow) if prune == Prune::None => {
                     let text =
                         "the checkout is shallow: which members were listed when is not known";
-                    history.notices = vec![Notice {
-                        about: None,
-                        text: text.into(),
-                    }];
+                    history.notices = vec![Notice::general(Code::History, text)];
                 }
                 Err(error) => return Err(anyhow::Error::new(error).into()),
             }
@@ -95,17 +93,14 @@ impl History {
         if is_unmerged {
             let text = "the base branch is not in this checkout, so the plan is that of the branch and not of the merge; \
                         set fetch-depth: 0 in the checkout step";
-            history.notices.push(Notice {
-                about: None,
-                text: text.into(),
-            });
+            history.notices.push(Notice::general(Code::Merge, text));
         }
         if let Some(merge) = merge {
             history.notices.extend(
                 merge
                     .notices()
                     .into_iter()
-                    .map(|text| Notice { about: None, text }),
+                    .map(|text| Notice::general(Code::Merge, text)),
             );
             let commits = merge.allow_deletes.iter();
             let commits =

@@ -26,7 +26,7 @@ pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
         Err(stop) => json!({ "format_version": 1, "marked": [], "already": [],
             "error": { "message": stop.error, "hint": stop.hint } }),
     };
-    let json = format!("{json:#}\n");
+    let json = crate::text::json(&json);
     let mut exit = Exit::Done;
     if report(cli, &json, say) != Exit::Done {
         // 1 says that nothing changed

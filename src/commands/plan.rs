@@ -4,11 +4,13 @@ use super::session::{Origin, Request, Session};
 use super::settings::file;
 use super::stop::Stop;
 use super::{Ending, end, publish};
-use crate::change::{Change, Notice};
+use crate::change::Change;
 use crate::ci::Context;
 use crate::cli::{Cli, PlanArgs};
+use crate::code::Code;
 use crate::exit::Exit;
 use crate::logging::Say;
+use crate::notice::Notice;
 use crate::render::Document;
 
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
@@ -57,8 +59,6 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
 fn no_recipient(changes: &[Change], nobody: bool) -> Option<Notice> {
     let text =
         "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R";
-    (nobody && changes.iter().any(Change::makes_key)).then(|| Notice {
-        about: None,
-        text: text.into(),
-    })
+    (nobody && changes.iter().any(Change::makes_key))
+        .then(|| Notice::general(Code::NoRecipient, text))
 }

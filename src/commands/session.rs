@@ -34,13 +34,7 @@ use crate::wire::SetupKey;
 
 /// Validates; all problems are one error.
 pub(super) fn check(source: &Source) -> Result<Valid, Stop> {
-    validate(source).map_err(|problems| {
-        let mut stop = Stop::error(problems.to_string().trim_end());
-        let place =
-            |problem: &config::Problem| (problem.line, problem.column, problem.message.clone());
-        stop.problems = problems.errors().map(place).collect();
-        stop
-    })
+    validate(source).map_err(|problems| Stop::from(&problems))
 }
 
 /// An answer of the server that is not of the form that we read.
@@ -304,7 +298,8 @@ impl Session {
     ) -> Result<Plan, Stop> {
         let plan = self.plan(gates);
         self.measure();
-        let plan = plan.inspect_err(|_| *document = self.document.clone())?;
+        let mut plan = plan.inspect_err(|_| *document = self.document.clone())?;
+        notices::place(&mut plan.notices, &self.valid);
         let account = setting(server.account.as_ref());
         let context = self.gates(gates, account, &plan, applying)?;
         let deletions = plan.deletions();

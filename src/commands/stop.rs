@@ -1,7 +1,7 @@
 //! Why a run stops before it did anything.
 
 use crate::api::ApiError;
-use crate::config::SourceError;
+use crate::config::{self, Problems, SourceError};
 use crate::exit::Exit;
 
 /// An exit code, and the words for stderr.
@@ -40,8 +40,25 @@ impl Stop {
     }
 }
 
+impl From<&Problems> for Stop {
+    fn from(problems: &Problems) -> Self {
+        let place =
+            |problem: &config::Problem| (problem.line, problem.column, problem.message.clone());
+        Stop {
+            problems: problems.errors().map(place).collect(),
+            ..Stop::error(problems.to_string().trim_end())
+        }
+    }
+}
+
 impl From<SourceError> for Stop {
     fn from(error: SourceError) -> Self {
+        Stop::from(&error)
+    }
+}
+
+impl From<&SourceError> for Stop {
+    fn from(error: &SourceError) -> Self {
         let stop = match error {
             // a file that large is no network: the gate of design §5
             SourceError::TooBig { .. } => Stop::refused(error.message()),

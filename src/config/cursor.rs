@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 
-use super::words::step;
+use super::path::step;
 use super::{Place, Problem, Source, quote};
+use crate::code::Code;
 
 /// A value, and where it stands.
 #[derive(Debug, Clone)]
@@ -34,14 +35,19 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Notes an error.
+    /// Notes an error: of a value, if nobody says otherwise.
     pub(crate) fn error(&mut self, place: Place, message: impl Into<String>) -> &mut Problem {
-        self.push(Problem::error(place, message))
+        self.push(Problem::error(Code::Value, place, message))
     }
 
     /// Notes a notice.
-    pub(crate) fn notice(&mut self, place: Place, message: impl Into<String>) -> &mut Problem {
-        self.push(Problem::notice(place, message))
+    pub(crate) fn notice(
+        &mut self,
+        code: Code,
+        place: Place,
+        message: impl Into<String>,
+    ) -> &mut Problem {
+        self.push(Problem::notice(code, place, message))
     }
 
     fn push(&mut self, problem: Problem) -> &mut Problem {
@@ -206,7 +212,9 @@ impl<'a> Cursor<'a> {
             Some(text) if is_bare(text) => Some(format!("write {text} without quotes")),
             _ => None,
         };
-        log.error(self.place(), message).suggest(hint);
+        log.error(self.place(), message)
+            .coded(Code::WrongType)
+            .suggest(hint);
         None
     }
 
@@ -237,7 +245,8 @@ impl<'a> Cursor<'a> {
                         first.line,
                         first.column
                     );
-                    log.error(member.key_place(), message);
+                    log.error(member.key_place(), message)
+                        .coded(Code::Duplicate);
                 }
                 None => {
                     seen.insert(key.name, key.offset);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::code::Code;
+
 /// A place in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
@@ -27,6 +29,8 @@ pub enum Severity {
 pub struct Problem {
     /// How bad it is.
     pub severity: Severity,
+    /// Its cause.
+    pub code: Code,
     /// 1-based.
     pub line: usize,
     /// 1-based, in characters.
@@ -50,24 +54,40 @@ pub struct Problems {
 
 impl Problem {
     /// An error at that place.
-    pub fn error(place: Place, message: impl Into<String>) -> Self {
-        Problem::new(Severity::Error, place, message.into())
+    pub fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
+        Problem::new(Severity::Error, code, place, message.into())
     }
 
     /// A notice at that place.
-    pub fn notice(place: Place, message: impl Into<String>) -> Self {
-        Problem::new(Severity::Notice, place, message.into())
+    pub fn notice(code: Code, place: Place, message: impl Into<String>) -> Self {
+        Problem::new(Severity::Notice, code, place, message.into())
     }
 
-    fn new(severity: Severity, place: Place, message: String) -> Self {
+    fn new(severity: Severity, code: Code, place: Place, message: String) -> Self {
         let Place { path, line, column } = place;
         Problem {
             severity,
+            code,
             line,
             column,
             path,
             message,
             hint: None,
+        }
+    }
+
+    /// Says its cause more closely.
+    pub fn coded(&mut self, code: Code) -> &mut Self {
+        self.code = code;
+        self
+    }
+
+    /// Returns where it is.
+    pub fn place(&self) -> Place {
+        Place {
+            path: self.path.clone(),
+            line: self.line,
+            column: self.column,
         }
     }
 
@@ -88,6 +108,7 @@ impl Problem {
             path,
             message,
             hint,
+            code: _,
         } = self;
         let mut text = match severity {
             Severity::Error if path.is_empty() => {
@@ -158,17 +179,19 @@ mod tests {
     #[test]
     fn problems_read_as_in_screens() {
         let mut typo = Problem::error(
+            Code::UnknownField,
             place("policies.web.protcol", 14, 7),
             "unknown field \"protcol\"",
         );
         typo.suggest("did you mean \"protocol\"?".to_owned());
-        let comment = Problem::error(place("", 20, 1), "comments are not JSON");
+        let comment = Problem::error(Code::Syntax, place("", 20, 1), "comments are not JSON");
         let mut group = Problem::notice(
+            Code::UndeclaredGroup,
             place("policies.web.sources[0]", 9, 2),
             "group is not declared",
         );
         group.suggest("first\nsecond".to_owned());
-        let odd = Problem::notice(place("", 1, 1), "odd");
+        let odd = Problem::notice(Code::IdleSection, place("", 1, 1), "odd");
         let file = "netbird.json".to_owned();
         let problems = Problems {
             file,

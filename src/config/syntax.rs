@@ -9,6 +9,7 @@ use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
 
 use super::{Place, Problem, Source};
+use crate::code::Code;
 
 /// JSON and nothing else; the crate's default allows everything.
 pub(crate) const STRICT: ParseOptions = ParseOptions {
@@ -44,6 +45,7 @@ pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Problem> {
     };
     let (line, column) = source.position(source.json_offset() + offset);
     let mut problem = Problem::error(
+        Code::Syntax,
         Place {
             path: String::new(),
             line,

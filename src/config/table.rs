@@ -1,7 +1,7 @@
 //! Tables of fields: one row says what a field is called and how it is read; the rest is the same for every object.
 
-use super::words::nearest;
-use super::{Cursor, Log, did_you_mean, quote};
+use super::{Cursor, Log, did_you_mean, nearest, quote};
+use crate::code::Code;
 
 /// One field of an object, and how it is read into a `T`.
 pub(crate) struct Field<T> {
@@ -23,9 +23,34 @@ pub(crate) enum Presence {
 
 /// A field that people may try, and what to tell them instead of "unknown field".
 pub(crate) struct Refused {
-    pub(crate) name: &'static str,
-    pub(crate) message: &'static str,
-    pub(crate) hint: Option<&'static str>,
+    names: &'static [&'static str],
+    message: &'static str,
+    hint: Option<&'static str>,
+    meant: Option<&'static str>,
+}
+
+impl Refused {
+    /// Spellings, what to say of them, and what to do.
+    pub(crate) const fn new(
+        names: &'static [&'static str],
+        message: &'static str,
+        hint: Option<&'static str>,
+    ) -> Self {
+        Refused {
+            names,
+            message,
+            hint,
+            meant: None,
+        }
+    }
+
+    /// Says which field is meant by it, so that this one is not missing besides.
+    pub(crate) const fn meant(self, field: &'static str) -> Self {
+        Refused {
+            meant: Some(field),
+            ..self
+        }
+    }
 }
 
 /// The fields of an object.
@@ -40,6 +65,11 @@ impl<T> Table<T> {
     /// The names of the fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.fields.iter().map(|field| field.name)
+    }
+
+    fn refused_as(&self, name: &str) -> Option<&'static Refused> {
+        let mut refused = self.refused.iter();
+        refused.find(|refused| refused.names.contains(&name))
     }
 }
 
@@ -107,7 +137,8 @@ impl Cursor<'_> {
             log.error(
                 self.key_place(),
                 format!("{} needs \"{}\"", table.what, field.name),
-            );
+            )
+            .coded(Code::MissingField);
         }
     }
 
@@ -115,15 +146,20 @@ impl Cursor<'_> {
     pub(crate) fn mentions<T>(&self, table: &Table<T>, name: &str) -> bool {
         self.members().any(|member| {
             let known = table.names().any(|known| known == member.name());
-            member.name() == name || !known && nearest(member.name(), table.names()) == Some(name)
+            let meant = || match table.refused_as(member.name()) {
+                Some(refused) => refused.meant,
+                None => nearest(member.name(), table.names()),
+            };
+            member.name() == name || !known && meant() == Some(name)
         })
     }
 
     fn unknown<T>(&self, log: &mut Log, table: &Table<T>) {
         let name = self.name();
-        match table.refused.iter().find(|refused| refused.name == name) {
+        match table.refused_as(name) {
             Some(refused) => {
                 log.error(self.key_place(), refused.message)
+                    .coded(Code::UnknownField)
                     .suggest(refused.hint.map(str::to_owned));
             }
             None => {
@@ -135,6 +171,7 @@ impl Cursor<'_> {
                     )
                 });
                 log.error(self.key_place(), format!("unknown field {}", quote(name)))
+                    .coded(Code::UnknownField)
                     .suggest(hint);
             }
         }
@@ -152,7 +189,9 @@ impl Cursor<'_> {
                 )
             }
         };
-        log.error(self.place(), "null is no value").suggest(hint);
+        log.error(self.place(), "null is no value")
+            .coded(Code::WrongType)
+            .suggest(hint);
     }
 }
 
@@ -183,11 +222,10 @@ mod tests {
             }),
             Field::optional("on", |thing, value, log| thing.on = value.boolean(log)),
         ],
-        refused: &[Refused {
-            name: "id",
-            message: "a thing has no id",
-            hint: Some("leave it out"),
-        }],
+        refused: &[
+            Refused::new(&["id"], "a thing has no id", Some("leave it out")),
+            Refused::new(&["how_many"], "write \"count\"", None).meant("count"),
+        ],
     };
 
     fn read(text: &str) -> (Thing, String) {
@@ -267,6 +305,10 @@ mod tests {
             (
                 r#"{"count": 1, "id": 2}"#,
                 "f:1:14  id\n    a thing has no id\n    leave it out\n",
+            ),
+            (
+                r#"{"how_many": 2}"#,
+                "f:1:2  how_many\n    write \"count\"\n",
             ),
             (
                 "{\"count\": 1,\n \"zz\": [{\"a\": 1, \"a\": 2, \"\\u0061\": 3}]}",

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::text::is_hidden;
+
 /// A git command that did not do what it should.
 #[derive(Debug)]
 pub struct GitError {
@@ -33,7 +35,7 @@ impl GitError {
         let said = String::from_utf8_lossy(said);
         let said: Vec<String> = said
             .lines()
-            .map(|line| line.chars().filter(|c| !c.is_control()).collect::<String>())
+            .map(|line| line.chars().filter(|c| !is_hidden(*c)).collect::<String>())
             .filter(|line| !line.trim().is_empty() && !line.starts_with("hint:"))
             .collect();
         let said = said.join("\n");

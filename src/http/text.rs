@@ -1,9 +1,11 @@
 //! Text of servers, made fit for messages.
 
+use crate::text::is_hidden;
+
 /// Returns `text` on one line without control characters, cut to `max` characters.
 ///
-/// Names and messages come from outside: an escape sequence must not reach a terminal. The characters that turn the
-/// direction of text are left out too, and white space is drawn together.
+/// Names and messages come from outside: an escape sequence must not reach a terminal. Other characters that cannot be seen
+/// are left out too, and white space is drawn together.
 pub(crate) fn clean(text: &str, max: usize) -> String {
     let mut out = String::new();
     for (n, c) in text
@@ -16,15 +18,11 @@ pub(crate) fn clean(text: &str, max: usize) -> String {
             out.push('…');
             break;
         }
-        if !c.is_control() && !is_direction(c) {
+        if !is_hidden(c) {
             out.push(c);
         }
     }
     out
-}
-
-fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

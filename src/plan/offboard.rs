@@ -5,10 +5,12 @@
 
 use super::{Options, Plan, Problem};
 use crate::actual::Actual;
-use crate::change::{Change, Notice, Operation};
+use crate::change::{Change, Operation};
+use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::Binding;
 use crate::ledger::Proof;
+use crate::notice::Notice;
 use crate::resource::{Live, Resource};
 use crate::scope::Prune;
 use crate::state::{Address, Id, Kind};
@@ -42,7 +44,10 @@ pub(super) fn offboard(
     });
     let mut changes = Vec::new();
     for (address, key) in undeclared {
-        let mut stays = |text: String| plan.notices.push(Notice::about(address, text));
+        let mut stays = |text: String| {
+            plan.notices
+                .push(Notice::about(Code::PeerStays, address, text))
+        };
         let peer = match actual.bindings.of_key(&key.id) {
             Some(Binding::Event(id) | Binding::Time(id)) => actual.peers.get(id),
             Some(Binding::Several(peers)) => {

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Problem;
 use crate::actual::Actual;
-use crate::change::{Change, Notice, Operation};
+use crate::change::{Change, Operation};
+use crate::code::Code;
 use crate::desired::Desired;
+use crate::hint;
 use crate::keys;
+use crate::notice::Notice;
 use crate::resource::{ALL, Live, Protocol, Resource, Unresolved, differences};
 use crate::state::{Address, Id, Kind};
 
@@ -55,7 +58,7 @@ fn references(
                 Err(Unresolved::Absent(_)) if made.contains(group) => None,
                 Err(Unresolved::Absent(_)) => {
                     let names = actual.groups.names().chain(made.iter().copied());
-                    let hint = crate::text::did_you_mean(group, names);
+                    let hint = hint::group(group, names);
                     let text = format!(
                         "refers to group {group:?}, which is neither declared nor in NetBird"
                     );
@@ -208,7 +211,7 @@ pub(super) fn look_alikes(changes: &[Change], actual: &Actual) -> Vec<Notice> {
             "is made although {:?} lives in NetBird: they look the same, but their letters are spelled otherwise",
             twin(address)?.name
         );
-        Some(Notice::about(address, text))
+        Some(Notice::about(Code::LookAlike, address, text))
     };
     created.filter_map(notice).collect()
 }

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Problem;
-use crate::change::{Change, Notice, Operation};
+use crate::change::{Change, Operation};
+use crate::code::Code;
 use crate::desired::Desired;
 use crate::ledger::Ledger;
+use crate::notice::Notice;
 use crate::resource::{ALL, FieldChange, Live, Resource};
 use crate::snapshot::Snapshot;
 use crate::state::{Address, Id, Kind};
@@ -44,7 +46,9 @@ pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> R
             (0, 0) => {}
             (0, _) => {
                 let text = format!("is renamed already: renamed_from {old:?} can be taken out");
-                renames.notices.push(Notice::about(&address, text));
+                renames
+                    .notices
+                    .push(Notice::about(Code::RenamedAlready, &address, text));
             }
             (1, 0) if !ledger.was_declared(*kind, old) => problem(
                 format!("is to be renamed from {old:?}, which this file never declared"),

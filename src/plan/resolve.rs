@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Options, Plan, Problem};
 use crate::actual::Actual;
-use crate::change::{Change, Notice, Operation};
+use crate::change::{Change, Operation};
+use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment};
 use crate::keys;
 use crate::ledger::Proof;
 use crate::members;
+use crate::notice::Notice;
 use crate::resource::{self, Live, Resource};
 use crate::scope::{self, Prune};
 use crate::state::{Address, Id, Kind};
@@ -117,7 +119,8 @@ pub(super) fn keys(
         let none_ours = || live.iter().all(|live| proof(name, &live.id) != Proof::Ours);
         if !live.is_empty() && scope::is_new(&options.ledger, &address) && none_ours() {
             let text = format!("{}, whose secret was never sealed here", scope::TAKES_OVER);
-            plan.notices.push(Notice::about(&address, text));
+            plan.notices
+                .push(Notice::about(Code::TakesOver, &address, text));
         }
         let circumstances = keys::Circumstances {
             now: options.now,
@@ -158,7 +161,8 @@ pub(super) fn keys(
                      not provably ours, so it stays",
                     live.id
                 );
-                plan.notices.push(Notice::about(&address, text));
+                plan.notices
+                    .push(Notice::about(Code::UnusedKey, &address, text));
             }
         }
     }

@@ -9,10 +9,8 @@ use crate::resource::{
     ALL, Action, FieldChange, Group, NameserverGroup, Policy, Protocol, Resource, Route, SetupKey,
 };
 use crate::state::Kind;
-use crate::text::{count, duration, visible};
+use crate::text::{self, count, duration, visible};
 
-/// Most names of a list that a line spells out.
-const MOST_NAMES: usize = 8;
 /// Most characters of a free text in a line.
 const MOST_TEXT: usize = 80;
 
@@ -229,17 +227,11 @@ fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     listed(&names)
 }
 
-/// Returns `a, b, c`, of many `a, b and 70 more`.
+/// Returns `a, b, c`, of many `a, b and 70 more`, of nothing `none`.
 fn listed(texts: &[String]) -> String {
-    // one more than the limit is spelled out too: "and 1 more" says less
-    match texts.len() {
-        0 => "none".into(),
-        number if number <= MOST_NAMES + 1 => texts.join(", "),
-        number => format!(
-            "{} and {} more",
-            texts[..MOST_NAMES].join(", "),
-            number - MOST_NAMES
-        ),
+    match texts {
+        [] => "none".into(),
+        texts => text::listed(texts),
     }
 }
 

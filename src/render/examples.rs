@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{CreatedKey, Document, Status};
-use crate::change::Notice;
+use crate::code::Code;
+use crate::notice::Notice;
 use crate::state::{Address, Kind};
 use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
@@ -93,11 +94,10 @@ pub(super) fn mixed() -> Document {
 pub(super) fn no_changes() -> Document {
     let live = json!({ "groups": [group("pilots", &[]), group("contractors", &[])] });
     let mut document = Case::new(json!({ "groups": { "pilots": {} } }), live).document();
-    document.notices = vec![Notice {
-        about: None,
-        text: "netbird.json:35:20  policies.web.sources[0]: group \"pilot\" is not declared here"
-            .into(),
-    }];
+    document.notices = vec![Notice::general(
+        Code::UndeclaredGroup,
+        "netbird.json:35:20  policies.web.sources[0]: group \"pilot\" is not declared here",
+    )];
     document
 }
 

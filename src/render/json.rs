@@ -4,9 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::{Document, Status};
 use crate::change::{Change, Operation};
+use crate::notice::{Notice, Said};
 use crate::plan::Plan;
 use crate::resource::Resource;
 use crate::state::{Address, Id};
+use crate::text::json;
 
 /// Returns the JSON document, indented, with a final newline.
 pub fn document(document: &Document, applied: bool) -> String {
@@ -64,6 +66,7 @@ pub fn document(document: &Document, applied: bool) -> String {
     let refusals = document.refusals.iter().map(|refusal| {
         json!({ "gate": refusal.gate, "message": refusal.text, "names": refusal.names, "hint": refusal.hint })
     });
+    let said = document.said();
     let mut result = json!({
         "format_version": 1,
         "status": status,
@@ -76,7 +79,8 @@ pub fn document(document: &Document, applied: bool) -> String {
         "operations": operations,
         "created_keys": keys.collect::<Map<_, _>>(),
         "summary": summary(changes, document, applied),
-        "notices": document.all_notices().iter().map(|notice| &notice.text).collect::<Vec<_>>(),
+        "notices": said.iter().map(|said| &said.text).collect::<Vec<_>>(),
+        "notice_details": said.iter().map(notice).collect::<Vec<_>>(),
         "unmanaged": unmanaged.unwrap_or_default(),
         "refusals": refusals.collect::<Vec<_>>(),
         "allowed_deletes": document.allowed.as_ref().map(|(number, origin)| {
@@ -90,8 +94,27 @@ pub fn document(document: &Document, applied: bool) -> String {
     if let Some(error) = &document.error {
         result["error"] = json!({ "message": error, "hint": document.hint });
     }
-    let text = serde_json::to_string_pretty(&result).expect("a JSON value serialises");
-    text + "\n"
+    json(&result)
+}
+
+/// The cause of a notice, and everything that it is about: the sentence folds what is much.
+fn notice(said: &Said) -> Value {
+    let first = said.notices[0];
+    let about = |notice: &&Notice| {
+        let place = notice.place.as_ref();
+        let address = notice.about.as_ref();
+        json!({
+            "kind": address.map(|address| address.kind.word()),
+            "name": address.map(|address| &address.name),
+            "member": notice.name.as_ref().filter(|_| address.is_some()),
+            "path": place.map(|place| &place.path),
+            "line": place.map(|place| place.line),
+            "column": place.map(|place| place.column),
+        })
+    };
+    let is_placed = |notice: &&&Notice| notice.about.is_some() || notice.place.is_some();
+    let about: Vec<Value> = said.notices.iter().filter(is_placed).map(about).collect();
+    json!({ "code": first.code.word(), "message": said.text, "count": said.notices.len(), "about": about })
 }
 
 fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {

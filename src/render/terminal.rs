@@ -7,7 +7,7 @@ use super::{Counts, Document, Status, describe};
 use crate::change::{Change, Operation};
 use crate::plan::Plan;
 use crate::state::Kind;
-use crate::text::visible;
+use crate::text::{listed, visible};
 
 /// Whether to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,17 +57,8 @@ pub fn plan(document: &Document, color: Color) -> String {
         let label = color.paint("31", "apply would refuse:");
         out.push_str(&format!("\n{label} {}\n", visible(&refusal.text)));
         if !refusal.names.is_empty() {
-            let names: Vec<_> = refusal
-                .names
-                .iter()
-                .take(10)
-                .map(|name| visible(name))
-                .collect();
-            let more = match refusal.names.len().saturating_sub(10) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            out.push_str(&format!("  {}{more}\n", names.join(", ")));
+            let names: Vec<_> = refusal.names.iter().map(|name| visible(name)).collect();
+            out.push_str(&format!("  {}\n", listed(&names)));
         }
         out.push_str(&format!(
             "{} {}\n",
@@ -116,7 +107,7 @@ pub fn applied(document: &Document, color: Color) -> String {
     if document.error.is_some() {
         let done = names(|status| *status == Status::Success);
         if !done.is_empty() {
-            out.push_str(&format!("  done:      {}\n", done.join(", ")));
+            out.push_str(&format!("  done:      {}\n", listed(&done)));
         }
         for (change, status) in with(|status| matches!(status, Status::Failed(_))) {
             let Status::Failed(error) = status else {
@@ -131,7 +122,7 @@ pub fn applied(document: &Document, color: Color) -> String {
             ));
         }
         if !not_tried.is_empty() {
-            out.push_str(&format!("  not tried: {}\n", not_tried.join(", ")));
+            out.push_str(&format!("  not tried: {}\n", listed(&not_tried)));
         }
     }
     if !document.created_keys.is_empty() {
@@ -266,7 +257,7 @@ fn left_alone(document: &Document, plan: &Plan) -> String {
             .iter()
             .map(|name| format!("\"{}\"", visible(name)))
             .collect();
-        parts.push(format!("{label} {}", names.join(", ")));
+        parts.push(format!("{label} {}", listed(&names)));
     }
     let mut out = String::new();
     if !parts.is_empty() {
@@ -289,17 +280,17 @@ fn left_alone(document: &Document, plan: &Plan) -> String {
         out.push_str(&format!(
             "Left alone in group \"{}\": {}.\n",
             visible(group),
-            labels.join(", ")
+            listed(&labels)
         ));
     }
     out
 }
 
 fn notes(document: &Document, color: Color) -> String {
-    let note = |notice: &&crate::change::Notice| {
+    let note = |notice: &crate::notice::Said| {
         format!("{} {}\n", color.paint("36", "note:"), visible(&notice.text))
     };
-    document.all_notices().iter().map(note).collect()
+    document.said().iter().map(note).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use age::ssh::{ParseRecipientKeyError, Recipient};
 use sha2::{Digest, Sha256};
 
 use super::recipient::{LOW_ORDER, NOT_ALONE, Refusal};
+use crate::text::is_hidden;
 
 /// An SSH key that age can encrypt to, and the comment behind it.
 #[derive(Debug, Clone)]
@@ -166,14 +167,10 @@ fn is_whole(kind: &str, data: &str) -> bool {
 /// Returns a comment as it can be shown, or `None` where nothing is left of it.
 fn visible(comment: &str) -> Option<String> {
     const LONGEST: usize = 60;
-    let hidden = |c: &char| {
-        c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
     let shown: String = comment
         .trim()
         .chars()
-        .filter(|c| !hidden(c))
+        .filter(|c| !is_hidden(*c))
         .take(LONGEST)
         .collect();
     (!shown.is_empty()).then_some(shown)

@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use unicode_normalization::is_nfc;
 
 use super::Flaw;
-use crate::config::{Cursor, Log, is_bidi, quote};
+use crate::code::Code;
+use crate::config::{Cursor, Log, quote};
+use crate::text::is_hidden;
 
 /// Longest name in the DNS, in characters.
 const MAX_CHARS: usize = 253;
@@ -26,12 +28,14 @@ pub(super) fn set(
         match one(text) {
             Ok(domain) if domains.contains(&domain) => {
                 let text = format!("{} is in the list twice", quote(&domain));
-                log.notice(element.place(), text);
+                log.notice(Code::Repeated, element.place(), text);
             }
             Ok(domain) => {
                 domains.insert(domain);
             }
-            Err(flaw) => flaw.report(element.place(), log),
+            Err(flaw) => {
+                flaw.report(element.place(), log);
+            }
         }
     }
     domains
@@ -151,7 +155,7 @@ fn is_allowed(char: char) -> bool {
     match char {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' => true,
         '\0'..='\u{7f}' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}' => false,
-        _ => !(char.is_whitespace() || char.is_control() || is_bidi(char)),
+        _ => !is_hidden(char),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Section `groups`.
 
 use super::{names, renames};
-use crate::config::{Cursor, Field, Log, Refused, Table};
+use crate::code::Code;
+use crate::config::{Cursor, Field, Log, Refused, Table, quote};
 use crate::desired::Group;
+use crate::text::listed;
 
 pub(super) const TABLE: Table<Group> = Table {
     what: "a group",
@@ -13,22 +15,46 @@ pub(super) const TABLE: Table<Group> = Table {
         Field::optional("renamed_from", |_, value, log| renames::check(value, log)),
     ],
     refused: &[
-        Refused {
-            name: "name",
-            message: "a group's name is the name of its entry",
-            hint: Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        },
-        Refused {
-            name: "resources",
-            message: "network resources are not managed here",
-            hint: Some("a group keeps those it has in NetBird"),
-        },
+        Refused::new(
+            &["name"],
+            "a group's name is the name of its entry",
+            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        ),
+        Refused::new(
+            &["members", "users"],
+            "a group's members are called \"peers\"",
+            Some("write \"peers\": [ … ] with names of setup keys and peers"),
+        ),
+        Refused::new(
+            &["id"],
+            "ids of NetBird never stand in this file",
+            Some("the entry's name is enough"),
+        ),
+        Refused::new(
+            &["resources"],
+            "network resources are not managed here",
+            Some("a group keeps those it has in NetBird"),
+        ),
     ],
 };
 
 pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Group> {
     let mut group = Group::default();
-    entry.object(log, &TABLE, &mut group);
+    let names: Vec<String> = entry
+        .elements()
+        .filter_map(|name| name.text().map(quote))
+        .collect();
+    match names.is_empty() {
+        true => entry.object(log, &TABLE, &mut group),
+        false => {
+            log.error(
+                entry.place(),
+                "expected a group { … }, found a list of names",
+            )
+            .coded(Code::WrongType)
+            .suggest(format!("write {{ \"peers\": [{}] }}", listed(&names)));
+        }
+    }
     if entry.name() == names::ALL {
         log.error(
             entry.key_place(),
@@ -81,11 +107,11 @@ mod tests {
 "g": {"peers": null}
     groups.g.peers: null is no value | leave "peers" out instead
 "g": ["p"]
-    groups.g: expected a group { … }, found a list
+    groups.g: expected a group { … }, found a list of names | write { "peers": ["p"] }
 "g": null
     groups.g: null is no value: expected a group { … }
 "g": {"members": [], "name": "g", "resources": []}
-    groups.g.members: unknown field "members" | a group has peers, renamed_from
+    groups.g.members: a group's members are called "peers" | write "peers": [ … ] with names of setup keys and peers
     groups.g.name: a group's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
     groups.g.resources: network resources are not managed here | a group keeps those it has in NetBird
 "All": {}

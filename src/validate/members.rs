@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use super::{Entry, names};
+use crate::code::Code;
 use crate::config::{Cursor, Log, quote};
 use crate::desired::{Desired, KeyType, SetupKey};
+use crate::hint;
 use crate::state::Kind;
 
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
@@ -77,7 +79,9 @@ fn check_listed(
             place.path,
             place.line
         );
-        log.error(granted.place(), message).suggest(hint);
+        log.error(granted.place(), message)
+            .coded(Code::Members)
+            .suggest(hint);
     }
 }
 
@@ -111,6 +115,7 @@ fn check_members(
                     "an ephemeral"
                 };
                 log.notice(
+                    Code::KeyOfMany,
                     member.place(),
                     format!("{} is {kind} setup key, which names no peer", quote(name)),
                 )
@@ -127,12 +132,14 @@ fn check_members(
                     quote(name)
                 ),
             )
+            .coded(Code::Members)
             .suggest(format!("copy the name {} from \"setup_keys\"", quote(twin)));
         } else if let Some(sibling) = folded
             .get(&names::nfc(name).to_lowercase())
             .filter(|key| **key != name)
         {
             log.notice(
+                Code::CaseTwin,
                 member.place(),
                 format!(
                     "{} differs from the setup key {} by case",
@@ -140,7 +147,22 @@ fn check_members(
                     quote(sibling)
                 ),
             );
+        } else if let Some(hint) = odd_member(name, desired) {
+            log.notice(
+                Code::OddMember,
+                member.place(),
+                format!("{} does not look like the name of a peer", quote(name)),
+            )
+            .suggest(hint);
         }
+    }
+}
+
+/// What may be meant by a member that can hardly be a peer.
+fn odd_member(name: &str, desired: &Desired) -> Option<String> {
+    match desired.groups().any(|(group, _)| group == name) {
+        true => Some("it is a group here: groups hold peers, not groups".to_owned()),
+        false => hint::member(name, []),
     }
 }
 
@@ -184,6 +206,35 @@ mod tests {
                 "{not_pending}"
             );
         }
+    }
+
+    #[test]
+    fn members_that_are_hardly_peers() {
+        assert_table(
+            &file(r#""type": "one-off", "expires_in": 3600"#),
+            &[
+                r#""100.92.14.7""#,
+                r#""edge-1.netbird.cloud""#,
+                r#""d2m7q0rl0ubs73a9k2v0""#,
+                r#""*""#,
+                r#""free""#,
+                r#""edge-1.example.com""#,
+            ],
+            str![[r#"
+"100.92.14.7"
+    note: groups.g.peers[0]: "100.92.14.7" does not look like the name of a peer | this looks like an address: members are the names of setup keys and of peers
+"edge-1.netbird.cloud"
+    note: groups.g.peers[0]: "edge-1.netbird.cloud" does not look like the name of a peer | this looks like a DNS name: members are the names of setup keys and of peers
+"d2m7q0rl0ubs73a9k2v0"
+    note: groups.g.peers[0]: "d2m7q0rl0ubs73a9k2v0" does not look like the name of a peer | this looks like an id of NetBird: members are the names of setup keys and of peers
+"*"
+    note: groups.g.peers[0]: "*" does not look like the name of a peer | members are named one by one; every peer is in "All" without being listed
+"free"
+    note: groups.g.peers[0]: "free" does not look like the name of a peer | it is a group here: groups hold peers, not groups
+"edge-1.example.com"
+
+"#]],
+        );
     }
 
     #[test]

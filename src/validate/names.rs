@@ -5,8 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use unicode_normalization::UnicodeNormalization;
 
 use super::{Entry, Flaw};
-use crate::config::{Cursor, Log, is_bidi, quote};
+use crate::code::Code;
+use crate::config::{Cursor, Log, quote};
 use crate::state::Kind;
+use crate::text::is_hidden;
 
 /// The group that holds every peer; NetBird's own (netbird-api.md §2).
 pub(super) const ALL: &str = "All";
@@ -19,7 +21,7 @@ const MAX_SHORT_CHARS: usize = 40;
 /// Checks the name of an entry.
 pub(super) fn check_declared(entry: &Cursor<'_>, log: &mut Log) {
     if let Some(flaw) = flaw(entry.name()).or_else(|| blank_end(entry.name())) {
-        flaw.report(entry.key_place(), log);
+        flaw.report(entry.key_place(), log).coded(Code::Name);
     }
 }
 
@@ -30,7 +32,7 @@ pub(super) fn check_short(entry: &Cursor<'_>, what: &str, log: &mut Log) {
         let message = format!(
             "the name of {what} has at most {MAX_SHORT_CHARS} characters; this one has {chars}"
         );
-        log.error(entry.key_place(), message);
+        log.error(entry.key_place(), message).coded(Code::Name);
     }
 }
 
@@ -43,17 +45,30 @@ pub(super) fn flaw(name: &str) -> Option<Flaw> {
         "a name cannot be blank".to_owned()
     } else if name.chars().any(char::is_control) {
         format!("the name {} holds a control character", quote(name))
-    } else if name.chars().any(is_bidi) {
-        format!(
-            "the name {} holds a character that changes the direction of text",
-            quote(name)
-        )
+    } else if name.chars().any(is_hidden) {
+        return Some(hidden(name));
     } else if chars > MAX_CHARS {
         format!("a name has at most {MAX_CHARS} characters; this one has {chars}")
     } else {
         return None;
     };
     Some(Flaw::new(text))
+}
+
+/// Two names must not look the same to whoever reviews them.
+fn hidden(name: &str) -> Flaw {
+    let message = format!(
+        "the name {} holds a character that cannot be seen, or looks like a space and is none",
+        quote(name)
+    );
+    let as_seen = |char: char| match char {
+        char if !is_hidden(char) => Some(char),
+        blank if blank.is_whitespace() => Some(' '),
+        _ => None,
+    };
+    let seen: String = name.chars().filter_map(as_seen).collect();
+    let hint = (!seen.trim().is_empty()).then(|| format!("did you mean {}?", quote(seen.trim())));
+    Flaw { message, hint }
 }
 
 /// Blanks at either end: people cannot see them, and some look-ups drop them.
@@ -84,7 +99,7 @@ pub(super) fn peers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>
         "a list of names of setup keys and peers",
         |name, log| {
             if let Some(flaw) = flaw(name_of(name)).or_else(|| blank_end(name_of(name))) {
-                flaw.report(name.place(), log);
+                flaw.report(name.place(), log).coded(Code::Name);
             }
         },
     )
@@ -94,9 +109,10 @@ pub(super) fn peers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>
 pub(super) fn groups(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     read(list, log, "a list of group names", |name, log| {
         if let Some(flaw) = flaw(name_of(name)) {
-            flaw.report(name.place(), log);
+            flaw.report(name.place(), log).coded(Code::Name);
         } else if let Some(flaw) = blank_end(name_of(name)) {
-            log.notice(name.place(), flaw.message).suggest(flaw.hint);
+            log.notice(Code::BlankEnd, name.place(), flaw.message)
+                .suggest(flaw.hint);
         }
     })
 }
@@ -125,6 +141,7 @@ fn read(
         check(&element, log);
         if !names.insert(name.to_owned()) {
             log.notice(
+                Code::Repeated,
                 element.place(),
                 format!("{} is in the list twice", quote(name)),
             );
@@ -151,6 +168,7 @@ pub(super) fn collisions(entries: &[Entry<'_>], log: &mut Log) {
                 twin.cursor.key_place().line
             );
             log.error(place, message)
+                .coded(Code::Name)
                 .suggest("two names must differ when composed (Unicode NFC)".to_owned());
         } else if sibling.address != entry.address {
             let message = format!(
@@ -159,13 +177,13 @@ pub(super) fn collisions(entries: &[Entry<'_>], log: &mut Log) {
                 quote(&sibling.address.name),
                 sibling.cursor.key_place().line
             );
-            log.notice(place, message);
+            log.notice(Code::CaseTwin, place, message);
         } else if kind == Kind::Group && name != ALL && name.eq_ignore_ascii_case(ALL) {
             let message = format!(
                 "the name {} differs only by case from {ALL}, NetBird's group of every peer",
                 quote(name)
             );
-            log.notice(place, message);
+            log.notice(Code::CaseTwin, place, message);
         }
     }
 }
@@ -198,6 +216,16 @@ mod tests {
             r"a\u2066b",
             r"a\u200eb",
             r"a\u061cb",
+            r"o\u200bps",
+            r"ops\ufeff",
+            r"o\u00adps",
+            r"o\u2060ps",
+            r"o\u200dps",
+            r"ops\udb40\udc41",
+            r"ops\ufe0f",
+            r"ops\u00a0team",
+            r"ops\u3000team",
+            r"\u200b",
         ];
         assert_table(
             r#"{"groups": {"ROW": {}}}"#,
@@ -210,13 +238,13 @@ Büro 🦉/1 <b>
  
     groups[" "]: a name cannot be blank
 \u3000
-    groups["　"]: a name cannot be blank
+    groups["\u{3000}"]: a name cannot be blank
 ops 
     groups["ops "]: the name "ops " ends with a blank | did you mean "ops"?
  ops
     groups[" ops"]: the name " ops" begins with a blank | did you mean "ops"?
  ops\u00a0
-    groups[" ops "]: the name " ops " begins and ends with a blank | did you mean "ops"?
+    groups[" ops\u{a0}"]: the name " ops\u{a0}" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
 a\tb
     groups["a\tb"]: the name "a\tb" holds a control character
 a\u0000
@@ -224,13 +252,33 @@ a\u0000
 a\u0085b
     groups["a\u{85}b"]: the name "a\u{85}b" holds a control character
 gpj\u202eexe
-    groups["gpj\u{202e}exe"]: the name "gpj\u{202e}exe" holds a character that changes the direction of text
+    groups["gpj\u{202e}exe"]: the name "gpj\u{202e}exe" holds a character that cannot be seen, or looks like a space and is none | did you mean "gpjexe"?
 a\u2066b
-    groups["a\u{2066}b"]: the name "a\u{2066}b" holds a character that changes the direction of text
+    groups["a\u{2066}b"]: the name "a\u{2066}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
 a\u200eb
-    groups["a\u{200e}b"]: the name "a\u{200e}b" holds a character that changes the direction of text
+    groups["a\u{200e}b"]: the name "a\u{200e}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
 a\u061cb
-    groups["a\u{61c}b"]: the name "a\u{61c}b" holds a character that changes the direction of text
+    groups["a\u{61c}b"]: the name "a\u{61c}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
+o\u200bps
+    groups["o\u{200b}ps"]: the name "o\u{200b}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+ops\ufeff
+    groups["ops\u{feff}"]: the name "ops\u{feff}" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+o\u00adps
+    groups["o\u{ad}ps"]: the name "o\u{ad}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+o\u2060ps
+    groups["o\u{2060}ps"]: the name "o\u{2060}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+o\u200dps
+    groups["o\u{200d}ps"]: the name "o\u{200d}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+ops\udb40\udc41
+    groups["ops\u{e0041}"]: the name "ops\u{e0041}" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+ops\ufe0f
+    groups["ops\u{fe0f}"]: the name "ops\u{fe0f}" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+ops\u00a0team
+    groups["ops\u{a0}team"]: the name "ops\u{a0}team" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops team"?
+ops\u3000team
+    groups["ops\u{3000}team"]: the name "ops\u{3000}team" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops team"?
+\u200b
+    groups["\u{200b}"]: the name "\u{200b}" holds a character that cannot be seen, or looks like a space and is none
 
 "#]],
         );
@@ -260,7 +308,7 @@ p
 a\tb
     groups.g.peers[0]: the name "a\tb" holds a control character
 a\u202eb
-    groups.g.peers[0]: the name "a\u{202e}b" holds a character that changes the direction of text
+    groups.g.peers[0]: the name "a\u{202e}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
 
 "#]],
         );
@@ -281,7 +329,7 @@ p
 a\tb
     policies.p.sources[0]: the name "a\tb" holds a control character
 a\u202eb
-    policies.p.sources[0]: the name "a\u{202e}b" holds a character that changes the direction of text
+    policies.p.sources[0]: the name "a\u{202e}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
 
 "#]],
         );

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::network;
+use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Table, quote};
 use crate::resource::Nameserver;
 
@@ -67,7 +68,11 @@ pub(super) fn read(list: &Cursor<'_>, log: &mut Log) -> BTreeSet<Nameserver> {
             ip,
             port: draft.port.unwrap_or(DNS_PORT),
         }) {
-            log.notice(element.place(), "this nameserver is in the list twice");
+            log.notice(
+                Code::Repeated,
+                element.place(),
+                "this nameserver is in the list twice",
+            );
         }
     }
     servers

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{domain, names, nameserver, renames};
+use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Table};
 use crate::resource::NameserverGroup;
 
@@ -40,11 +41,31 @@ pub(super) const TABLE: Table<Draft> = Table {
         }),
         Field::optional("renamed_from", |_, value, log| renames::check(value, log)),
     ],
-    refused: &[Refused {
-        name: "name",
-        message: "a nameserver group's name is the name of its entry",
-        hint: Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-    }],
+    refused: &[
+        Refused::new(
+            &["servers", "name_servers", "dns"],
+            "write \"nameservers\"",
+            None,
+        )
+        .meant("nameservers"),
+        Refused::new(
+            &["match_domains", "search_domains"],
+            "write \"domains\"",
+            None,
+        )
+        .meant("domains"),
+        Refused::new(
+            &["distribution_groups", "peers"],
+            "write \"groups\": who asks these servers",
+            None,
+        )
+        .meant("groups"),
+        Refused::new(
+            &["name"],
+            "a nameserver group's name is the name of its entry",
+            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        ),
+    ],
 };
 
 pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<NameserverGroup> {
@@ -88,6 +109,7 @@ fn check_primary(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
                 .all(|name| !entry.mentions(&TABLE, name)) =>
         {
             log.notice(
+                Code::EveryDomain,
                 entry.key_place(),
                 "has no domains, so it answers for every domain",
             )

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Flaw;
+use crate::code::Code;
 use crate::config::{Cursor, Log, quote};
 
 /// Reads a network; one with host bits is masked as the server does it (netbird-api.md §7), with a notice.
@@ -15,7 +16,7 @@ pub(super) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
                     "{} is inside the network {network}, which is what the route is for",
                     quote(text)
                 );
-                log.notice(value.place(), message)
+                log.notice(Code::HostBits, value.place(), message)
                     .suggest(format!("write \"{network}\""));
             }
             Some(network)

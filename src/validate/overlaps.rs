@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::Entry;
+use crate::code::Code;
 use crate::config::{Log, quote};
 use crate::desired::Desired;
 use crate::resource::Route;
@@ -53,7 +54,9 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
             quote(group)
         );
         let hint = format!("the first one is in line {}", first.cursor.key_place().line);
-        log.error(entry.cursor.key_place(), message).suggest(hint);
+        log.error(entry.cursor.key_place(), message)
+            .coded(Code::Overlap)
+            .suggest(hint);
     }
 }
 

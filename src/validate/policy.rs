@@ -47,43 +47,38 @@ pub(super) const TABLE: Table<Policy> = Table {
         Field::optional("renamed_from", |_, value, log| renames::check(value, log)),
     ],
     refused: &[
-        Refused {
-            name: "rules",
-            message: "one policy is one rule: NetBird drops all but the first",
-            hint: Some(
+        Refused::new(&["rules", "rule"], "one policy is one rule: NetBird drops all but the first", Some(
                 "write the rule's fields here, and a policy of its own for every other rule",
-            ),
-        },
-        Refused {
-            name: "name",
-            message: "a policy's name is the name of its entry",
-            hint: Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        },
-        Refused {
-            name: "port_ranges",
-            message: "port ranges stand in \"ports\"",
-            hint: Some("write \"8000-8100\""),
-        },
-        Refused {
-            name: "source_posture_checks",
-            message: "posture checks are not managed here",
-            hint: Some("a policy keeps those it has in NetBird"),
-        },
-        Refused {
-            name: "sourceResource",
-            message: "network resources are not managed here",
-            hint: Some("name groups in \"sources\""),
-        },
-        Refused {
-            name: "destinationResource",
-            message: "network resources are not managed here",
-            hint: Some("name groups in \"destinations\""),
-        },
-        Refused {
-            name: "authorized_groups",
-            message: "SSH users are not managed here",
-            hint: Some("a policy keeps those it has in NetBird"),
-        },
+            )),
+        Refused::new(&["name"], "a policy's name is the name of its entry", Some("to rename it, rename the entry and add \"renamed_from\" with the old name")),
+        Refused::new(&["port_ranges"], "port ranges stand in \"ports\"", Some("write \"8000-8100\"")),
+        Refused::new(&["source_posture_checks"], "posture checks are not managed here", Some("a policy keeps those it has in NetBird")),
+        Refused::new(
+            &["src", "from", "source_groups", "users"],
+            "who may connect stands in \"sources\"",
+            Some("write \"sources\": [ … ] with names of groups"),
+        )
+        .meant("sources"),
+        Refused::new(
+            &["dst", "to", "destination_groups", "hosts"],
+            "whom they reach stands in \"destinations\"",
+            Some("write \"destinations\": [ … ] with names of groups"),
+        )
+        .meant("destinations"),
+        Refused::new(&["proto"], "write \"protocol\"", None),
+        Refused::new(
+            &["sourceResource", "source_resource"],
+            "a policy names groups here, no single resource",
+            Some("name groups in \"sources\"; a policy with a resource stays as it is in NetBird when it is not declared"),
+        )
+        .meant("sources"),
+        Refused::new(
+            &["destinationResource", "destination_resource"],
+            "a policy names groups here, no single resource",
+            Some("name groups in \"destinations\"; a policy with a resource stays as it is in NetBird when it is not declared"),
+        )
+        .meant("destinations"),
+        Refused::new(&["authorized_groups"], "SSH users are not managed here", Some("a policy keeps those it has in NetBird")),
     ],
 };
 
@@ -244,9 +239,9 @@ mod tests {
     policies.p.name: a policy's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
     policies.p.port_ranges: port ranges stand in "ports" | write "8000-8100"
     policies.p.source_posture_checks: posture checks are not managed here | a policy keeps those it has in NetBird
-    policies.p.sourceResource: network resources are not managed here | name groups in "sources"
+    policies.p.sourceResource: a policy names groups here, no single resource | name groups in "sources"; a policy with a resource stays as it is in NetBird when it is not declared
 "destinationResource": {}, "authorized_groups": {}
-    policies.p.destinationResource: network resources are not managed here | name groups in "destinations"
+    policies.p.destinationResource: a policy names groups here, no single resource | name groups in "destinations"; a policy with a resource stays as it is in NetBird when it is not declared
     policies.p.authorized_groups: SSH users are not managed here | a policy keeps those it has in NetBird
 
 "#]],

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Flaw;
+use crate::code::Code;
 use crate::config::{Cursor, Log, quote};
 use crate::resource::PortRange;
 
@@ -20,11 +21,17 @@ pub(super) fn read(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<PortRang
             Ok(range) => {
                 ports.insert(range);
             }
-            Err(flaw) => flaw.report(element.place(), log),
+            Err(flaw) => {
+                flaw.report(element.place(), log);
+            }
         }
     }
     if let Some((one, other)) = overlap(&ports) {
-        log.notice(list.place(), format!("the ports {one} and {other} overlap"));
+        log.notice(
+            Code::PortsOverlap,
+            list.place(),
+            format!("the ports {one} and {other} overlap"),
+        );
     }
     Some(ports)
 }

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::Entry;
 use super::names::{self, ALL};
-use crate::config::{Cursor, Log, Place, did_you_mean, quote};
+use crate::code::Code;
+use crate::config::{Cursor, Log, Place, quote};
+use crate::hint;
 use crate::state::{Address, Kind};
 
 /// Most comparisons that are spent on suggestions; a file that asks for more gets none.
@@ -59,6 +61,17 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
     };
     let declared: HashSet<&str> = groups().collect();
     let composed: HashMap<String, &str> = groups().map(|name| (names::nfc(name), name)).collect();
+    let keys: HashSet<&str> = entries
+        .iter()
+        .filter(|entry| entry.address.kind == Kind::SetupKey)
+        .map(|entry| entry.cursor.name())
+        .collect();
+    let way_out = |name: &str| match keys.contains(name) {
+        true => {
+            Some("it is a setup key here: groups stand here, such as one that lists it".to_owned())
+        }
+        false => hint::group(name, groups().chain([ALL])),
+    };
     let mut hints: HashMap<String, Option<String>> = HashMap::new();
     let mut references = Vec::new();
     for (entry, reference) in named(entries) {
@@ -74,18 +87,16 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
                     quote(name)
                 ),
             )
+            .coded(Code::Reference)
             .suggest(format!("copy the name {} from \"groups\"", quote(twin)));
             continue;
         }
         let place = reference.place();
         if !hints.contains_key(name) {
             let few = (hints.len() + 1).saturating_mul(declared.len()) <= MAX_GUESSES;
-            let hint = if few {
-                did_you_mean(name, groups().chain([ALL]))
-            } else {
-                None
-            };
+            let hint = if few { way_out(name) } else { None };
             log.notice(
+                Code::UndeclaredGroup,
                 place.clone(),
                 format!(
                     "group {} is not declared here, so it must exist in NetBird",
@@ -172,7 +183,7 @@ mod tests {
 
     #[test]
     fn undeclared_groups() {
-        let file = r#"{"groups": {"pilots": {}, "B\u00fcro": {}}, "policies": {"p": {"sources": [ROW], "destinations": ["All"]}}}"#;
+        let file = r#"{"groups": {"pilots": {}, "B\u00fcro": {}}, "setup_keys": {"Pilot-1": {"type": "one-off", "expires_in": 3600}}, "policies": {"p": {"sources": [ROW], "destinations": ["All"]}}}"#;
         let rows = [
             r#""pilot""#,
             r#""Pilots""#,
@@ -180,6 +191,7 @@ mod tests {
             r#""all""#,
             r#""Bu\u0308ro""#,
             r#""pilot", "pilot""#,
+            r#""Pilot-1""#,
         ];
         assert_table(
             file,
@@ -198,6 +210,8 @@ mod tests {
 "pilot", "pilot"
     note: policies.p.sources[0]: group "pilot" is not declared here, so it must exist in NetBird | did you mean "pilots"?
     note: policies.p.sources[1]: "pilot" is in the list twice
+"Pilot-1"
+    note: policies.p.sources[0]: group "Pilot-1" is not declared here, so it must exist in NetBird | it is a setup key here: groups stand here, such as one that lists it
 
 "#]],
         );

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Entry, names};
+use crate::code::Code;
 use crate::config::{Cursor, Log, quote};
 use crate::state::{Address, Kind};
+use crate::text::is_hidden;
 
 /// Checks that an old name is a string; what it names is checked when all entries are read.
 pub(super) fn check(value: &Cursor<'_>, log: &mut Log) {
@@ -29,7 +31,9 @@ pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<(Kind, Stri
             continue;
         };
         let address = Address::new(*kind, old);
-        let message = if let Some(flaw) = names::flaw(old) {
+        // a name that is not allowed any more is left behind by a rename
+        let flaw = names::flaw(old).filter(|_| !old.chars().any(is_hidden));
+        let message = if let Some(flaw) = flaw {
             flaw.message
         } else if old == name {
             format!("{} is the name it has", quote(old))
@@ -48,7 +52,7 @@ pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<(Kind, Stri
             renames.insert((*kind, name.clone()), old.to_owned());
             continue;
         };
-        log.error(value.place(), message);
+        log.error(value.place(), message).coded(Code::Rename);
     }
     renames
 }

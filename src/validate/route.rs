@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{domain, names, network, renames};
+use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Table};
 use crate::resource::Route;
 
@@ -49,21 +50,30 @@ pub(super) const TABLE: Table<Route> = Table {
         Field::optional("renamed_from", |_, value, log| renames::check(value, log)),
     ],
     refused: &[
-        Refused {
-            name: "network_id",
-            message: "a route's network_id is the name of its entry",
-            hint: Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        },
-        Refused {
-            name: "name",
-            message: "a route's name is the name of its entry",
-            hint: None,
-        },
-        Refused {
-            name: "peer",
-            message: "routes go through groups of peers",
-            hint: Some("put the peer into a group and name that in \"peer_groups\""),
-        },
+        Refused::new(
+            &["network_id"],
+            "a route's network_id is the name of its entry",
+            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        ),
+        Refused::new(&["name"], "a route's name is the name of its entry", None),
+        Refused::new(
+            &["peer", "peers", "routing_peers", "routing_groups"],
+            "routes go through groups of peers",
+            Some("put the peer into a group and name that in \"peer_groups\""),
+        )
+        .meant("peer_groups"),
+        Refused::new(
+            &["networks", "cidr", "prefix", "range"],
+            "a route has one network",
+            Some("write \"network\": \"192.168.1.0/24\"; another network is an entry of its own"),
+        )
+        .meant("network"),
+        Refused::new(
+            &["distribution_groups"],
+            "write \"groups\": who gets the route",
+            None,
+        )
+        .meant("groups"),
     ],
 };
 
@@ -92,6 +102,7 @@ pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Route> {
         }
         if !entry.mentions(&TABLE, "groups") {
             log.notice(
+                Code::RouteForAll,
                 entry.key_place(),
                 "a new route without \"groups\" goes to every peer (All)",
             )

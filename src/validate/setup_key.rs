@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{names, times};
+use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Table, did_you_mean, quote};
 use crate::desired::{KeyType, SetupKey};
 
@@ -50,33 +51,44 @@ pub(super) const TABLE: Table<Draft> = Table {
         }),
     ],
     refused: &[
-        Refused {
-            name: "renamed_from",
-            message: "a setup key's name can never change",
-            hint: Some(
-                "a new name is a new key: the old one is deleted, a new one made and sealed",
-            ),
-        },
-        Refused {
-            name: "name",
-            message: "a setup key's name is the name of its entry",
-            hint: None,
-        },
-        Refused {
-            name: "key",
-            message: "a key's secret never stands in this file",
-            hint: Some("if it is a real one, revoke it in NetBird: git keeps it for ever"),
-        },
-        Refused {
-            name: "revoked",
-            message: "keys are not revoked here",
-            hint: Some("remove the entry to delete the key"),
-        },
-        Refused {
-            name: "expires",
-            message: "the life time is \"expires_in\", in seconds from creation",
-            hint: None,
-        },
+        Refused::new(
+            &["renamed_from"],
+            "a setup key's name can never change",
+            Some("a new name is a new key: the old one is deleted, a new one made and sealed"),
+        ),
+        Refused::new(
+            &["name"],
+            "a setup key's name is the name of its entry",
+            None,
+        ),
+        Refused::new(
+            &["key"],
+            "a key's secret never stands in this file",
+            Some("if it is a real one, revoke it in NetBird: git keeps it for ever"),
+        ),
+        Refused::new(
+            &["revoked"],
+            "keys are not revoked here",
+            Some("remove the entry to delete the key"),
+        ),
+        Refused::new(
+            &["expires", "expiry", "expiration", "ttl"],
+            "the life time is \"expires_in\", in seconds from creation",
+            None,
+        )
+        .meant("expires_in"),
+        Refused::new(
+            &["groups"],
+            "the groups that a key grants are \"auto_groups\"",
+            None,
+        )
+        .meant("auto_groups"),
+        Refused::new(
+            &["uses", "max_uses", "limit"],
+            "the number of peers that a key enrolls is \"usage_limit\"",
+            None,
+        )
+        .meant("usage_limit"),
     ],
 };
 
@@ -149,11 +161,9 @@ fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
             log.error(place, "a usage limit cannot be negative")
                 .suggest("0 means without limit".to_owned());
         }
-        (Some(KeyType::Reusable), Some(0)) => {
-            log.notice(place, "this key enrolls any number of peers");
-        }
         (Some(KeyType::Reusable), None) if !written => {
             log.notice(
+                Code::KeyWithoutLimit,
                 place,
                 "this key will enroll any number of peers: it has no usage_limit",
             );
@@ -179,6 +189,7 @@ fn enrolled(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
         }
         Some(false) => {
             log.notice(
+                Code::IdleEnrolled,
                 entry.place_of("enrolled"),
                 format!("{why}: \"enrolled\" has no effect here"),
             );
@@ -187,13 +198,18 @@ fn enrolled(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     }
 }
 
+/// The commit that marks a key as enrolled flips the flag and nothing else: what asked for the key stays beside it.
 fn reissue(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     if draft.enrolled == Some(true) && entry.get("reissue_after").is_some() {
-        log.error(
+        log.notice(
+            Code::ReissueDone,
             entry.place_of("reissue_after"),
-            "an enrolled key is never made again, so this would never happen",
+            "the key is enrolled, so this has done its work",
         )
-        .suggest("for a new key set \"enrolled\" to false".to_owned());
+        .suggest(
+            "it can be taken out; for another new key set \"enrolled\" to false and a new time"
+                .to_owned(),
+        );
     }
 }
 
@@ -294,7 +310,6 @@ mod tests {
 "type": "one-off", "expires_in": -1
     setup_keys.k.expires_in: a life time cannot be negative | 0 means never
 "type": "one-off", "expires_in": 0
-    note: setup_keys.k.expires_in: this key never expires
 "type": "one-off", "expires_in": 1
     note: setup_keys.k.expires_in: this key lives for 1 second only: expires_in counts seconds | did you mean 1 day: 86400?
 "type": "one-off", "expires_in": 30
@@ -339,7 +354,7 @@ mod tests {
 "type": "one-off", "expires_in": 604800, "ephemeral": true, "enrolled": false
     note: setup_keys.k.enrolled: an ephemeral key's peer is forgotten, so the key is never done: "enrolled" has no effect here
 "type": "one-off", "expires_in": 604800, "enrolled": true, "reissue_after": "2026-12-01T12:00:00Z"
-    setup_keys.k.reissue_after: an enrolled key is never made again, so this would never happen | for a new key set "enrolled" to false
+    note: setup_keys.k.reissue_after: the key is enrolled, so this has done its work | it can be taken out; for another new key set "enrolled" to false and a new time
 "type": "one-off", "expires_in": 604800, "renamed_from": "old", "key": "x", "revoked": true
     setup_keys.k.renamed_from: a setup key's name can never change | a new name is a new key: the old one is deleted, a new one made and sealed
     setup_keys.k.key: a key's secret never stands in this file | if it is a real one, revoke it in NetBird: git keeps it for ever

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::Flaw;
+use crate::code::Code;
 use crate::config::{Cursor, Log, quote};
 
 /// Longest life in seconds; beyond it the server's clock overflows (netbird-api.md §3).
@@ -18,12 +19,11 @@ pub(super) fn expires_in(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
             log.error(value.place(), "a life time cannot be negative")
                 .suggest("0 means never".to_owned());
         }
-        0 => {
-            log.notice(value.place(), "this key never expires");
-        }
+        0 => {}
         1..HOUR_SECS => {
             let plural = if secs == 1 { "second" } else { "seconds" };
             log.notice(
+                Code::ShortLife,
                 value.place(),
                 format!("this key lives for {secs} {plural} only: expires_in counts seconds"),
             )

@@ -268,9 +268,9 @@ fn urls_that_would_give_the_token_away() {
 fn a_file_that_is_too_large() {
     let bench = Bench::fake();
     bench
-        .text(&format!("{}{}", two_routes(), " ".repeat(1 << 20)))
+        .text(&format!("{}{}", two_routes(), " ".repeat(10 << 20)))
         .apply(&[])
         .expect(3)
-        .says("larger than 1 MiB");
+        .says("larger than 10 MiB");
     assert!(bench.netbird().requests().is_empty());
 }

@@ -34,3 +34,4 @@ mod stale;
 mod sync_events;
 mod whole_loop;
 mod without_gitea;
+mod words;

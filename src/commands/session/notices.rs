@@ -3,41 +3,29 @@
 use std::collections::BTreeMap;
 
 use super::super::history::History;
-use crate::change::Notice;
 use crate::cli::Sealing;
-use crate::config;
+use crate::code::Code;
+use crate::notice::Notice;
 use crate::secret::Recipients;
 use crate::text::count;
 use crate::validate::Valid;
 
 /// The notices of a valid file.
 pub(in crate::commands) fn of_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
-    valid.notices.iter().map(|notice| Notice {
-        about: None,
-        text: text(&valid.file, notice),
-    })
+    let notices = valid.notices.iter();
+    notices.map(|notice| Notice::of_file(&valid.file, notice))
 }
 
-/// A notice of the file in one line.
-fn text(file: &str, notice: &config::Problem) -> String {
-    let config::Problem {
-        line,
-        column,
-        path,
-        message,
-        hint,
-        ..
-    } = notice;
-    let hint = hint
-        .as_ref()
-        .map(|hint| format!("; {hint}"))
-        .unwrap_or_default();
-    let path = if path.is_empty() {
-        String::new()
-    } else {
-        format!("{path}: ")
-    };
-    format!("{file}:{line}:{column}  {path}{message}{hint}")
+/// Says of the notices of a plan where in the file stands what they are about.
+pub(super) fn place(notices: &mut [Notice], valid: &Valid) {
+    for notice in notices {
+        let Some(address) = &notice.about else {
+            continue;
+        };
+        let member = |name| valid.places.name(address, "peers", name);
+        let place = notice.name.as_deref().and_then(member);
+        notice.place = place.or_else(|| valid.position_of(address)).cloned();
+    }
 }
 
 /// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.
@@ -53,12 +41,12 @@ pub(super) fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice
         let base = history.base_version(file).unwrap_or_default();
         let base = Recipients::parse_file("the base branch", &base).unwrap_or_default();
         let new = now.map(|now| now.not_in(&base)).unwrap_or_default();
-        notices.extend(new.iter().map(|recipient| Notice {
-            about: None,
-            text: format!(
+        notices.extend(new.iter().map(|recipient| {
+            let text = format!(
                 "recipient {recipient} in {} is new: the base branch does not have it",
                 file.display()
-            ),
+            );
+            Notice::general(Code::NewRecipient, text)
         }));
     }
     notices
@@ -77,9 +65,6 @@ pub(super) fn agreements(allowed: &BTreeMap<usize, String>, deletions: usize) ->
             count(deletions, "deletion", "deletions")
         ),
     };
-    let notice = |entry| Notice {
-        about: None,
-        text: text(entry),
-    };
+    let notice = |entry| Notice::general(Code::Agreement, text(entry));
     allowed.iter().map(notice).collect()
 }

@@ -126,5 +126,5 @@ pub(super) fn json(synced: &Synced) -> String {
     if let Some((message, hint)) = &synced.failure {
         result["error"] = json!({ "message": message, "hint": hint });
     }
-    format!("{result:#}\n")
+    crate::text::json(&result)
 }

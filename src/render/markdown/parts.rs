@@ -231,7 +231,7 @@ pub(super) fn keys(document: &Document) -> Option<String> {
 }
 
 pub(super) fn notices(document: &Document) -> Option<String> {
-    let notices = document.all_notices();
+    let notices = document.said();
     let lines: Vec<String> = notices
         .iter()
         .map(|notice| format!("- {}", line(&notice.text)))

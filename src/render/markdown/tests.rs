@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, file};
 
 use super::{BUDGET, document};
-use crate::change::Notice;
+use crate::code::Code;
+use crate::notice::Notice;
 use crate::render::{Document, Status, examples};
 use crate::testing::{Case, group, key};
 
@@ -67,9 +68,9 @@ fn large(creations: usize, deletions: usize) -> Document {
         .prune_all()
         .document();
     document.notices = (0..creations)
-        .map(|n| Notice {
-            about: None,
-            text: format!("notice {n}: {}", "words ".repeat(20)),
+        .map(|n| {
+            let text = format!("notice {n}: {}", "words ".repeat(20));
+            Notice::general(Code::History, text)
         })
         .collect();
     document

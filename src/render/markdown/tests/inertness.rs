@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::super::inert::{cell, code, fenced, line, marker, text};
 use super::super::{BUDGET, document};
-use crate::change::Notice;
+use crate::code::Code;
+use crate::notice::Notice;
 use crate::render::{Document, examples};
 use crate::state::Address;
 
@@ -63,10 +64,7 @@ fn with(evil: &str) -> Document {
         .iter()
         .map(|address| Address::new(address.kind, evil))
         .collect();
-    document.notices = vec![Notice {
-        about: None,
-        text: evil.into(),
-    }];
+    document.notices = vec![Notice::general(Code::History, evil)];
     document
 }
 

@@ -1,0 +1,111 @@
+//! What people may have meant by a name that means nothing here: a typo, an address, an id, a spelling of another tool.
+
+use std::net::IpAddr;
+
+use crate::resource::ALL;
+use crate::state::Id;
+use crate::text::did_you_mean;
+
+/// The first second of 2020: NetBird is not older.
+const FIRST_SECOND: i64 = 1_577_836_800;
+/// The first second of 2100.
+const LAST_SECOND: i64 = 4_102_444_800;
+
+/// Returns what may be meant by the name of a group that there is not; `groups` are those that there are.
+pub fn group<'a>(name: &str, groups: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    if ["*", "any", "everyone"].contains(&name.to_lowercase().as_str()) {
+        return Some(format!("the group of every peer is called {ALL:?}"));
+    }
+    if let Some(what) = foreign(name) {
+        return Some(format!(
+            "this looks like {what}: groups stand here, by their names"
+        ));
+    }
+    // `All` opens everything: nobody gets it for a typo
+    let is_near = |group: &&str| *group != ALL || name.eq_ignore_ascii_case(ALL);
+    did_you_mean(name, groups.into_iter().filter(is_near))
+}
+
+/// Returns what may be meant by a member that is neither a setup key nor a peer; `names` are those of both.
+pub fn member<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    if name == "*" {
+        return Some(format!(
+            "members are named one by one; every peer is in {ALL:?} without being listed"
+        ));
+    }
+    if let Some(what) = foreign(name) {
+        return Some(format!(
+            "this looks like {what}: members are the names of setup keys and of peers"
+        ));
+    }
+    did_you_mean(name, names)
+}
+
+/// Says what a name looks like, where it is hardly one.
+fn foreign(name: &str) -> Option<&'static str> {
+    let before_slash = name.split('/').next().unwrap_or_default();
+    let is_id = || {
+        let second = Id(name.to_owned()).created_at()?;
+        let is_one = name.contains(|char: char| char.is_ascii_digit());
+        (is_one && (FIRST_SECOND..LAST_SECOND).contains(&second)).then_some(())
+    };
+    if before_slash.parse::<IpAddr>().is_ok() {
+        Some("an address")
+    } else if [".netbird.cloud", ".netbird.selfhosted"]
+        .iter()
+        .any(|domain| name.ends_with(domain))
+    {
+        Some("a DNS name")
+    } else if is_id().is_some() {
+        Some("an id of NetBird")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_peer_is_nobodys_typo() {
+        for name in ["acl", "alb", "al", "a", "Alf"] {
+            assert_eq!(group(name, [ALL, "ops"]), None, "{name}");
+        }
+        assert_eq!(
+            group("ALL", [ALL]).as_deref(),
+            Some("did you mean \"All\"?")
+        );
+        assert_eq!(
+            group("*", []).as_deref(),
+            Some("the group of every peer is called \"All\"")
+        );
+        assert_eq!(
+            group("opss", [ALL, "ops"]).as_deref(),
+            Some("did you mean \"ops\"?")
+        );
+    }
+
+    #[test]
+    fn addresses_and_ids_are_no_names() {
+        for (name, what) in [
+            ("100.92.14.7", "an address"),
+            ("10.0.0.0/8", "an address"),
+            ("fd00::1", "an address"),
+            ("edge-1.netbird.cloud", "a DNS name"),
+            ("d2m7q0rl0ubs73a9k2v0", "an id of NetBird"),
+        ] {
+            assert!(
+                member(name, []).is_some_and(|hint| hint.contains(what)),
+                "{name}"
+            );
+            assert!(
+                group(name, []).is_some_and(|hint| hint.contains(what)),
+                "{name}"
+            );
+        }
+        for name in ["edge-1", "a.b", "groundstationserver", "10", "v1"] {
+            assert_eq!(member(name, []), None, "{name}");
+        }
+    }
+}
