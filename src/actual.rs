@@ -30,6 +30,8 @@ pub struct Actual {
     pub bindings: Bindings,
     /// Whether the event log was read.
     pub events_known: bool,
+    /// Ids of the events that were read.
+    pub event_ids: BTreeSet<String>,
     /// The token's own user, where the server tells.
     pub me: Option<wire::User>,
     /// Who else keeps a group from being deleted, by group id, in words.
@@ -107,6 +109,8 @@ impl Actual {
             None => None,
         };
         actual.events_known = events.is_some();
+        let ids = events.iter().flatten().map(|event| event.id.clone());
+        actual.event_ids = ids.collect();
         actual.bindings = enrollment::bind(&keys, &actual.peers, events.as_deref());
         actual.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
         actual.read_referrers(snapshot)?;

@@ -6,6 +6,9 @@ mod error;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::SecretString;
 use serde_json::Value;
@@ -19,13 +22,16 @@ pub use error::{Answer, ApiError};
 #[derive(Debug, Clone)]
 pub struct Api {
     client: Client,
+    writes: Arc<AtomicU64>,
 }
 
 /// Returns the default settings for the server at `url`, written with or without `/api`.
 ///
 /// Errors with a refusal ([`ApiError::is_url_refused`]) when no token may be sent there.
 pub fn config(url: &str) -> Result<Config, ApiError> {
-    Ok(Config::new(BaseUrl::parse(url, "/api")?))
+    let mut config = Config::new(BaseUrl::parse(url, "/api")?);
+    config.passes = error::policies_change;
+    Ok(config)
 }
 
 impl Api {
@@ -35,12 +41,18 @@ impl Api {
     pub fn new(config: Config, token: &Token) -> Result<Api, ApiError> {
         Ok(Api {
             client: Client::new(config, "Token", token)?,
+            writes: Arc::default(),
         })
     }
 
     /// Returns how many requests were made, each try counted.
     pub fn requests(&self) -> u64 {
         self.client.requests()
+    }
+
+    /// Returns how many writes were carried out, as far as answers told.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
     }
 
     /// Returns the server's base URL, as in `https://host/api`.
@@ -122,7 +134,11 @@ impl Api {
     fn success(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, ApiError> {
         let reply = self.client.send(method, path, body)?;
         match ApiError::of(&reply) {
-            None => Ok(reply),
+            None => {
+                self.writes
+                    .fetch_add(u64::from(method.writes()), Ordering::Relaxed);
+                Ok(reply)
+            }
             Some(error) => Err(error),
         }
     }

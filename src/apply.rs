@@ -7,26 +7,32 @@
 mod creations;
 mod keys;
 mod members;
+mod put_back;
 mod verify;
+mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::actual::Actual;
-use crate::api::{Api, ApiError, object_path};
+use crate::api::{Api, ApiError};
 use crate::change::{Change, Operation};
+use crate::notice::Notice;
 use crate::plan::{Part, Plan, Step};
 use crate::render::{CreatedKey, Status};
 use crate::resource::{FieldChange, Groups, Live, Resource, Unresolved, differences};
 use crate::secret::{KeysDir, Recipients, StoredFile};
 use crate::state::{Address, Id, Kind};
 
-pub use verify::{Verified, settle_members, verify};
+use members::GroupWrites;
+use write::NotKnown;
+
+pub use put_back::settle_members;
+pub use verify::{Verified, verify};
 
 /// Where new secrets go.
 pub struct Custody {
@@ -62,6 +68,8 @@ pub struct Conduct<'a> {
     pub stop: &'a AtomicBool,
     /// Asked before each new key and before the first deletion.
     pub fresh: Fresh<'a>,
+    /// Whether members that replacements of groups throw out are put back after it.
+    pub puts_back: bool,
 }
 
 /// What an apply leaves for its report and for `verify`.
@@ -83,11 +91,14 @@ pub struct Applied {
     made: BTreeMap<Id, Made>,
     /// Ids of the objects that were there before.
     known: BTreeSet<Id>,
-    /// Members that this run meant to remove: (group, peer).
-    removals: BTreeSet<(Id, Id)>,
-    /// Groups that this run wrote as a whole, and the server's clock just before the first such write.
-    written_groups: BTreeSet<Id>,
-    first_group_write: Option<Timestamp>,
+    /// DNS labels that the server made of new names of peers.
+    pub dns_labels: BTreeMap<Id, String>,
+    /// What others changed meanwhile and what became of it.
+    pub notices: Vec<Notice>,
+    /// Whether a write was carried out.
+    wrote: bool,
+    /// This run's replacements of groups.
+    groups: GroupWrites,
 }
 
 struct Made {
@@ -105,9 +116,8 @@ impl Applied {
 
     /// Returns whether the account may differ from what it was.
     pub fn changed_something(&self) -> bool {
-        self.statuses
-            .iter()
-            .any(|status| matches!(status, Status::Success | Status::Failed(_)))
+        let unknown = |status: &Status| matches!(status, Status::Unknown(_));
+        self.wrote || self.statuses.iter().any(unknown)
     }
 }
 
@@ -132,22 +142,18 @@ pub fn apply(
         durations_ms: vec![0; plan.changes.len()],
         ..Applied::default()
     };
-    let Conduct { custody, .. } = conduct;
-    let mut run = Run {
-        labels: &plan.peer_labels,
-        api,
-        groups: actual.groups.clone(),
-        custody,
-        observer,
-        applied,
-    };
-    run.all(plan, conduct);
-    for status in &mut run.applied.statuses {
+    let mut applied = applied;
+    applied.groups = GroupWrites::since(actual, conduct.puts_back);
+    let custody = conduct.custody;
+    Run::with(api, plan, actual, custody, observer, &mut applied, |run| {
+        run.all(plan, conduct);
+    });
+    for status in &mut applied.statuses {
         if *status == Status::Pending {
             *status = Status::Skipped;
         }
     }
-    run.applied
+    applied
 }
 
 /// Why a change is no success of which the second step was not tried.
@@ -190,14 +196,41 @@ fn log_write(change: &Change) {
 struct Run<'a> {
     /// What people call the plan's peers.
     labels: &'a BTreeMap<Id, String>,
+    /// Members that the file does not name and that stay, by group.
+    foreign_members: &'a BTreeMap<String, BTreeSet<Id>>,
     api: &'a Api,
     groups: Groups,
     custody: Option<&'a Custody>,
     observer: &'a mut dyn Observer,
-    applied: Applied,
+    applied: &'a mut Applied,
 }
 
 impl Run<'_> {
+    /// Carries out what `work` says, and notes whether anything was written.
+    fn with<T>(
+        api: &Api,
+        plan: &Plan,
+        actual: &Actual,
+        custody: Option<&Custody>,
+        observer: &mut dyn Observer,
+        applied: &mut Applied,
+        work: impl FnOnce(&mut Run) -> T,
+    ) -> T {
+        let before = api.writes();
+        let mut run = Run {
+            labels: &plan.peer_labels,
+            foreign_members: &plan.foreign_members,
+            api,
+            groups: actual.groups.clone(),
+            custody,
+            observer,
+            applied,
+        };
+        let done = work(&mut run);
+        applied.wrote |= api.writes() > before;
+        done
+    }
+
     fn all(&mut self, plan: &Plan, conduct: Conduct) {
         let total = plan.steps.len();
         let mut failed = false;
@@ -207,7 +240,7 @@ impl Run<'_> {
             let change = &plan.changes[step.change];
             if matches!(
                 self.applied.statuses[step.change],
-                Status::Failed(_) | Status::Skipped
+                Status::Failed(_) | Status::Unknown(_) | Status::Skipped
             ) {
                 continue;
             }
@@ -260,17 +293,17 @@ impl Run<'_> {
                     let hint = error.downcast_ref::<ApiError>().and_then(ApiError::hint);
                     self.applied.hint = self.applied.hint.take().or(hint);
                     let text = format!("{error:#}");
-                    let status = if needs {
-                        Status::Skipped
-                    } else {
-                        Status::Failed(text.clone())
+                    let status = match error.downcast_ref::<NotKnown>() {
+                        _ if needs => Status::Skipped,
+                        Some(_) => Status::Unknown(text.clone()),
+                        None => Status::Failed(text.clone()),
                     };
                     self.applied.statuses[step.change] = status;
                     text
                 }
             };
             self.observer.step(number + 1, total, change, &said);
-            self.observer.state(&self.applied);
+            self.observer.state(self.applied);
         }
     }
 
@@ -288,43 +321,21 @@ impl Run<'_> {
                 self.replace_key(address, live, after, &change.reason)
             }
             (Operation::Replace { live, after, .. }, Part::Making) => {
-                // what the file does not say is carried over from the old one
-                let after = after.over(&live.resource);
+                // what the file does not say is carried over from the old one, as it is now
+                let fresh = self.read_again(address.kind, &live.id)?;
+                self.same_form(live, &fresh)?;
+                let after = after.over(&fresh.resource);
                 self.create(address, &after).map(|_| "made anew".to_owned())
             }
             (Operation::Replace { live, .. }, _) => self.delete(address, live),
             (Operation::Update { live, .. }, part) if address.kind == Kind::Group => {
                 self.update_members(live, change, part)
             }
-            (Operation::Update { live, after, .. }, _) => self.update(address, live, after),
+            (Operation::Update { live, after, .. }, _) => self.update(change, live, after),
             (Operation::Delete { live }, _) if address.kind == Kind::SetupKey => {
                 self.delete_key(address, live, &change.reason)
             }
             (Operation::Delete { live }, _) => self.delete(address, live),
-        }
-    }
-
-    fn update(&mut self, address: &Address, live: &Live, after: &Resource) -> Result<String> {
-        let body = after.request(&address.name, Some(&live.wire), &self.groups)?;
-        let answer = self
-            .api
-            .put(&object_path(address.kind.path(), &live.id.0)?, &body);
-        let answer = answer.map_err(|error| gone(error, "to be changed"))?;
-        same(after, &self.read(address.kind, answer)?)?;
-        Ok(match after {
-            Resource::Peer(_) => format!("renamed from {}", live.name),
-            _ => "changed".into(),
-        })
-    }
-
-    fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {
-        match self
-            .api
-            .delete(&object_path(address.kind.path(), &live.id.0)?)
-        {
-            Ok(()) => Ok("deleted".into()),
-            Err(error) if error.is_gone() => Ok("was gone already".into()),
-            Err(error) => Err(error.into()),
         }
     }
 

@@ -110,6 +110,8 @@ pub enum Code {
     NoRecipient,
     /// Something is left for the next run.
     LeftForNext,
+    /// Somebody changed something while an apply ran, and what became of it.
+    Meanwhile,
 }
 
 impl Code {
@@ -253,6 +255,7 @@ impl Code {
             C::NewRecipient => ("new_recipient", None),
             C::NoRecipient => ("no_recipient", None),
             C::LeftForNext => ("left_for_next", None),
+            C::Meanwhile => ("meanwhile", None),
         }
     }
 }

@@ -125,7 +125,8 @@ fn unreported(exit: Exit, document: &Document) -> Exit {
     let changed = document
         .statuses
         .iter()
-        .any(|status| matches!(status, Status::Success | Status::Failed(_)));
+        .any(|status| matches!(status, Status::Success));
+    let changed = changed || document.changed;
     match exit {
         Exit::Refused | Exit::Partial => exit,
         Exit::Done | Exit::Error | Exit::Pending if changed => Exit::Partial,

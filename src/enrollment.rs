@@ -5,6 +5,7 @@
 //! and both times stay, so they bind for years.
 
 mod detect;
+mod label;
 pub mod sync;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,8 @@ use crate::desired::KeyType;
 use crate::state::Id;
 use crate::wire::{Event, Peer, SetupKey};
 
-pub use detect::{Detection, Enrollment, LeftAlone, detect, dns_label, is_enrollable, strangers};
+pub use detect::{Detection, Enrollment, LeftAlone, detect, is_enrollable, strangers};
+pub use label::{Relabelled, label_of, plain_label, relabelled};
 
 /// The activity code of an enrollment by setup key.
 pub const ENROLLED: &str = "peer.setupkey.add";

@@ -89,6 +89,8 @@ pub struct Config {
     pub proxy: ProxySetting,
     /// Which requests are made again.
     pub retry: Retry,
+    /// Whether an answer tells of trouble that passes by itself, where its status does not: a read is made again then.
+    pub passes: fn(&Reply) -> bool,
     /// The largest answer, decompressed, in bytes.
     pub max_body_bytes: u64,
     /// How many connections are kept open between requests: as many as there are threads.
@@ -107,6 +109,7 @@ impl Config {
             ca_file: None,
             proxy: ProxySetting::Environment,
             retry: Retry::default(),
+            passes: |_| false,
             max_body_bytes: 256 << 20,
             idle_connections: 8,
         }

@@ -31,7 +31,7 @@ use crate::state::{Address, Id, Kind};
 
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};
-pub use resolve::peer_renames;
+pub use resolve::{DNS_LABEL, answered_labels, peer_renames};
 
 /// What was asked for beside the file.
 #[derive(Debug, Clone)]
@@ -129,9 +129,10 @@ impl Plan {
         let mut hash = Sha256::new();
         for change in &self.changes {
             let operation = &change.operation;
-            let fields = operation
-                .fields()
-                .iter()
+            // what the server makes of a name is no part of what somebody agreed to
+            let fields = operation.fields().iter();
+            let fields = fields
+                .filter(|change| change.field != DNS_LABEL)
                 .map(|change| (&change.field, &change.after));
             let parts = serde_json::json!([
                 change.address.to_string(),

@@ -1,6 +1,6 @@
 //! A plan, or what became of it, as text for people and as JSON for programs. Every renderer returns a `String`.
 
-mod describe;
+pub(crate) mod describe;
 pub mod drift;
 #[cfg(test)]
 mod examples;
@@ -26,6 +26,8 @@ pub enum Status {
     Success,
     /// Tried, and this is why it did not work.
     Failed(String),
+    /// Tried, and nobody knows whether it was carried out, and why.
+    Unknown(String),
     /// Not tried, since something before it failed.
     Skipped,
 }
@@ -50,6 +52,8 @@ pub struct Document {
     pub plan: Option<Plan>,
     /// What became of each change of the plan; empty before an apply.
     pub statuses: Vec<Status>,
+    /// Whether an apply changed something, or may have: also one of which nothing succeeded.
+    pub changed: bool,
     /// How long each change of the plan took, in milliseconds; empty before an apply.
     pub durations_ms: Vec<u64>,
     /// The number of deletions that somebody agreed to, where the plan needed that, and where they said so.
@@ -95,6 +99,14 @@ impl Document {
     pub fn said(&self) -> Vec<Said<'_>> {
         let of_plan = self.plan.iter().flat_map(|plan| &plan.notices);
         notice::say(self.notices.iter().chain(of_plan))
+    }
+
+    /// Says what an apply did of which no operation was completed.
+    fn nothing_done(&self) -> &'static str {
+        match self.changed {
+            true => "no operation was completed",
+            false => "nothing was changed",
+        }
     }
 
     /// Returns who can open the keys that the plan makes; nobody where it makes none.

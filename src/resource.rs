@@ -124,6 +124,24 @@ impl Resource {
         }
     }
 
+    /// Returns what of its form the file cannot say, as what follows "it"; writing it would take that away.
+    pub fn beyond_the_file(&self) -> Option<String> {
+        match self {
+            Resource::Policy(policy) => match policy.rules.0 {
+                1 => [&policy.source_resource, &policy.destination_resource]
+                    .into_iter()
+                    .flatten()
+                    .next()
+                    .map(|resource| format!("names {resource} in the place of groups")),
+                rules => Some(format!("has {rules} rules")),
+            },
+            Resource::Route(Route {
+                peer: Some(peer), ..
+            }) => Some(format!("goes through the single peer {peer}")),
+            _ => None,
+        }
+    }
+
     /// Builds the body of a POST (no live object: undeclared fields take their documented defaults) or a PUT (they go
     /// back as they are). A PUT is a full replacement on this server (netbird-api.md §1.1).
     pub fn request(

@@ -59,6 +59,9 @@ pub enum ApiError {
     Throttled(Answer),
     /// The server failed: 5xx.
     Server(Answer),
+    /// The server lists no policy at all while one of them has no rules: for a moment while policies are written, or for
+    /// good where one was left so (§5, §21).
+    PolicyWithoutRules(Answer),
     /// The answer is JSON, but not what was asked for.
     Decode {
         /// The request.
@@ -109,6 +112,7 @@ impl ApiError {
         };
         Some(match (reply.status, json) {
             (429, _) => ApiError::Throttled(answer),
+            _ if policies_change(reply) => ApiError::PolicyWithoutRules(answer),
             (500.., _) => ApiError::Server(answer),
             (404, Err(_)) if reply.bytes().trim_ascii() == UNKNOWN_PATH => {
                 ApiError::PathUnknown(answer)
@@ -165,6 +169,7 @@ impl ApiError {
             | ApiError::NotFound(_)
             | ApiError::Refused(_)
             | ApiError::Throttled(_)
+            | ApiError::PolicyWithoutRules(_)
             | ApiError::BadId { .. } => false,
         }
     }
@@ -211,6 +216,11 @@ impl ApiError {
                 ));
             }
             ApiError::Server(_) => "the server's log has the cause",
+            ApiError::PolicyWithoutRules(_) => {
+                "somebody may be writing policies right now: run again. If it stays so, one policy was \
+                 left without rules: its id is in NetBird's activity log, and DELETE /api/policies/ID \
+                 removes it"
+            }
             ApiError::KeyUnusable { id: Some(id), .. } => {
                 return Some(format!("delete the new key {id} in NetBird and run again"));
             }
@@ -255,6 +265,13 @@ fn of_message(mut answer: Answer) -> ApiError {
     }
 }
 
+/// Does the answer say that the policies cannot be listed, since one has no rules? Of other 500s it is told by its text
+/// alone (netbird-api.md §21, D4).
+pub(super) fn policies_change(reply: &Reply) -> bool {
+    let says = |body: Value| body["message"] == "no rules in the policy";
+    reply.status == 500 && reply.call.method == Method::Get && reply.json().is_ok_and(says)
+}
+
 /// Does the message say `not found` of the object that the path ends in?
 ///
 /// Others do not: `account not found` of `PUT /dns/settings`, `group: x not found` of the PUT of a network resource.
@@ -280,6 +297,10 @@ impl fmt::Display for ApiError {
             | ApiError::Throttled(answer)
             | ApiError::Server(answer) => answer.fmt(f),
             ApiError::PathUnknown(answer) => write!(f, "{}: 404 page not found", answer.call),
+            ApiError::PolicyWithoutRules(answer) => write!(
+                f,
+                "{answer}: NetBird lists no policy while one of them has no rules"
+            ),
             ApiError::Decode {
                 call,
                 wanted,

@@ -33,6 +33,7 @@ fn class(error: &ApiError) -> &'static str {
         ApiError::Refused(_) => "refused",
         ApiError::Throttled(_) => "throttled",
         ApiError::Server(_) => "server",
+        ApiError::PolicyWithoutRules(_) => "policy without rules",
         ApiError::Decode { .. } => "decode",
         ApiError::KeyUnusable { .. } => "key unusable",
         ApiError::BadId { .. } => "bad id",

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 
+use super::members::Moves;
+use super::write::{NotKnown, not_known};
 use super::{Run, same};
 use crate::api::ApiError;
 use crate::resource::{Live, Resource};
@@ -45,7 +47,7 @@ impl Run<'_> {
                     .flatten()
                     .filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
                 let missing: BTreeSet<Id> = missing.cloned().collect();
-                self.write_members(&live.id, &address.name, &missing, &BTreeSet::new())?;
+                self.write_members(&live.id, None, &Moves::joining(missing))?;
             }
             _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
         }
@@ -59,8 +61,11 @@ impl Run<'_> {
         after: &Resource,
         error: ApiError,
     ) -> Result<String> {
+        let mut found = match self.appeared(address) {
+            Ok(found) => found,
+            Err(failed) => return Err(not_known(error, &format_args!("{failed:#}"))),
+        };
         let error = anyhow::Error::from(error);
-        let mut found = self.appeared(address)?;
         match (found.pop(), found.is_empty()) {
             (Some(live), true) => {
                 self.record(address, &live);
@@ -72,7 +77,10 @@ impl Run<'_> {
             (None, _) => {
                 Err(error.context("it did not arrive, as far as the list tells; run again"))
             }
-            (Some(_), false) => Err(error.context("several new ones of that name are there now")),
+            (Some(_), false) => {
+                let text = "several new ones of that name are there now";
+                Err(error.context(NotKnown(text.into())))
+            }
         }
     }
 

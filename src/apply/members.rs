@@ -1,16 +1,64 @@
-//! Members of groups: NetBird replaces the whole list, so it is read again right before.
+//! Members of groups: NetBird replaces the whole list, so it is read again right before. Every write of a group goes through
+//! here, and what it may have dropped is put back by `apply::put_back`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 
-use super::{Run, gone};
+use super::Run;
+use crate::actual::Actual;
 use crate::api::object_path;
 use crate::change::Change;
 use crate::plan::Part;
 use crate::resource::{Group, Live, Resource};
-use crate::state::{Id, Kind};
+use crate::state::{Address, Id, Kind};
+
+/// What this run's replacements of groups read and meant. Whoever joins between the reading and the replacement is thrown
+/// out without a word; with this that can be told from what others did on purpose.
+#[derive(Default)]
+pub(super) struct GroupWrites {
+    /// Ids of events that were there before the first of them; `None` where nobody looked.
+    pub(super) events_before: Option<BTreeSet<String>>,
+    /// Whether somebody wants to know.
+    wanted: bool,
+    /// What the last replacement of each group read, and the server's clock then.
+    pub(super) read: BTreeMap<Id, (BTreeSet<Id>, Option<Timestamp>)>,
+    /// Members that were meant to leave: (group, peer).
+    pub(super) removals: BTreeSet<(Id, Id)>,
+}
+
+impl GroupWrites {
+    /// Begins with what was known when the plan was made.
+    pub(super) fn since(actual: &Actual, wanted: bool) -> Self {
+        GroupWrites {
+            events_before: actual.events_known.then(|| actual.event_ids.clone()),
+            wanted,
+            ..GroupWrites::default()
+        }
+    }
+}
+
+/// What a write does to the members of a group.
+#[derive(Default)]
+pub(super) struct Moves {
+    /// Join.
+    pub(super) added: BTreeSet<Id>,
+    /// Leave.
+    pub(super) removed: BTreeSet<Id>,
+    /// Were members when the plan was made, and the file says so: they are to be members whoever took them out since.
+    pub(super) declared: BTreeSet<Id>,
+}
+
+impl Moves {
+    /// Nothing but these who join.
+    pub(super) fn joining(added: BTreeSet<Id>) -> Self {
+        Moves {
+            added,
+            ..Moves::default()
+        }
+    }
+}
 
 impl Run<'_> {
     pub(super) fn update_members(
@@ -21,79 +69,127 @@ impl Run<'_> {
     ) -> Result<String> {
         let added: BTreeSet<Id> = change.added_members().into_iter().collect();
         let removed: BTreeSet<Id> = change.removed_members().into_iter().collect();
-        let none = BTreeSet::new();
-        let (added, removed) = match part {
-            Part::Additions => (&added, &none),
-            Part::Removals => (&none, &removed),
-            _ => (&added, &removed),
+        let foreign = self.foreign_members.get(&change.address.name);
+        let declared = members_of(change.operation.after())
+            .into_iter()
+            .filter(|id| !added.contains(id) && !foreign.is_some_and(|ids| ids.contains(id)))
+            .collect();
+        let mut moves = Moves {
+            added,
+            removed,
+            declared,
         };
-        self.write_members(&live.id, &change.address.name, added, removed)?;
-        let mut said = Vec::new();
-        if !added.is_empty() {
-            said.push(format!("{} added", added.len()));
+        match part {
+            Part::Additions => moves.removed.clear(),
+            Part::Removals => moves.declared.append(&mut moves.added),
+            _ => {}
         }
-        if !removed.is_empty() {
-            said.push(format!("{} removed", removed.len()));
+        let lost = self.write_members(&live.id, Some((change, live)), &moves)?;
+        let mut said = Vec::new();
+        for (ids, word) in [(&moves.added, "added"), (&moves.removed, "removed")] {
+            if !ids.is_empty() {
+                said.push(format!("{} {word}", ids.len()));
+            }
         }
         if said.is_empty() {
-            return Ok("changed".into());
+            return Ok(format!("changed{lost}"));
         }
-        Ok(format!("members changed: {}", said.join(", ")))
+        Ok(format!("members changed: {}{lost}", said.join(", ")))
     }
 
-    /// Adds and removes members, and gives the group its name, by a full replacement that is read right before: whoever
-    /// joined since stays, and so does every field that we do not know.
+    /// Moves members, and gives the group the name of the change, by a full replacement that is read right before: whoever
+    /// joined since stays, and so does every field that we do not know. Returns what to say of a lost answer.
     pub(super) fn write_members(
         &mut self,
         group: &Id,
-        name: &str,
-        added: &BTreeSet<Id>,
-        removed: &BTreeSet<Id>,
-    ) -> Result<()> {
+        planned: Option<(&Change, &Live)>,
+        moves: &Moves,
+    ) -> Result<&'static str> {
+        self.remember_events()?;
         let path = object_path(Kind::Group.path(), &group.0)?;
         let (fresh, at) = self
             .api
             .get_at(&path)
-            .map_err(|error| gone(error, "to be changed"))?;
+            .map_err(|error| super::gone(error, "to be changed"))?;
         let fresh = self.read(Kind::Group, fresh)?;
-        let Resource::Group(Group {
-            peers: Some(members),
-        }) = &fresh.resource
-        else {
-            bail!("{path} is no group");
+        let members = members_of(Some(&fresh.resource));
+        let name = match planned {
+            Some((change, live)) => {
+                self.tell_renamed(change, live, &fresh);
+                change.address.name.clone()
+            }
+            None => fresh.name.clone(),
         };
-        let kept = members.iter().filter(|id| !removed.contains(*id));
-        let wanted: BTreeSet<Id> = kept.chain(added).cloned().collect();
-        if wanted == *members && fresh.name == name {
-            return Ok(());
+        let back: BTreeSet<Id> = moves.declared.difference(&members).cloned().collect();
+        let kept = members.difference(&moves.removed);
+        let wanted: BTreeSet<Id> = kept.chain(&moves.added).chain(&back).cloned().collect();
+        if wanted == members && fresh.name == name {
+            return Ok("");
         }
-        let removals = removed.iter().map(|peer| (group.clone(), peer.clone()));
-        self.applied.removals.extend(removals);
-        self.applied.written_groups.insert(group.clone());
-        let first = self.applied.first_group_write.or(at);
-        self.applied.first_group_write = first.or(Some(Timestamp::now()));
+        let removals = moves.removed.iter();
+        let removals = removals.map(|peer| (group.clone(), peer.clone()));
+        self.applied.groups.removals.extend(removals);
+        self.applied
+            .groups
+            .read
+            .insert(group.clone(), (members, at));
         let after = Resource::Group(Group {
             peers: Some(wanted),
         });
-        let body = after.request(name, Some(&fresh.wire), &self.groups)?;
-        let answer = self
-            .api
-            .put(&path, &body)
-            .map_err(|error| gone(error, "to be changed"))?;
-        let stored = self.read(Kind::Group, answer)?;
-        let Resource::Group(Group {
-            peers: Some(stored),
-        }) = &stored.resource
-        else {
-            bail!("{path} is no group");
+        let body = after.request(&name, Some(&fresh.wire), &self.groups)?;
+        let is_done = |found: &Live| {
+            let members = members_of(Some(&found.resource));
+            found.name == name
+                && moves.added.is_subset(&members)
+                && moves.removed.is_disjoint(&members)
         };
-        // a bystander that was deleted meanwhile is no fault of this write
-        match added.iter().find(|peer| !stored.contains(*peer)) {
+        let address = Address::new(Kind::Group, name.clone());
+        let (stored, lost) = self.put(&address, group, &body, is_done)?;
+        let stored = members_of(Some(&stored.resource));
+        // one that is not there now was deleted, which is no fault of this write
+        let back: Vec<String> = back
+            .intersection(&stored)
+            .map(|id| self.label(id))
+            .collect();
+        if !back.is_empty() {
+            let who = back.join(", ");
+            self.tell(
+                &address,
+                &format!("lost {who} to somebody meanwhile; the file lists them, so they are members again"),
+            );
+        }
+        match moves.added.iter().find(|peer| !stored.contains(*peer)) {
             Some(peer) => {
-                let name = self.labels.get(peer).unwrap_or(&peer.0);
+                let name = self.label(peer);
                 bail!("peer {name:?} was deleted meanwhile, so it did not join; run again")
             }
-            None => Ok(()),
+            None => Ok(lost),
         }
+    }
+
+    /// Events that were there before the first replacement tell of nothing that this run did. Their times do not tell
+    /// that, since the server's answers have whole seconds.
+    fn remember_events(&mut self) -> Result<()> {
+        let groups = &self.applied.groups;
+        if groups.wanted && groups.events_before.is_none() {
+            let events = self.api.list("/events").context(
+                "cannot read the event log, which tells whom the replacement of a group throws out",
+            )?;
+            let ids = events.iter().filter_map(|event| event["id"].as_str());
+            self.applied.groups.events_before = Some(ids.map(str::to_owned).collect());
+        }
+        Ok(())
+    }
+
+    pub(super) fn label(&self, peer: &Id) -> String {
+        self.labels.get(peer).unwrap_or(&peer.0).clone()
+    }
+}
+
+/// Returns the members of a group; nobody of what is no group.
+pub(super) fn members_of(resource: Option<&Resource>) -> BTreeSet<Id> {
+    match resource {
+        Some(Resource::Group(Group { peers })) => peers.clone().unwrap_or_default(),
+        _ => BTreeSet::new(),
     }
 }

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
+use super::put_back::settle_from;
 use super::{Applied, Observer};
 use crate::actual::Actual;
 use crate::api::{Api, object_path};
@@ -17,10 +17,9 @@ use crate::desired::Desired;
 use crate::fetch::{Needs, fetch};
 use crate::keys::{self, never_sealed};
 use crate::plan::{self, Options, Problem, plan};
-use crate::resource::{Group, Live, Resource, differences};
+use crate::resource::{Live, Resource, differences};
 use crate::snapshot::Snapshot;
 use crate::state::{Id, Kind};
-use crate::wire;
 
 /// What a verification found.
 #[derive(Debug, Default)]
@@ -43,13 +42,12 @@ pub fn verify(
     observer: &mut dyn Observer,
 ) -> Result<Verified> {
     let mut snapshot = fetch(api, needs, desired).context("cannot verify")?;
+    if settle_from(api, &snapshot, before, applied, observer)? {
+        snapshot.groups = api.list(Kind::Group.path()).context("cannot verify")?;
+    }
     let actual = Actual::read(&snapshot)?;
     let surplus = settle_namesakes(api, desired, &actual, applied, observer)?;
     drop_entries(&mut snapshot, &surplus);
-    let put_back = put_back(api, &snapshot, before, &actual, applied, observer)?;
-    if put_back {
-        snapshot.groups = api.list(Kind::Group.path()).context("cannot verify")?;
-    }
     let renames = plan::renames(desired, &mut snapshot, &options.ledger);
     let actual = Actual::read(&snapshot)?;
     // what was asked to be made anew is made
@@ -72,23 +70,6 @@ pub fn verify(
         Err(problems) => verified.left.extend(problems.iter().map(problem)),
     }
     Ok(verified)
-}
-
-/// Puts back members that this run's writes of groups threw out: what `verify` does of it, for runs without a second plan:
-/// they have no file, or ended early.
-pub fn settle_members(
-    api: &Api,
-    before: &Actual,
-    applied: &mut Applied,
-    observer: &mut dyn Observer,
-) -> Result<()> {
-    if applied.written_groups.is_empty() {
-        return Ok(());
-    }
-    let snapshot =
-        fetch(api, &Needs::enrollment(), &Desired::default()).context("cannot verify")?;
-    let actual = Actual::read(&snapshot)?;
-    put_back(api, &snapshot, before, &actual, applied, observer).map(drop)
 }
 
 fn problem(problem: &Problem) -> String {
@@ -190,140 +171,4 @@ fn drop_entries(snapshot: &mut Snapshot, surplus: &BTreeSet<Id>) {
                 .is_some_and(|id| surplus.contains(&Id(id.to_owned())))
         });
     }
-}
-
-/// Puts back members that this run's replacements of groups threw out without meaning to. Returns whether there were any.
-fn put_back(
-    api: &Api,
-    snapshot: &Snapshot,
-    before: &Actual,
-    actual: &Actual,
-    applied: &mut Applied,
-    observer: &mut dyn Observer,
-) -> Result<bool> {
-    if applied.written_groups.is_empty() {
-        return Ok(false);
-    }
-    let events = match &snapshot.events {
-        Some(events) => events.clone(),
-        None => api
-            .list("/events")
-            .context("cannot verify that the groups lost nobody")?,
-    };
-    let mut lost: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
-    let removed = thrown_out(&events, before, actual, applied);
-    let newcomers = newcomers(before, actual, applied);
-    for (group, peer) in removed.into_iter().chain(newcomers) {
-        let live = actual
-            .objects
-            .values()
-            .flatten()
-            .find(|live| live.id == group);
-        let Some(Resource::Group(Group {
-            peers: Some(members),
-        })) = live.map(|live| &live.resource)
-        else {
-            continue;
-        };
-        if actual.peers.contains_key(&peer) && !members.contains(&peer) {
-            lost.entry(group).or_default().insert(peer);
-        }
-    }
-    for (group, peers) in &lost {
-        let path = object_path(Kind::Group.path(), &group.0)?;
-        let fresh = api.get(&path).context("cannot put members back")?;
-        let fresh = Resource::read(Kind::Group, fresh, &actual.groups)?;
-        let Resource::Group(Group {
-            peers: Some(mut members),
-        }) = fresh.resource
-        else {
-            continue;
-        };
-        members.extend(peers.iter().cloned());
-        let after = Resource::Group(Group {
-            peers: Some(members),
-        });
-        api.put(
-            &path,
-            &after.request(&fresh.name, Some(&fresh.wire), &actual.groups)?,
-        )
-        .with_context(|| format!("cannot put members back into group {}", fresh.name))?;
-        let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
-        observer.say(&format!(
-            "group {}: {} joined while it was written and was thrown out by that; put back",
-            fresh.name,
-            labels.join(", ")
-        ));
-    }
-    Ok(!lost.is_empty())
-}
-
-/// Removals of members by our own user that no operation intended, since the first group was written.
-///
-/// Whoever was a member before this run is none of them: its writes keep all members that they find, so somebody else took
-/// that one out, perhaps the run of a newer commit.
-fn thrown_out(
-    events: &[Value],
-    before: &Actual,
-    actual: &Actual,
-    applied: &Applied,
-) -> Vec<(Id, Id)> {
-    let Some(me) = &actual.me else {
-        return Vec::new();
-    };
-    let events = events
-        .iter()
-        .filter_map(|event| serde_json::from_value::<wire::Event>(event.clone()).ok());
-    // the server's clock as an answer's Date header gives it: whole seconds
-    let since = applied.first_group_write.map(jiff::Timestamp::as_second);
-    let ours = events.filter(|event| {
-        event.activity_code == "peer.group.delete"
-            && event.initiator_id == me.id
-            && event.timestamp.map(jiff::Timestamp::as_second) >= since
-    });
-    let pairs = ours.filter_map(|event| {
-        Some((
-            Id(event.meta("group_id")?.to_owned()),
-            Id(event.target_id.clone()),
-        ))
-    });
-    pairs
-        .filter(|pair| applied.written_groups.contains(&pair.0) && !applied.removals.contains(pair))
-        .filter(|(group, peer)| !was_member(before, group, peer))
-        .collect()
-}
-
-fn was_member(before: &Actual, group: &Id, peer: &Id) -> bool {
-    let mut groups = before.objects.values().flatten();
-    groups.any(|live| match &live.resource {
-        Resource::Group(Group {
-            peers: Some(members),
-        }) => live.id == *group && members.contains(peer),
-        _ => false,
-    })
-}
-
-/// Peers that appeared during the run, with the groups of the one key that they can have come by. The event log may be
-/// off, or late.
-fn newcomers(before: &Actual, actual: &Actual, applied: &Applied) -> Vec<(Id, Id)> {
-    let mut pairs = Vec::new();
-    for peer in actual
-        .peers
-        .values()
-        .filter(|peer| !before.peers.contains_key(&peer.id))
-    {
-        let mut keys = actual
-            .keys
-            .values()
-            .filter(|key| crate::enrollment::fits(key, peer));
-        let (Some(key), None) = (keys.next(), keys.next()) else {
-            continue;
-        };
-        let groups = key
-            .auto_groups
-            .iter()
-            .filter(|group| applied.written_groups.contains(*group));
-        pairs.extend(groups.map(|group| (group.clone(), peer.id.clone())));
-    }
-    pairs
 }

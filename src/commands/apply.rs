@@ -18,7 +18,7 @@ use crate::code::Code;
 use crate::exit::Exit;
 use crate::logging::Say;
 use crate::notice::Notice;
-use crate::plan::Plan;
+use crate::plan::{Plan, answered_labels};
 use crate::render::{Document, Status, terminal};
 use crate::secret::KeysDir;
 use crate::text::{count, visible};
@@ -101,6 +101,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         keep_going: args.keep_going,
         stop: &stop,
         fresh: &fresh,
+        puts_back: !args.no_verify,
     };
     let mut applied = apply(api, &plan, &session.actual, conduct, &mut observer);
     let mut exit = match applied.is_complete() {
@@ -145,6 +146,11 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let mut document = session.document;
     (document.error, document.hint) = failure.unzip();
     document.refused = exit == Exit::Refused;
+    document.changed = applied.changed_something();
+    document.notices.append(&mut applied.notices);
+    if let Some(plan) = &mut document.plan {
+        answered_labels(&mut plan.changes, &applied.dns_labels);
+    }
     document.statuses = applied.statuses;
     document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;
@@ -279,8 +285,9 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
     };
     let done = with(|status| *status == Status::Success);
     let failed = with(|status| matches!(status, Status::Failed(_)));
+    let unknown = with(|status| matches!(status, Status::Unknown(_)));
     let skipped = with(|status| matches!(status, Status::Skipped | Status::Pending));
-    let why = if applied.interrupted && failed.is_empty() {
+    let why = if applied.interrupted && failed.is_empty() && unknown.is_empty() {
         "stopped by a signal"
     } else {
         "stopped"
@@ -298,6 +305,7 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
     for (label, names) in [
         ("done:     ", &done),
         ("failed:   ", &failed),
+        ("not known:", &unknown),
         ("not tried:", &skipped),
     ] {
         if !names.is_empty() {
@@ -305,7 +313,7 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
         }
     }
     for (change, status) in pairs() {
-        if let Status::Failed(error) = status {
+        if let Status::Failed(error) | Status::Unknown(error) = status {
             text.push(format!(
                 "  {}: {}",
                 visible(&change.address.to_string()),

@@ -5,7 +5,7 @@
 
 mod said;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -32,7 +32,7 @@ use crate::logging::Say;
 use crate::plan::Plan;
 use crate::render::Status;
 use crate::resource::Resource;
-use crate::state::Kind;
+use crate::state::{Id, Kind};
 use crate::wire;
 
 /// What a run found and did.
@@ -177,12 +177,16 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         .filter_map(|enrollment| actual.peers.get(&enrollment.peer));
     synced.oldest = peers.filter_map(|peer| peer.created_at).min();
     let plan = sync::plan(&enrollments, &actual);
+    let mut labels: BTreeMap<Id, String> = enrollment::relabelled(&enrollments, &actual)
+        .into_iter()
+        .filter_map(|(peer, label)| Some((peer, label.after?)))
+        .collect();
     let statuses = match args.dry_run {
         true => vec![Status::Success; plan.changes.len()],
-        false => carry_out(&api, &plan, &actual, synced, say),
+        false => carry_out(&api, &plan, &actual, &mut labels, synced, say),
     };
     synced.requests = api.requests();
-    synced.done = done(enrollments, &plan, &statuses, &actual);
+    synced.done = done(enrollments, &plan, &statuses, &labels, &actual);
 
     let ready = synced.done.iter().filter(|done| done.error.is_none());
     let ready: BTreeSet<String> = ready.map(|done| done.enrollment.key.clone()).collect();
@@ -234,6 +238,7 @@ fn carry_out(
     api: &Api,
     plan: &Plan,
     actual: &Actual,
+    labels: &mut BTreeMap<Id, String>,
     synced: &mut Synced,
     say: Say,
 ) -> Vec<Status> {
@@ -243,6 +248,7 @@ fn carry_out(
         keep_going: true,
         stop: &stop,
         fresh: &|| Ok(()),
+        puts_back: true,
     };
     let mut observer = Aloud::new(say);
     let mut applied = apply(api, plan, actual, conduct, &mut observer);
@@ -250,6 +256,8 @@ fn carry_out(
         // what was done is done, and is committed
         synced.fail(error.into());
     }
+    // what was predicted gives way to what the server answered
+    labels.clone_from(&applied.dns_labels);
     applied.statuses
 }
 
@@ -258,6 +266,7 @@ fn done(
     enrollments: Vec<Enrollment>,
     plan: &Plan,
     statuses: &[Status],
+    labels: &BTreeMap<Id, String>,
     actual: &Actual,
 ) -> Vec<Done> {
     let error_of = |enrollment: &Enrollment| {
@@ -273,7 +282,7 @@ fn done(
                         .is_some_and(|live| live.id == enrollment.peer),
                 };
                 match status {
-                    Status::Failed(error) if concerns => {
+                    Status::Failed(error) | Status::Unknown(error) if concerns => {
                         Some(format!("{}: {error}", change.address))
                     }
                     Status::Skipped if concerns => Some(format!("{}: not tried", change.address)),
@@ -292,19 +301,12 @@ fn done(
         .into_iter()
         .map(|enrollment| Done {
             peer_label: actual.peer_label(&enrollment.peer),
-            dns_label: dns_label(&enrollment, actual),
+            dns_label: labels.get(&enrollment.peer).cloned(),
             groups_assigned: assigned(&enrollment),
             error: error_of(&enrollment),
             enrollment,
         })
         .collect()
-}
-
-/// The DNS label that a rename gives.
-fn dns_label(enrollment: &Enrollment, actual: &Actual) -> Option<String> {
-    enrollment.renamed_from.as_ref()?;
-    let peer = actual.peers.get(&enrollment.peer)?;
-    enrollment::dns_label(&enrollment.key, peer, actual.peers.values())
 }
 
 /// Names of the file for `--from`.

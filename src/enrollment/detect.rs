@@ -10,7 +10,6 @@ use crate::actual::Actual;
 use crate::desired::{Desired, KeyType, SetupKey};
 use crate::keys::{self, Circumstances};
 use crate::state::{Address, Id, Kind};
-use crate::wire::Peer;
 
 /// A pending key that was used, and the peer that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,39 +165,4 @@ pub fn is_enrollable(desired: &Desired, name: &str) -> bool {
     desired.setup_key(name).is_some_and(|key| {
         !key.enrolled && key.key_type == KeyType::OneOff && key.ephemeral != Some(true)
     })
-}
-
-/// Returns the DNS label that a peer gets with a new name, without the account's domain: the part before the first dot
-/// in lower case, what is no letter, digit or hyphen as a hyphen, cut to 59 characters, and a suffix from its address
-/// where any peer, the same one too, has that label already (netbird-api.md §4). `None` where the server makes punycode
-/// of it.
-pub fn dns_label<'a>(
-    name: &str,
-    peer: &Peer,
-    peers: impl IntoIterator<Item = &'a Peer>,
-) -> Option<String> {
-    let first = name.split('.').next().unwrap_or_default();
-    if !first.is_ascii() {
-        return None;
-    }
-    let letter = |char: char| {
-        if char.is_ascii_alphanumeric() {
-            char.to_ascii_lowercase()
-        } else {
-            '-'
-        }
-    };
-    let label: String = first.chars().map(letter).take(59).collect();
-    let is_taken = peers
-        .into_iter()
-        .any(|other| other.dns_label.split('.').next() == Some(label.as_str()));
-    if !is_taken {
-        return Some(label);
-    }
-    let mut octets = peer.ip.split('.').skip(2);
-    Some(format!(
-        "{label}-{}-{}",
-        octets.next().unwrap_or_default(),
-        octets.next().unwrap_or_default()
-    ))
 }

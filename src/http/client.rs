@@ -89,7 +89,7 @@ impl Client {
             let start = Instant::now();
             let result = self.once(&call, &url, body.as_deref());
             log_try(&call, &result, start.elapsed(), retries);
-            let (outcome, retry_after) = outcome(&result);
+            let (outcome, retry_after) = outcome(&result, config.passes);
             let Some(wait) = tries.next(&config.retry, method, outcome, retry_after) else {
                 return result
                     .map_err(|failure| failed(failure, call, config))
@@ -178,8 +178,12 @@ fn read_all(body: Body, limit: u64) -> Result<Zeroizing<Vec<u8>>, ureq::Error> {
 }
 
 /// Returns what the policy of retries needs to know.
-fn outcome(result: &Result<Reply, Failure>) -> (Outcome, Option<Duration>) {
+fn outcome(
+    result: &Result<Reply, Failure>,
+    passes: fn(&Reply) -> bool,
+) -> (Outcome, Option<Duration>) {
     match result {
+        Ok(reply) if passes(reply) => (Outcome::Passing, None),
         Ok(reply) => {
             let now = reply.server_time.unwrap_or_else(jiff::Timestamp::now);
             let retry_after = reply

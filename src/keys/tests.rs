@@ -358,8 +358,9 @@ its peer enrolled under its name
 its peer enrolled under another
     update group pilots
         peers [] → ["ip-10-0-0-9"]
-    rename peer k: enrolled with this key, DNS label k
+    rename peer k: enrolled with this key
         name "ip-10-0-0-9" → "k"
+        dns_label "ip-10-0-0-9" → "k"
 its peer is gone
     note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
 an older life was used, a valid one made since

@@ -355,8 +355,9 @@ by a key that the file does not declare
         peers ["x"] → []
     pending in g: {"pending"}
 by a declared key that grants the group
-    rename peer pending: enrolled with this key, DNS label pending
+    rename peer pending: enrolled with this key
         name "x" → "pending"
+        dns_label "x" → "pending"
 a person's
     pending in g: {"pending"}
     foreign in g: ["x"]

@@ -12,7 +12,7 @@ use crate::keys;
 use crate::ledger::Proof;
 use crate::members;
 use crate::notice::Notice;
-use crate::resource::{self, Live, Resource};
+use crate::resource::{self, FieldChange, Live, Resource};
 use crate::scope::{self, Prune};
 use crate::state::{Address, Id, Kind};
 
@@ -171,20 +171,30 @@ pub(super) fn keys(
 
 /// Peers that enrolled under another name get their key's.
 pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
+    let labels = enrollment::relabelled(enrolled, actual);
     let renamed = enrolled
         .iter()
         .filter(|enrollment| enrollment.renamed_from.is_some());
     let change = |enrollment: &Enrollment| {
         let peer = actual.peers.get(&enrollment.peer)?;
+        let label = labels.get(&enrollment.peer)?;
         let live = actual.live_peer(peer);
         let after = Resource::Peer(resource::Peer {
             name: enrollment.key.clone(),
         });
-        let fields = resource::differences(&after, &live.resource);
-        let label = enrollment::dns_label(&enrollment.key, peer, actual.peers.values());
-        let label = label
-            .map(|label| format!(", DNS label {label}"))
-            .unwrap_or_default();
+        let mut fields = resource::differences(&after, &live.resource);
+        fields.push(FieldChange {
+            field: DNS_LABEL.into(),
+            before: label.before.clone().into(),
+            after: label.after.clone().into(),
+        });
+        let reason = match (&label.after, label.predicted) {
+            (_, false) => ENROLLED_WITH_IT.to_owned(),
+            (Some(_), true) => {
+                format!("{ENROLLED_WITH_IT}; the label is predicted")
+            }
+            (None, true) => format!("{ENROLLED_WITH_IT}; NetBird makes the label in punycode"),
+        };
         Some(Change {
             address: Address::new(Kind::Peer, &enrollment.key),
             operation: Operation::Update {
@@ -192,8 +202,28 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
                 fields,
                 after,
             },
-            reason: format!("enrolled with this key{label}"),
+            reason,
         })
     };
     renamed.filter_map(change).collect()
+}
+
+/// The field of a rename that says what becomes of the peer's DNS label.
+pub const DNS_LABEL: &str = "dns_label";
+
+/// Why a peer is renamed.
+const ENROLLED_WITH_IT: &str = "enrolled with this key";
+
+/// Puts the labels that the server answered in the place of what was predicted.
+pub fn answered_labels(changes: &mut [Change], labels: &BTreeMap<Id, String>) {
+    for change in changes {
+        let Operation::Update { live, fields, .. } = &mut change.operation else {
+            continue;
+        };
+        let field = fields.iter_mut().find(|field| field.field == DNS_LABEL);
+        if let (Some(label), Some(field)) = (labels.get(&live.id), field) {
+            field.after = label.clone().into();
+            change.reason = ENROLLED_WITH_IT.into();
+        }
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::change::{Change, Operation, list_changes};
 use crate::desired::KeyType;
-use crate::plan::Plan;
+use crate::plan::{DNS_LABEL, Plan};
 use crate::resource::{
     ALL, Action, FieldChange, Group, NameserverGroup, Policy, Protocol, Resource, Route, SetupKey,
 };
@@ -34,8 +34,17 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
             ..
         } => object(after, change, plan),
         Operation::Delete { live } => object(&live.resource, change, plan),
-        Operation::Update { live, .. } if change.address.kind == Kind::Peer => {
-            format!("renamed from {}", visible(&live.name))
+        Operation::Update { live, fields, .. } if change.address.kind == Kind::Peer => {
+            let label = fields.iter().find(|change| change.field == DNS_LABEL);
+            let label = label.map(|change| match change.after {
+                Value::Null => format!("; DNS label {} → ?", value(DNS_LABEL, &change.before)),
+                _ => format!("; DNS label {}", field(change)),
+            });
+            format!(
+                "renamed from {}{}",
+                visible(&live.name),
+                label.unwrap_or_default()
+            )
         }
         Operation::Update { .. } | Operation::Replace { .. } => String::new(),
     };
@@ -275,7 +284,7 @@ pub(super) fn value(field: &str, value: &Value) -> String {
 
 /// Returns what differs in one field: `all → tcp`. Of lists with something in common: what goes, all of it, and what
 /// comes.
-pub(super) fn field(change: &FieldChange) -> String {
+pub(crate) fn field(change: &FieldChange) -> String {
     let value = |value: &Value| cut(&self::value(&change.field, value));
     if let Some((gone, new)) = list_changes(&change.before, &change.after) {
         let total = change.after.as_array().map_or(0, Vec::len);

@@ -152,6 +152,7 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
         Some(Status::Success) => ("success", None),
         Some(Status::Skipped) => ("skipped", None),
         Some(Status::Failed(error)) => ("failed", Some(error)),
+        Some(Status::Unknown(error)) => ("unknown", Some(error)),
     };
     let mut operation = json!({
         "type": format!("{}_{}", change.operation.word(), change.address.kind.word()),
@@ -186,7 +187,7 @@ fn summary(changes: &[Change], document: &Document, applied: bool) -> Value {
         match document.statuses.get(index) {
             Some(Status::Success) => {}
             None if !applied => {}
-            Some(Status::Failed(_)) => {
+            Some(Status::Failed(_) | Status::Unknown(_)) => {
                 *failed += 1;
                 continue;
             }

@@ -211,6 +211,7 @@ fn result(status: &Status) -> &'static str {
     match status {
         Status::Success => "done",
         Status::Failed(_) => "**failed**",
+        Status::Unknown(_) => "**not known**",
         Status::Pending | Status::Skipped => "not tried",
     }
 }

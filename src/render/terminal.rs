@@ -86,12 +86,17 @@ pub fn applied(document: &Document, color: Color) -> String {
     let done = with(|status| *status == Status::Success).map(|(change, _)| change);
     let mut done = match Counts::of(done).done() {
         _ if plan.is_empty() => "No changes, NetBird is as the file says".to_owned(),
-        done if done.is_empty() => "nothing was changed".into(),
+        done if done.is_empty() => document.nothing_done().into(),
         done => done,
     };
     let failed = with(|status| matches!(status, Status::Failed(_))).count();
+    let unknown = with(|status| matches!(status, Status::Unknown(_))).count();
     let not_tried = names(|status| matches!(status, Status::Skipped | Status::Pending));
-    for (number, words) in [(failed, "failed"), (not_tried.len(), "not tried")] {
+    for (number, words) in [
+        (failed, "failed"),
+        (unknown, "not known"),
+        (not_tried.len(), "not tried"),
+    ] {
         if number > 0 {
             done.push_str(&format!(", {number} {words}"));
         }
@@ -100,7 +105,7 @@ pub fn applied(document: &Document, color: Color) -> String {
         None => "",
         Some(_) if document.refused => " refused",
         Some(_) if document.statuses.is_empty() => " failed",
-        Some(_) if failed + not_tried.len() == 0 => " did not converge",
+        Some(_) if failed + unknown + not_tried.len() == 0 => " did not converge",
         Some(_) => " stopped",
     };
     let mut out = format!("NetBird apply{how}: {done}\n{}", origin(document));
@@ -109,14 +114,16 @@ pub fn applied(document: &Document, color: Color) -> String {
         if !done.is_empty() {
             out.push_str(&format!("  done:      {}\n", listed(&done)));
         }
-        for (change, status) in with(|status| matches!(status, Status::Failed(_))) {
-            let Status::Failed(error) = status else {
-                continue;
+        for (change, status) in with(|_| true) {
+            let (label, error) = match status {
+                Status::Failed(error) => ("failed:   ", error),
+                Status::Unknown(error) => ("not known:", error),
+                Status::Success | Status::Pending | Status::Skipped => continue,
             };
-            let label = color.paint("31", "failed:");
+            let label = label.replace(label.trim_end(), &color.paint("31", label.trim_end()));
             let address = change.address.to_string();
             out.push_str(&format!(
-                "  {label}    {}: {}\n",
+                "  {label} {}: {}\n",
                 visible(&address),
                 visible(error)
             ));

@@ -158,6 +158,86 @@ fn a_member_that_is_meant_to_leave_does_not_come_back() {
 }
 
 #[test]
+fn a_member_that_was_removed_on_purpose_does_not_come_back_by_the_next_run_of_that_second() {
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m1", "m2", "m3"]);
+    let file =
+        |members: &[&str]| json!({ "groups": { "gw": { "peers": members } }, "setup_keys": keys });
+    // all of it in one second of the server's clock, and by one user
+    let now = jiff::Timestamp::now().as_second();
+    bench.netbird().set_clock(now);
+    bench.agreed(file(&["m1"]));
+    bench.agreed(file(&["m1", "m2"]));
+    bench
+        .file(file(&["m1"]))
+        .apply(&["--prune", "all"])
+        .expect(0);
+    let run = bench.file(file(&["m1", "m3"])).apply(&["--prune", "all"]);
+    let run = run.expect(0);
+    assert!(!run.stderr.contains("put back"), "{}", run.stderr);
+    assert_eq!(members(&bench), ["m1", "m3"]);
+}
+
+#[test]
+fn a_member_that_somebody_takes_out_after_the_write_stays_out() {
+    // with the log and without it: that one was read as a member, so this run did not throw it out
+    for log in [true, false] {
+        let bench = Bench::fake();
+        let mut file = gateway(&bench, &["m1"]);
+        bench.agreed(file.clone());
+        file["groups"]["gw"]["peers"] = json!(["m1", "m2", "new"]);
+        bench.file(file);
+        bench.netbird().event_log(log);
+        let (secret, group) = (bench.unseal("new"), bench.id("/groups", "gw"));
+        let path = format!("/groups/{group}");
+        // enrolled before the reading, taken out after the writing
+        bench.netbird().before("GET", &path, move |netbird| {
+            netbird.enroll(&secret, "some-host").unwrap();
+        });
+        let m1 = bench.id("/peers", "m1");
+        bench.netbird().after("PUT", &path.clone(), move |netbird| {
+            let body = json!({ "name": "gw", "peers": [m1], "resources": [] });
+            assert_eq!(netbird.call("PUT", &path, body).0, 200);
+        });
+        let run = bench.apply(&[]);
+        assert!(!run.stderr.contains("put back"), "{}", run.stderr);
+        assert_eq!(members(&bench), ["m1"]);
+    }
+}
+
+#[test]
+fn who_is_thrown_out_by_the_putting_back_comes_back_too() {
+    let bench = Bench::fake();
+    let mut file = gateway(&bench, &["m1"]);
+    let theirs = bench.peer("theirs");
+    bench.agreed(file.clone());
+    file["groups"]["gw"]["peers"] = json!(["m1", "m2", "new"]);
+    bench.file(file);
+    let (secret, group) = (bench.unseal("new"), bench.id("/groups", "gw"));
+    let path = format!("/groups/{group}");
+    bench
+        .netbird()
+        .before("PUT", &path.clone(), move |netbird| {
+            netbird.enroll(&secret, "some-host").unwrap();
+            // and somebody joins right before the next replacement of the group
+            netbird.before("PUT", &path.clone(), move |netbird| {
+                let (_, group) = netbird.call("GET", &path, Value::Null);
+                let peers = group["peers"].as_array().unwrap().iter();
+                let peers = peers.map(|peer| peer["id"].clone()).chain([json!(theirs)]);
+                let body =
+                    json!({ "name": "gw", "peers": peers.collect::<Vec<_>>(), "resources": [] });
+                assert_eq!(netbird.call("PUT", &path, body).0, 200);
+            });
+        });
+    bench
+        .apply(&[])
+        .expect(0)
+        .says("some-host joined while it was written")
+        .says("theirs joined while it was written");
+    assert_eq!(members(&bench), ["m1", "m2", "some-host", "theirs"]);
+}
+
+#[test]
 fn c116_a_machine_that_is_deleted_while_it_joins_is_noticed() {
     let bench = Bench::fake();
     let mut file = gateway(&bench, &["m1"]);

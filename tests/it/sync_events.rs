@@ -178,6 +178,34 @@ fn the_dns_label_that_results_is_told() {
 }
 
 #[test]
+fn the_label_that_is_told_is_the_one_that_netbird_answered() {
+    let site = Site::fake();
+    let names = ["F2-Cam", "f2-cam", "f2 ops/gw #1"];
+    let secrets = pending(&site, names);
+    for (host, secret) in ["one", "two", "three"].iter().zip(&secrets) {
+        enroll(&site, secret, host);
+    }
+    // somebody takes a label once the renames are planned
+    let taken = site.bench.peer("elsewhere");
+    let rename = json!({ "name": "f2-ops-gw-1", "ssh_enabled": false, "login_expiration_enabled": false,
+                         "inactivity_expiration_enabled": false });
+    site.bench
+        .netbird()
+        .before("PUT", "/peers/", move |netbird| {
+            let (status, _) = netbird.call("PUT", &format!("/peers/{taken}"), rename);
+            assert_eq!(status, 200);
+        });
+    let run = site.run(&["sync-events", "--format", "json"]).expect(0);
+    let enrollments = run.json()["enrollments"].clone();
+    for entry in enrollments.as_array().unwrap() {
+        let name = entry["setup_key_name"].as_str().unwrap();
+        let fqdn = site.bench.one("/peers", name)["dns_label"].clone();
+        let label = fqdn.as_str().unwrap().split('.').next().unwrap();
+        assert_eq!(entry["dns_label"], label, "{name}");
+    }
+}
+
+#[test]
 fn each_group_is_read_right_before_its_one_put() {
     let site = used(Site::fake(), ["a", "b", "c"]);
     let stays = site.bench.peer("stays");

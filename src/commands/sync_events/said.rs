@@ -23,9 +23,11 @@ pub(super) fn text(synced: &Synced) -> String {
     } in &synced.done
     {
         let mut parts = Vec::new();
-        let label = dns_label
-            .iter()
-            .map(|label| format!(" (DNS label {label})"));
+        let label = dns_label.iter().map(|label| {
+            let sure = !synced.dry_run || *label == enrollment.key;
+            let predicted = if sure { "" } else { ", a prediction" };
+            format!(" (DNS label {label}{predicted})")
+        });
         parts.push(match &enrollment.renamed_from {
             Some(old) => format!(
                 "peer {old:?} {verb} renamed to it{}",

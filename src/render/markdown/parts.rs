@@ -46,7 +46,7 @@ pub(super) fn done(document: &Document, plan: &Plan, title: &str) -> String {
         .map(|(words, _)| words)
         .collect();
     let done = if done.is_empty() {
-        "nothing was changed".to_owned()
+        document.nothing_done().to_owned()
     } else {
         done.join(", ")
     };

@@ -124,6 +124,7 @@ impl Inner {
             keep_going: false,
             stop: &stop,
             fresh: &|| Ok(()),
+            puts_back: true,
         };
         let mut applied = apply(&self.api, plan, &self.actual, conduct, observer);
         if !applied.is_complete() {

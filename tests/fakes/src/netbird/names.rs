@@ -7,14 +7,20 @@ const LABEL_MAX: usize = 59;
 pub(super) fn label(name: &str) -> Option<String> {
     let first = name.split('.').next().filter(|first| !first.is_empty())?;
     let ascii = to_ascii(first);
-    let clean = |c: char| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_lowercase()
-        } else {
-            '-'
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    // a run of what does not fit becomes one hyphen
+    let mut label = String::new();
+    let mut in_run = false;
+    for c in ascii.chars() {
+        match is_legal(c) {
+            true => label.push(c.to_ascii_lowercase()),
+            false if in_run => {}
+            false => label.push('-'),
         }
-    };
-    Some(ascii.chars().map(clean).take(LABEL_MAX).collect())
+        in_run = !is_legal(c);
+    }
+    label.truncate(LABEL_MAX);
+    Some(label)
 }
 
 /// What a domain may look like, which differs from kind to kind.
@@ -179,9 +185,12 @@ mod tests {
 
     #[test]
     fn labels_of_peers() {
-        let labels = ["My Laptop", "a.b.c", "ÜBER-Box", "web_1"]
+        let labels = ["My Laptop", "a.b.c", "ÜBER-Box", "web_1", "f2 ops/gw #1"]
             .map(|name| label(name).expect("a name with a first part"));
-        assert_eq!(labels, ["my-laptop", "a", "xn--ber-box-bva", "web-1"]);
+        assert_eq!(
+            labels,
+            ["my-laptop", "a", "xn--ber-box-bva", "web-1", "f2-ops-gw-1"]
+        );
         assert_eq!([label(""), label("."), label(".a")], [None, None, None]);
         assert_eq!(label(&"x".repeat(80)).map(|label| label.len()), Some(59));
     }

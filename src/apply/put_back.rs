@@ -1,0 +1,191 @@
+//! Members that this run's replacements of groups threw out: they come back.
+//!
+//! A machine that enrolls, or that somebody adds, between the reading of a group and its replacement is thrown out
+//! silently. It is told by what this run wrote: a member that the last replacement did not read, that joined since the
+//! first one, and that this run's user took out without meaning to. Where the event log is off, only machines that
+//! enrolled meanwhile are told, by the times of their keys.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::members::{GroupWrites, Moves, members_of};
+use super::{Applied, Observer, Run};
+use crate::actual::Actual;
+use crate::api::Api;
+use crate::desired::Desired;
+use crate::enrollment;
+use crate::fetch::{Needs, fetch};
+use crate::plan::Plan;
+use crate::resource::Resource;
+use crate::snapshot::Snapshot;
+use crate::state::{Address, Id, Kind};
+use crate::wire::{Event, Peer};
+
+/// How often members are put back: each time that is a replacement, too, that somebody can run into.
+const ROUNDS: usize = 5;
+
+/// Puts members back until nobody is missing: for runs without a verification, since they have no file or ended early.
+pub fn settle_members(
+    api: &Api,
+    before: &Actual,
+    applied: &mut Applied,
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    if applied.groups.read.is_empty() {
+        return Ok(());
+    }
+    let snapshot = look(api)?;
+    settle_from(api, &snapshot, before, applied, observer).map(drop)
+}
+
+/// Puts members back until nobody is missing; the account was just fetched. Returns whether there were any.
+pub(super) fn settle_from(
+    api: &Api,
+    snapshot: &Snapshot,
+    before: &Actual,
+    applied: &mut Applied,
+    observer: &mut dyn Observer,
+) -> Result<bool> {
+    if applied.groups.read.is_empty() {
+        return Ok(false);
+    }
+    let mut newer = None;
+    for round in 0..ROUNDS {
+        let snapshot = newer.as_ref().unwrap_or(snapshot);
+        let actual = Actual::read(snapshot)?;
+        let events = match &snapshot.events {
+            Some(events) => events,
+            None => &api.list("/events").context(LOST)?,
+        };
+        let lost = lost(events, before, &actual, &applied.groups);
+        if lost.is_empty() {
+            return Ok(round > 0);
+        }
+        put_back(api, lost, &actual, applied, observer)?;
+        newer = Some(look(api)?);
+    }
+    bail!(
+        "members of groups are thrown out again and again: others write the same groups; run again"
+    )
+}
+
+const LOST: &str = "cannot verify that the groups lost nobody";
+
+fn look(api: &Api) -> Result<Snapshot> {
+    fetch(api, &Needs::enrollment(), &Desired::default()).context(LOST)
+}
+
+fn put_back(
+    api: &Api,
+    lost: BTreeMap<Id, BTreeSet<Id>>,
+    actual: &Actual,
+    applied: &mut Applied,
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    let nothing = Plan {
+        peer_labels: actual
+            .peers
+            .keys()
+            .map(|id| (id.clone(), actual.peer_label(id)))
+            .collect(),
+        ..Plan::default()
+    };
+    Run::with(api, &nothing, actual, None, observer, applied, |run| {
+        for (group, peers) in lost {
+            let name = run.groups.name(&group);
+            let labels: Vec<String> = peers.iter().map(|id| run.label(id)).collect();
+            run.write_members(&group, None, &Moves::joining(peers))
+                .with_context(|| format!("cannot put members back into group {name}"))?;
+            let who = labels.join(", ");
+            run.tell(
+                &Address::new(Kind::Group, name),
+                &format!("{who} joined while it was written and was thrown out by that; put back"),
+            );
+        }
+        Ok(())
+    })
+}
+
+/// Returns who is missing, by group.
+fn lost(
+    events: &[Value],
+    before: &Actual,
+    actual: &Actual,
+    writes: &GroupWrites,
+) -> BTreeMap<Id, BTreeSet<Id>> {
+    let known = writes.events_before.iter().flatten();
+    let known: BTreeSet<&str> = known.map(String::as_str).collect();
+    let events = events
+        .iter()
+        .filter_map(|event| serde_json::from_value::<Event>(event.clone()).ok())
+        .filter(|event| !known.contains(event.id.as_str()));
+    // who took a member out of a group since the last reading of it, and who joined
+    let mut removed: BTreeMap<(Id, Id), BTreeSet<String>> = BTreeMap::new();
+    let mut added: BTreeSet<(Id, Id)> = BTreeSet::new();
+    for event in events {
+        let Some(group) = event.meta("group_id").map(|id| Id(id.to_owned())) else {
+            continue;
+        };
+        // the server's clock as an answer's Date header gives it: whole seconds
+        let since = writes.read.get(&group).and_then(|(_, at)| *at);
+        if event.timestamp.map(Timestamp::as_second) < since.map(Timestamp::as_second) {
+            continue;
+        }
+        let pair = (group, Id(event.target_id));
+        match event.activity_code.as_str() {
+            "peer.group.delete" => {
+                removed.entry(pair).or_default().insert(event.initiator_id);
+            }
+            "peer.group.add" => drop(added.insert(pair)),
+            _ => {}
+        }
+    }
+    let me = actual.me.as_ref().map(|me| BTreeSet::from([me.id.clone()]));
+    let live: BTreeMap<&Id, &Resource> = actual
+        .objects
+        .values()
+        .flatten()
+        .map(|live| (&live.id, &live.resource))
+        .collect();
+    let mut lost: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
+    for (group, (read, _)) in &writes.read {
+        let Some(group_now) = live.get(group) else {
+            continue;
+        };
+        let members = members_of(Some(group_now));
+        for peer in actual.peers.values() {
+            let pair = (group.clone(), peer.id.clone());
+            if members.contains(&peer.id)
+                || read.contains(&peer.id)
+                || writes.removals.contains(&pair)
+            {
+                continue;
+            }
+            let is_new = !before.peers.contains_key(&peer.id);
+            let thrown_out = match removed.get(&pair) {
+                // an event can be late, and the log be off
+                None => is_new && is_granted(peer, group, actual),
+                by => by == me.as_ref() && (is_new || added.contains(&pair)),
+            };
+            if thrown_out {
+                lost.entry(pair.0).or_default().insert(pair.1);
+            }
+        }
+    }
+    lost
+}
+
+/// Returns whether the one key by which a peer can have come grants the group.
+fn is_granted(peer: &Peer, group: &Id, actual: &Actual) -> bool {
+    let mut keys = actual
+        .keys
+        .values()
+        .filter(|key| enrollment::fits(key, peer));
+    match (keys.next(), keys.next()) {
+        (Some(key), None) => key.auto_groups.contains(group),
+        _ => false,
+    }
+}

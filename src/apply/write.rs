@@ -1,0 +1,261 @@
+//! One live object written: read again right before, since whatever of it the file does not say stays as somebody may have
+//! left it meanwhile; and looked up where the answer was lost, since the server may have done it.
+
+use std::fmt;
+
+use anyhow::{Result, anyhow, bail};
+use serde_json::Value;
+
+use super::{Run, gone, same};
+use crate::api::{ApiError, object_path};
+use crate::change::Change;
+use crate::code::Code;
+use crate::desired::KeyType;
+use crate::notice::Notice;
+use crate::render::describe;
+use crate::resource::{FieldChange, Live, Resource};
+use crate::state::{Address, Id, Kind};
+use crate::wire;
+
+/// The cause of an error after which nobody knows whether a write was carried out: its answer was lost, and looking it up
+/// failed, too.
+#[derive(Debug)]
+pub(super) struct NotKnown(pub(super) String);
+
+impl fmt::Display for NotKnown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "whether it was carried out is not known: {}", self.0)
+    }
+}
+
+/// Why a write whose answer was lost counts as not done.
+const NOT_DONE: &str = "it was not carried out, as far as NetBird shows";
+
+impl Run<'_> {
+    /// Changes an object that is no group. What the file says is set, whoever changed it since; the rest stays as it is now.
+    pub(super) fn update(
+        &mut self,
+        change: &Change,
+        live: &Live,
+        after: &Resource,
+    ) -> Result<String> {
+        let Change { address, .. } = change;
+        let fresh = self.read_again(address.kind, &live.id)?;
+        self.same_form(live, &fresh)?;
+        self.tell_overwritten(change, live, &fresh, after)?;
+        let is_right = |found: &Live| found.name == address.name && same(after, found).is_ok();
+        if is_right(&fresh) {
+            self.learn_label(&fresh);
+            return Ok("is so already: somebody else changed it meanwhile".into());
+        }
+        let body = after.request(&address.name, Some(&fresh.wire), &self.groups)?;
+        let (stored, lost) = self.put(address, &live.id, &body, is_right)?;
+        same(after, &stored)?;
+        let label = self.learn_label(&stored);
+        let said = match after {
+            Resource::Peer(_) => format!("renamed from {}{label}", live.name),
+            _ => "changed".into(),
+        };
+        Ok(said + lost)
+    }
+
+    /// The label that the server made of a peer's name; it alone decides.
+    fn learn_label(&mut self, stored: &Live) -> String {
+        let label = stored.wire["dns_label"].as_str().unwrap_or_default();
+        let label = crate::enrollment::label_of(label).to_owned();
+        if stored.resource.kind() != Kind::Peer || label.is_empty() {
+            return String::new();
+        }
+        let said = format!(", DNS label {label}");
+        self.applied.dns_labels.insert(stored.id.clone(), label);
+        said
+    }
+
+    /// Reads an object right before it is written.
+    pub(super) fn read_again(&self, kind: Kind, id: &Id) -> Result<Live> {
+        let found = self.api.get(&object_path(kind.path(), &id.0)?);
+        let found = found.map_err(|error| gone(error, "to be changed"))?;
+        self.read(kind, found)
+    }
+
+    /// Replaces an object and returns what the server has then, and what to say of a lost answer. `is_done` tells of the
+    /// object as it is found after that whether it was carried out.
+    pub(super) fn put(
+        &mut self,
+        address: &Address,
+        id: &Id,
+        body: &Value,
+        is_done: impl Fn(&Live) -> bool,
+    ) -> Result<(Live, &'static str)> {
+        let path = object_path(address.kind.path(), &id.0)?;
+        let error = match self.api.put(&path, body) {
+            Ok(answer) => return Ok((self.read(address.kind, answer)?, "")),
+            Err(error) if error.outcome_unknown() => error,
+            Err(error) => return Err(gone(error, "to be changed")),
+        };
+        match self.api.get(&path) {
+            Ok(found) => {
+                let found = self.read(address.kind, found)?;
+                match is_done(&found) {
+                    true => Ok((found, self.tell_lost(address, error))),
+                    false => Err(anyhow::Error::from(error).context(NOT_DONE)),
+                }
+            }
+            Err(failed) if failed.is_gone() => Err(gone(failed, "to be changed")),
+            Err(failed) => Err(not_known(error, &failed)),
+        }
+    }
+
+    /// Deletes an object, unless it is no longer what was to go.
+    pub(super) fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {
+        const GONE: &str = "was gone already";
+        let path = object_path(address.kind.path(), &live.id.0)?;
+        let fresh = match self.api.get(&path) {
+            Ok(found) => self.read(address.kind, found)?,
+            Err(error) if error.is_gone() => return Ok(GONE.into()),
+            Err(error) => return Err(error.into()),
+        };
+        self.still_to_go(address, live, &fresh)?;
+        let error = match self.api.delete(&path) {
+            Ok(()) => return Ok("deleted".into()),
+            Err(error) if error.is_gone() => return Ok(GONE.into()),
+            Err(error) if error.outcome_unknown() => error,
+            Err(error) => return Err(error.into()),
+        };
+        match self.api.get(&path) {
+            Err(failed) if failed.is_gone() => {
+                Ok(format!("deleted{}", self.tell_lost(address, error)))
+            }
+            Ok(_) => Err(anyhow::Error::from(error).context(NOT_DONE)),
+            Err(failed) => Err(not_known(error, &failed)),
+        }
+    }
+
+    /// Errors where an object is not the one any more whose deletion was planned. Its name and its form are what says that
+    /// it is ours to delete (design §3); a key that was used meanwhile is the only proof of the machine that came by it.
+    fn still_to_go(&self, address: &Address, live: &Live, fresh: &Live) -> Result<()> {
+        const STAYS: &str = "so it stays; run again";
+        // who a peer is, is told by its id and its key
+        if address.kind == Kind::Peer {
+            return self.names_no_peer(&live.id);
+        }
+        // a group that is renamed by the same plan bears its new name already
+        if ![live.name.as_str(), address.name.as_str()].contains(&fresh.name.as_str()) {
+            bail!("somebody renamed it to {:?} meanwhile, {STAYS}", fresh.name);
+        }
+        self.same_form(live, fresh)?;
+        if let Kind::SetupKey = address.kind {
+            let read = |live: &Live| serde_json::from_value::<wire::SetupKey>(live.wire.clone());
+            let (before, now) = (read(live)?, read(fresh)?);
+            if now.key_type == KeyType::OneOff && now.used_times > before.used_times {
+                bail!("a machine enrolled with it meanwhile, {STAYS}");
+            }
+        }
+        Ok(())
+    }
+
+    /// The server deletes every policy that names a peer with it (netbird-api.md §4). Those of the plan's time were seen.
+    fn names_no_peer(&self, peer: &Id) -> Result<()> {
+        for policy in self.api.list(Kind::Policy.path())? {
+            let policy = self.read(Kind::Policy, policy)?;
+            let Resource::Policy(canonical) = &policy.resource else {
+                continue;
+            };
+            let resource = Some(format!("peer {peer}"));
+            if [&canonical.source_resource, &canonical.destination_resource].contains(&&resource) {
+                bail!(
+                    "the policy {:?} ({}) names it and would be deleted whole with it, so it stays; \
+                     take it out of that policy first",
+                    policy.name,
+                    policy.id
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Errors where somebody gave the object a form meanwhile that the file cannot say: what would be lost by writing it
+    /// was in no plan.
+    pub(super) fn same_form(&self, live: &Live, fresh: &Live) -> Result<()> {
+        let now = fresh.resource.beyond_the_file();
+        if now.is_some() && now != live.resource.beyond_the_file() {
+            bail!(
+                "somebody changed it meanwhile: it {}, which the file cannot say, so it is left as it is; look at it in \
+                 NetBird, then run plan",
+                now.unwrap_or_default()
+            );
+        }
+        Ok(())
+    }
+
+    /// Says what somebody changed since the plan was made and the file says otherwise.
+    fn tell_overwritten(
+        &mut self,
+        change: &Change,
+        live: &Live,
+        fresh: &Live,
+        after: &Resource,
+    ) -> Result<()> {
+        // read by the same groups as the fresh one
+        let planned = self.read(change.address.kind, live.wire.clone())?;
+        let (mut planned, mut now) = (planned.resource.fields(), fresh.resource.fields());
+        let mut overwritten = Vec::new();
+        for (field, after) in after.fields() {
+            let before = planned.remove(&field).unwrap_or_default();
+            let now = now.remove(&field).unwrap_or_default();
+            if now != before && now != after && change.address.kind != Kind::Peer {
+                let change = FieldChange {
+                    field,
+                    before: now,
+                    after,
+                };
+                overwritten.push(format!("{} {}", change.field, describe::field(&change)));
+            }
+        }
+        self.tell_renamed(change, live, fresh);
+        if !overwritten.is_empty() {
+            let what = overwritten.join(", ");
+            self.tell(
+                &change.address,
+                &format!("was changed by somebody meanwhile; the file says otherwise, so it is set again: {what}"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Says that somebody renamed an object since the plan was made, which the file undoes.
+    pub(super) fn tell_renamed(&mut self, change: &Change, live: &Live, fresh: &Live) {
+        let old = change.operation.fields().iter();
+        let old = old.filter(|change| change.field == "name");
+        let mut names = old.filter_map(|change| change.before.as_str());
+        let name = fresh.name.as_str();
+        if name != live.name && name != change.address.name && !names.any(|old| old == name) {
+            self.tell(
+                &change.address,
+                &format!("was renamed to {name:?} by somebody meanwhile; the file says otherwise, so it is set again"),
+            );
+        }
+    }
+
+    /// Says something of an object, now and in the result.
+    pub(super) fn tell(&mut self, address: &Address, text: &str) {
+        let text = format!("{address}: {text}");
+        self.observer.say(&text);
+        self.applied.notices.push(Notice {
+            about: Some(address.clone()),
+            ..Notice::general(Code::Meanwhile, text)
+        });
+    }
+
+    fn tell_lost(&mut self, address: &Address, error: ApiError) -> &'static str {
+        self.observer.say(&format!(
+            "{address}: {error}; it was carried out all the same"
+        ));
+        ", though the answer was lost"
+    }
+}
+
+/// The error of a write whose answer was lost and that could not be looked up.
+pub(super) fn not_known(error: ApiError, failed: &dyn fmt::Display) -> anyhow::Error {
+    anyhow!(error).context(NotKnown(format!("{failed}")))
+}

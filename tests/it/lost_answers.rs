@@ -1,0 +1,220 @@
+//! What comes of a change or a deletion whose answer does not arrive? It is looked up: done, not done, or not known.
+
+use std::time::Duration;
+
+use fakes::{Effect, Fault};
+use serde_json::{Value, json};
+
+use crate::run::{Bench, Run};
+
+/// One object of each kind, in one of two states.
+fn file(second: bool) -> Value {
+    let text = if second { "two" } else { "one" };
+    let groups = if second {
+        json!(["h", "i"])
+    } else {
+        json!(["h"])
+    };
+    json!({
+        "groups": { "g": { "peers": if second { json!(["m"]) } else { json!([]) } }, "h": {}, "i": {} },
+        "setup_keys": {
+            "k": { "type": "one-off", "expires_in": 86400, "auto_groups": groups },
+            "m": { "type": "one-off", "expires_in": 86400, "enrolled": true }
+        },
+        "policies": { "p": { "sources": ["g"], "destinations": ["h"], "description": text } },
+        "routes": { "r": { "network": "10.6.0.0/16", "peer_groups": ["h"], "groups": ["h"], "description": text } },
+        "dns": { "nameserver_groups": { "n": { "nameservers": [{ "ip": "10.6.0.53" }], "groups": ["h"],
+                                                "domains": ["it.example"], "description": text } } }
+    })
+}
+
+/// What of it goes.
+fn without(section: &str) -> Value {
+    let mut file = file(false);
+    let entry = match section {
+        "groups" => "i",
+        "setup_keys" => "k",
+        "policies" => "p",
+        "routes" => "r",
+        _ => "n",
+    };
+    let section = match section {
+        "dns" => &mut file["dns"]["nameserver_groups"],
+        _ => &mut file[section],
+    };
+    section.as_object_mut().unwrap().remove(entry);
+    file
+}
+
+/// (section, path of its objects, what a line of the result calls its object)
+const KINDS: [(&str, &str, &str); 5] = [
+    ("groups", "/groups/", "group"),
+    ("setup_keys", "/setup-keys/", "setup_key"),
+    ("policies", "/policies/", "policy"),
+    ("routes", "/routes/", "route"),
+    ("dns", "/dns/nameservers/", "nameserver_group"),
+];
+
+/// A bench that agrees with the first state.
+fn bench() -> Bench {
+    let bench = Bench::fake();
+    bench.enrolled(&["m"]);
+    bench.agreed(file(false));
+    bench.delete("/policies", "Default");
+    bench
+}
+
+/// An apply of the second state, or one without an entry, that meets a fault of the first such request.
+fn faulty(method: &str, section: &str, path: &str, effect: Effect) -> (Bench, Run) {
+    let bench = bench();
+    // the program makes a request again whose connection ended
+    let times = match effect {
+        Effect::CutAfter | Effect::CutBefore => 2,
+        _ => 1,
+    };
+    bench
+        .netbird()
+        .fault(Fault::on(method, path).times(times).then(effect));
+    let wanted = match method {
+        "PUT" => file(true),
+        _ => without(section),
+    };
+    bench.file(wanted);
+    let run = bench.apply(&["--prune", "all", "--timeout", "1", "--format", "json"]);
+    (bench, run)
+}
+
+fn status(run: &Run, operation: &str) -> String {
+    let lines = run.operations();
+    let line = lines.iter().find(|line| line.starts_with(operation));
+    let line = line.unwrap_or_else(|| panic!("no {operation} in {lines:?}"));
+    line.rsplit(' ').next().unwrap().to_owned()
+}
+
+fn verb(method: &str) -> &'static str {
+    if method == "PUT" { "update" } else { "delete" }
+}
+
+#[test]
+fn what_was_carried_out_counts_as_done() {
+    for (section, path, kind) in KINDS {
+        for method in ["PUT", "DELETE"] {
+            for effect in [
+                Effect::ErrorAfter,
+                Effect::CutAfter,
+                Effect::SlowAfter(Duration::from_secs(600)),
+            ] {
+                let (bench, run) = faulty(method, section, path, effect.clone());
+                let run = run.expect(0);
+                let operation = format!("{}_{kind}", verb(method));
+                assert_eq!(
+                    status(&run, &operation),
+                    "success",
+                    "{method} {path} {effect:?}"
+                );
+                bench
+                    .plan(&["--prune", "all"])
+                    .expect(0)
+                    .shows("No changes");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_not_carried_out_has_failed() {
+    for (section, path, kind) in KINDS {
+        for method in ["PUT", "DELETE"] {
+            for effect in [
+                Effect::ErrorBefore,
+                Effect::CutBefore,
+                Effect::Html(502),
+                Effect::Slow(Duration::from_secs(600)),
+            ] {
+                let (bench, run) = faulty(method, section, path, effect);
+                let run = run
+                    .expect(4)
+                    .says("it was not carried out, as far as NetBird shows");
+                let operation = format!("{}_{kind}", verb(method));
+                assert_eq!(status(&run, &operation), "failed");
+                bench.apply(&["--prune", "all"]).expect(0);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_nobody_can_tell_is_not_known() {
+    for (section, path, kind) in KINDS {
+        for method in ["PUT", "DELETE"] {
+            let bench = bench();
+            let wanted = match method {
+                "PUT" => file(true),
+                _ => without(section),
+            };
+            bench.file(wanted);
+            let cut_off = path.to_owned();
+            // from then on the object cannot be read
+            bench.netbird().after(method, path, move |netbird| {
+                netbird.fault(Fault::on("GET", &cut_off).always());
+            });
+            bench
+                .netbird()
+                .fault(Fault::on(method, path).then(Effect::ErrorAfter));
+            let args = ["--prune", "all", "--report", "report.json"];
+            let run = bench.apply(&args).expect(4);
+            assert!(
+                !run.stdout.contains("nothing was changed"),
+                "{}",
+                run.stdout
+            );
+            let run = run
+                .says("  not known: ")
+                .says("whether it was carried out is not known: GET ")
+                .shows("1 not known");
+            assert!(!run.stdout.contains("failed:"), "{}", run.stdout);
+            let report = std::fs::read_to_string(bench.path("report.json")).unwrap();
+            let report: Value = serde_json::from_str(&report).unwrap();
+            let kinds = report["operations"].as_array().unwrap();
+            let operation = format!("{}_{kind}", verb(method));
+            let status = kinds.iter().find(|entry| entry["type"] == operation);
+            assert_eq!(status.unwrap()["status"], "unknown", "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn a_creation_that_cannot_be_looked_up_is_not_known() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "a": {} } }));
+    bench.netbird().after("POST", "/groups", |netbird| {
+        netbird.fault(Fault::on("GET", "/groups").always());
+    });
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/groups").then(Effect::ErrorAfter));
+    let run = bench.apply(&[]).expect(4).shows("1 not known");
+    assert!(!run.stdout.contains("nothing was changed"));
+}
+
+#[test]
+fn a_refused_first_write_changed_nothing_and_a_half_done_one_did() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "a": {} } }));
+    let refusal = Effect::Status(422, json!({ "message": "no", "code": 422 }));
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/groups").then(refusal.clone()));
+    bench
+        .apply(&[])
+        .expect(4)
+        .shows("nothing was changed, 1 failed");
+
+    let bench = self::bench();
+    bench
+        .netbird()
+        .fault(Fault::on("DELETE", "/policies/").then(refusal));
+    bench.file(file(false));
+    let run = bench.apply(&["--replace", "policies/p"]).expect(4);
+    run.shows("no operation was completed, 1 failed");
+}

@@ -1,0 +1,240 @@
+//! What somebody changes between the plan and a write: what the file does not say stays, the rest is set and said.
+
+use fakes::NetBird;
+use serde_json::{Value, json};
+
+use crate::run::Bench;
+
+/// One object of each kind that a PUT changes.
+fn file(text: &str) -> Value {
+    json!({
+        "groups": { "g": {}, "h": {} },
+        "setup_keys": { "k": { "type": "one-off", "expires_in": 86400,
+                               "auto_groups": if text == "one" { json!(["h"]) } else { json!(["g", "h"]) } } },
+        "policies": { "p": { "sources": ["g"], "destinations": ["h"], "description": text } },
+        "routes": { "r": { "network": "10.6.0.0/16", "peer_groups": ["h"], "groups": ["h"], "description": text } },
+        "dns": { "nameserver_groups": { "n": { "nameservers": [{ "ip": "10.6.0.53" }], "groups": ["h"],
+                                                "domains": ["it.example"], "description": text } } }
+    })
+}
+
+fn agreed() -> Bench {
+    let bench = Bench::fake();
+    bench.agreed(file("one"));
+    bench.delete("/policies", "Default");
+    bench
+}
+
+/// Changes an object by hand once the plan is made: right before the first write, whatever it is.
+fn changed(bench: &Bench, path: &str, name: &str, changes: Value) {
+    let (path, live) = (path.to_owned(), bench.one(path, name));
+    let edit = move |netbird: &NetBird| {
+        let id = live["id"].as_str().unwrap();
+        let mut body = live.as_object().unwrap().clone();
+        if path == "/policies" {
+            for side in ["sources", "destinations"] {
+                let ids = live["rules"][0][side].as_array().unwrap().iter();
+                body["rules"][0][side] = ids.map(|group| group["id"].clone()).collect();
+            }
+            for (field, value) in changes["rule"].as_object().into_iter().flatten() {
+                body["rules"][0][field] = value.clone();
+            }
+        }
+        if path == "/routes" {
+            body.remove("domains");
+            body.remove("peer");
+        }
+        body.extend(changes.as_object().unwrap().clone());
+        let (status, answer) = netbird.call("PUT", &format!("{path}/{id}"), body.into());
+        assert_eq!(status, 200, "{answer}");
+    };
+    bench.netbird().before("GET", "/groups/", edit);
+}
+
+/// A file whose first write is that of a group, so that a change by hand comes before all others.
+fn second(bench: &Bench) -> Value {
+    let mut file = file("two");
+    file["groups"]["g"] = json!({ "peers": ["m", "k"] });
+    file["setup_keys"]["m"] = bench.enrolled(&["m"])["m"].take();
+    file
+}
+
+#[test]
+fn what_the_file_does_not_say_stays_as_somebody_left_it() {
+    let bench = agreed();
+    let file = second(&bench);
+    let check = json!({ "name": "c", "description": "", "checks": { "nb_version_check": { "min_version": "0.1.0" } } });
+    let check = bench.server().write("POST", "/posture-checks", check);
+    for (path, name, changes) in [
+        (
+            "/policies",
+            "p",
+            json!({ "enabled": false, "rule": { "enabled": false }, "source_posture_checks": [check["id"]] }),
+        ),
+        ("/routes", "r", json!({ "metric": 7, "enabled": false })),
+        ("/dns/nameservers", "n", json!({ "enabled": false })),
+        (
+            "/setup-keys",
+            "k",
+            json!({ "revoked": true, "auto_groups": bench.one("/setup-keys", "k")["auto_groups"] }),
+        ),
+    ] {
+        changed(&bench, path, name, changes);
+    }
+    bench.file(file);
+    let run = bench.apply(&["--prune", "all"]);
+    for (path, name) in [
+        ("/policies", "p"),
+        ("/routes", "r"),
+        ("/dns/nameservers", "n"),
+    ] {
+        let live = bench.one(path, name);
+        assert_eq!(live["enabled"], false, "{path}: {}", run.stderr);
+        assert_eq!(live["description"], "two");
+    }
+    assert_eq!(
+        bench.one("/policies", "p")["source_posture_checks"],
+        json!([check["id"]])
+    );
+    assert_eq!(bench.one("/routes", "r")["metric"], 7);
+    assert_eq!(bench.one("/setup-keys", "k")["revoked"], true);
+    run.expect(0);
+}
+
+#[test]
+fn what_the_file_says_is_set_again_and_that_is_said() {
+    let bench = agreed();
+    let file = second(&bench);
+    changed(
+        &bench,
+        "/policies",
+        "p",
+        json!({ "description": "by hand", "name": "q" }),
+    );
+    changed(&bench, "/routes", "r", json!({ "description": "by hand" }));
+    bench.file(file);
+    let run = bench.apply(&["--format", "json"]).expect(0);
+    let told = "policy p: was changed by somebody meanwhile; the file says otherwise, so it is set again: \
+                description \"by hand\" → \"two\"";
+    let notices = run.json()["notices"].clone();
+    let notices: Vec<&str> = notices
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(notices.contains(&told), "{notices:?}");
+    run.says(told)
+        .says("policy p: was renamed to \"q\" by somebody meanwhile")
+        .says("route r: was changed by somebody meanwhile");
+    assert_eq!(bench.one("/policies", "p")["description"], "two");
+}
+
+#[test]
+fn what_somebody_did_already_is_not_written_again() {
+    let bench = agreed();
+    let file = second(&bench);
+    changed(&bench, "/policies", "p", json!({ "description": "two" }));
+    bench.file(file);
+    bench.server().clear_requests();
+    bench
+        .apply(&[])
+        .expect(0)
+        .says("policy p: is so already: somebody else changed it meanwhile");
+    let puts = bench.writes();
+    assert!(!puts.contains(&"PUT /policies".to_owned()), "{puts:?}");
+}
+
+#[test]
+fn a_policy_that_got_a_second_rule_meanwhile_is_left_as_it_is() {
+    let bench = agreed();
+    let file = second(&bench);
+    let p = bench.one("/policies", "p");
+    let rule = json!({ "name": "other", "enabled": true, "action": "drop", "protocol": "all",
+                       "sources": [p["rules"][0]["sources"][0]["id"]], "destinations": [p["rules"][0]["sources"][0]["id"]] });
+    let id = p["id"].as_str().unwrap().to_owned();
+    bench.netbird().before("GET", "/groups/", move |netbird| {
+        netbird.add_legacy_rule(&id, rule).unwrap();
+    });
+    bench.file(file);
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("it has 2 rules, which the file cannot say, so it is left as it is");
+    assert_eq!(bench.one("/policies", "p")["description"], "one");
+}
+
+#[test]
+fn a_declared_member_that_somebody_took_out_meanwhile_is_back() {
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m", "n", "x"]);
+    let file = |peers: Value| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": keys });
+    bench.agreed(file(json!(["m"])));
+    let g = bench.one("/groups", "g");
+    let group = format!("/groups/{}", g["id"].as_str().unwrap());
+    bench
+        .netbird()
+        .before("GET", &group.clone(), move |netbird| {
+            let body = json!({ "name": "g", "peers": [], "resources": [] });
+            assert_eq!(netbird.call("PUT", &group, body).0, 200);
+        });
+    bench.file(file(json!(["m", "n"])));
+    bench.apply(&[]).expect(0).says(
+        "group g: lost m to somebody meanwhile; the file lists them, so they are members again",
+    );
+    assert_eq!(
+        bench.one("/groups", "g")["peers"].as_array().unwrap().len(),
+        2
+    );
+}
+
+#[test]
+fn what_is_no_longer_what_was_to_go_stays() {
+    let gone = |section: &str, entry: &str| {
+        let mut file = file("one");
+        let section = file[section].as_object_mut().unwrap();
+        section.remove(entry);
+        file
+    };
+    // renamed: it may be somebody's now
+    let bench = agreed();
+    bench.file(gone("policies", "p"));
+    let p = format!("/policies/{}", bench.id("/policies", "p"));
+    changed_before_deletion(&bench, &p, json!({ "name": "theirs" }));
+    bench
+        .apply(&["--prune", "all"])
+        .expect(4)
+        .says("somebody renamed it to \"theirs\" meanwhile, so it stays");
+    bench.one("/policies", "theirs");
+
+    // used: the key is all that tells whose machine that is
+    let bench = agreed();
+    bench.file(gone("setup_keys", "k"));
+    let (key, secret) = (bench.id("/setup-keys", "k"), bench.unseal("k"));
+    let path = format!("/setup-keys/{key}");
+    bench.netbird().before("GET", &path, move |netbird| {
+        netbird.enroll(&secret, "some-host").unwrap();
+    });
+    bench
+        .apply(&["--prune", "all"])
+        .expect(4)
+        .says("a machine enrolled with it meanwhile, so it stays");
+    bench.one("/setup-keys", "k");
+}
+
+/// Changes a policy by hand right before it is looked at for its deletion.
+fn changed_before_deletion(bench: &Bench, path: &str, changes: Value) {
+    let path = path.to_owned();
+    bench
+        .netbird()
+        .before("GET", &path.clone(), move |netbird| {
+            let (_, live) = netbird.call("GET", &path, Value::Null);
+            let mut body = live.as_object().unwrap().clone();
+            for side in ["sources", "destinations"] {
+                let ids = live["rules"][0][side].as_array().unwrap().iter();
+                body["rules"][0][side] = ids.map(|group| group["id"].clone()).collect();
+            }
+            body.extend(changes.as_object().unwrap().clone());
+            assert_eq!(netbird.call("PUT", &path, body.into()).0, 200);
+        });
+}
