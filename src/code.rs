@@ -64,6 +64,8 @@ pub enum Code {
     // notices of a plan
     /// What lives in NetBird is declared for the first time.
     TakesOver,
+    /// Another object bears a declared name and is not the file's.
+    Namesake,
     /// `renamed_from` that has done its work.
     RenamedAlready,
     /// A new name looks like a live one.
@@ -192,6 +194,12 @@ impl Code {
             C::TakesOver => (
                 "takes_over",
                 Some("{} entries live in NetBird already: the file takes them over"),
+            ),
+            C::Namesake => (
+                "namesake",
+                Some(
+                    "{} times another object in NetBird bears the name of an entry and is left alone",
+                ),
             ),
             C::RenamedAlready => (
                 "renamed_already",

@@ -17,6 +17,7 @@ mod scan;
 mod stale;
 #[cfg(test)]
 pub(crate) mod tests;
+mod ties;
 mod timeline;
 
 use std::collections::HashMap;
@@ -25,12 +26,14 @@ use std::fmt;
 use crate::code::Code;
 use crate::git::{Answer, Git, GitError, RepoPath, Sha};
 use crate::notice::Notice;
+use crate::resource::Tie;
 use crate::state::Kind;
 
 pub use allow::{AllowDeletes, Removal, text_allow_deletes};
 pub use merge::{MergeView, MergedFile, merge_view};
 pub use proof::{Proof, Span};
 pub use stale::content_differs_but_for_enrolled;
+pub use ties::Told;
 pub use timeline::Commit;
 
 use facts::Fact;
@@ -89,6 +92,8 @@ pub struct Ledger {
     /// By kind and new name: the old name, and the index of the commit that first said so (one past the last commit
     /// where only the working file does).
     renames: HashMap<(Kind, String), Vec<(String, usize)>>,
+    /// By kind and name: whatever a version said of what the entry connects.
+    ties: HashMap<(Kind, String), Vec<Tie>>,
     notices: Vec<Notice>,
 }
 
@@ -209,9 +214,16 @@ impl Ledger {
 
     fn link(&mut self) {
         for (fact, intervals) in &self.history.facts {
-            if let (Fact::Renamed(kind, new, old), [first, ..]) = (fact, &intervals[..]) {
-                let links = self.renames.entry((*kind, new.clone())).or_default();
-                links.push((old.clone(), first.from));
+            match (fact, &intervals[..]) {
+                (Fact::Renamed(kind, new, old), [first, ..]) => {
+                    let links = self.renames.entry((*kind, new.clone())).or_default();
+                    links.push((old.clone(), first.from));
+                }
+                (Fact::Tied(kind, name, tie), _) => {
+                    let ties = self.ties.entry((*kind, name.clone())).or_default();
+                    ties.push(tie.clone());
+                }
+                _ => {}
             }
         }
     }

@@ -33,6 +33,7 @@ pub mod resource;
 pub mod scope;
 pub mod secret;
 pub mod snapshot;
+pub mod spelling;
 pub mod state;
 #[cfg(test)]
 mod testing;

@@ -246,7 +246,7 @@ pub fn plan(
         problems.dedup();
         return Err(problems);
     }
-    plan.counted = count(actual, desired, &resources, &plan.changes);
+    plan.counted = count(actual, desired, &scope.managed, &plan.changes);
     plan.held_doubt = held_doubt(&plan, options);
     plan.notices.extend(held_back(&plan));
     plan.peer_labels = labels::label_peers(&mut plan, actual);
@@ -307,7 +307,7 @@ fn held_back(plan: &Plan) -> Option<Notice> {
 fn count(
     actual: &Actual,
     desired: &Desired,
-    resources: &BTreeMap<Address, Resource>,
+    managed: &BTreeMap<Address, Live>,
     changes: &[Change],
 ) -> BTreeMap<Kind, usize> {
     let deleted = |change: &Change| match &change.operation {
@@ -317,14 +317,16 @@ fn count(
     let going: BTreeSet<Id> = changes.iter().filter_map(deleted).collect();
     let mut counted = BTreeMap::new();
     for (address, namesakes) in &actual.objects {
-        let declared = resources.contains_key(address)
-            || (address.kind == Kind::SetupKey && desired.setup_key(&address.name).is_some());
+        let declared = |live: &Live| match managed.get(address) {
+            Some(meant) => meant.id == live.id,
+            None => address.kind == Kind::SetupKey && desired.setup_key(&address.name).is_some(),
+        };
         let counts = |live: &&Live| match address.kind {
             Kind::Group => !actual.protected_groups.contains_key(&live.id),
             Kind::SetupKey => actual.keys.get(&live.id).is_some_and(|key| key.valid),
             _ => true,
         };
-        let ours = |live: &&Live| declared || going.contains(&live.id);
+        let ours = |live: &&Live| declared(live) || going.contains(&live.id);
         let ours = namesakes.iter().filter(ours).filter(counts);
         *counted.entry(address.kind).or_default() += ours.count();
     }

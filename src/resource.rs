@@ -5,6 +5,7 @@
 //! left out; `None` is "not ours": no difference, and the live value is sent back. Field changes are found by comparing
 //! serialised fields, so `Serialize` of a resource is part of its meaning.
 
+mod form;
 mod group;
 mod nameserver_group;
 mod policy;
@@ -19,9 +20,10 @@ use serde_json::{Map, Value};
 
 use crate::state::{Id, Kind};
 
+pub use form::{End, Form, Shape, Tie};
 pub use group::Group;
 pub use nameserver_group::{Nameserver, NameserverGroup};
-pub use policy::{Action, Policy, PortRange, Protocol};
+pub use policy::{Action, Beyond, Policy, PortRange, Protocol};
 pub use route::Route;
 pub use setup_key::SetupKey;
 
@@ -363,6 +365,7 @@ impl Resource {
                 keep(&mut after.bidirectional, &live.bidirectional);
                 keep(&mut after.protocol, &live.protocol);
                 keep(&mut after.ports, &live.ports);
+                after.beyond.clone_from(&live.beyond);
             }
             (Resource::Route(after), Resource::Route(live)) => {
                 keep(&mut after.description, &live.description);

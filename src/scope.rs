@@ -3,6 +3,8 @@
 //! It runs before the diff, so that the diff needs no flags. The proof of what is ours is the file's git history beside
 //! the creation time in an object's id: the table of design §3.
 
+mod standing;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
@@ -10,8 +12,10 @@ use crate::code::Code;
 use crate::ledger::{Ledger, Proof};
 use crate::notice::Notice;
 use crate::plan::{Options, Problem};
-use crate::resource::{Live, Resource, differences};
+use crate::resource::{Form, Live, Resource, differences};
 use crate::state::{Address, Id, Kind};
+
+use standing::{Claim, Standing};
 
 /// Which live objects that the file does not declare are deleted, and which members it does not name are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -70,14 +74,22 @@ pub fn scope(file: Scoped, actual: &Actual, options: &Options) -> Scope {
             continue;
         }
         match file.desired.get(address) {
-            Some(resource) => declared(&mut scope, address, resource, namesakes, options),
+            Some(resource) => declared(&mut scope, address, resource, namesakes, actual, options),
             None if address.kind == Kind::SetupKey && file.keys.contains(address.name.as_str()) => {
             }
             None => {
                 let is_referenced =
                     address.kind == Kind::Group && file.referenced.contains(&address.name);
-                for live in namesakes {
-                    undeclared(&mut scope, address, live, is_referenced, actual, options);
+                let standings = standing::standings(&options.ledger, address, namesakes);
+                for (live, standing) in namesakes.iter().zip(standings) {
+                    undeclared(
+                        &mut scope,
+                        (address, live),
+                        standing,
+                        is_referenced,
+                        actual,
+                        options,
+                    );
                 }
             }
         }
@@ -90,35 +102,48 @@ fn declared(
     address: &Address,
     desired: &Resource,
     namesakes: &[Live],
+    actual: &Actual,
     options: &Options,
 ) {
-    let [oldest, later @ ..] = namesakes else {
+    let claimed = match standing::claim(&options.ledger, address, desired, namesakes) {
+        Claim::These(indices) => indices,
+        Claim::None => Vec::new(),
+    };
+    let (these, others): (Vec<(usize, &Live)>, _) = namesakes
+        .iter()
+        .enumerate()
+        .partition(|(index, _)| claimed.contains(index));
+    for (_, live) in others {
+        beside(scope, address, live, actual, options);
+    }
+    let these: Vec<Live> = these.into_iter().map(|(_, live)| live.clone()).collect();
+    let [oldest, later @ ..] = these.as_slice() else {
         return;
     };
-    let proof = |live: &Live| {
-        options
-            .ledger
-            .proof(address.kind, &address.name, live.id.created_at())
-    };
+    let is_ours =
+        |live: &Live| standing::standing(&options.ledger, address, live) == Standing::Ours;
+    // two runs at once make the same object twice, in what the file leaves open too
     let all_equal = || {
-        namesakes
-            .iter()
-            .all(|live| differences(desired, &live.resource).is_empty())
+        differences(desired, &oldest.resource).is_empty()
+            && later.iter().all(|live| live.resource == oldest.resource)
     };
     let all_ours = || match options.prune {
         Prune::None => false,
-        Prune::Owned => namesakes.iter().all(|live| proof(live) == Proof::Ours),
+        Prune::Owned => these.iter().all(is_ours),
         Prune::All => true,
     };
     let one_is_meant = later.is_empty() || (all_ours() && all_equal());
     if !one_is_meant {
-        scope.problems.push(ambiguous(address, namesakes));
+        scope.problems.push(ambiguous(address, &these));
         return;
     }
-    if is_new(&options.ledger, address) && proof(oldest) != Proof::Ours {
-        scope
-            .notices
-            .push(Notice::about(Code::TakesOver, address, TAKES_OVER));
+    let made_it = |live: &Live| {
+        let made = live.id.created_at();
+        options.ledger.proof(address.kind, &address.name, made) == Proof::Ours
+    };
+    if is_new(&options.ledger, address) && !made_it(oldest) {
+        let notice = Notice::about(Code::TakesOver, address, TAKES_OVER);
+        scope.notices.push(notice);
     }
     scope.managed.insert(address.clone(), oldest.clone());
     let surplus = later.iter().map(|live| {
@@ -129,6 +154,24 @@ fn declared(
         )
     });
     scope.pruned.extend(surplus);
+}
+
+/// A namesake of a declared entry that the entry does not stand for.
+fn beside(scope: &mut Scope, address: &Address, live: &Live, actual: &Actual, options: &Options) {
+    if options.prune == Prune::All && !is_protected(address.kind, live, actual) {
+        let reason = "not declared (--prune all)".to_owned();
+        scope.pruned.push((address.clone(), live.clone(), reason));
+        return;
+    }
+    let text = format!(
+        "has a namesake in NetBird ({}), {}, which is not this file's: it is left alone",
+        live.id,
+        Form::words(&live.resource)
+    );
+    scope
+        .notices
+        .push(Notice::about(Code::Namesake, address, text));
+    scope.unmanaged.insert(address.clone());
 }
 
 /// Whether the newest version of the file, or the working file alone, is the first that declares the entry.
@@ -145,43 +188,39 @@ pub fn is_new(ledger: &Ledger, address: &Address) -> bool {
 
 fn undeclared(
     scope: &mut Scope,
-    address: &Address,
-    live: &Live,
+    (address, live): (&Address, &Live),
+    standing: Standing,
     is_referenced: bool,
     actual: &Actual,
     options: &Options,
 ) {
-    let proof = options
-        .ledger
-        .proof(address.kind, &address.name, live.id.created_at());
     let protected = is_protected(address.kind, live, actual);
     let goes = |reason: &str| (address.clone(), live.clone(), reason.to_owned());
-    match (options.prune, proof) {
+    let held = match standing {
+        Standing::Older => Some("it was there before the file declared it"),
+        Standing::Newer => Some("it was made by hand after its entry was removed"),
+        Standing::Changed => Some("it was changed by hand into what the file never said"),
+        Standing::Ours | Standing::Foreign | Standing::Unproved => None,
+    };
+    match (options.prune, standing, held) {
         _ if protected => {}
-        (Prune::Owned | Prune::All, Proof::Ours) => {
+        (Prune::Owned | Prune::All, Standing::Ours, _) => {
             return scope.pruned.push(goes("no longer declared"));
         }
         // what the file refers to and never declared is somebody else's, whatever the flags
-        (Prune::All, _) if is_referenced => {}
-        (Prune::All, _) => return scope.pruned.push(goes("not declared (--prune all)")),
-        (Prune::Owned, Proof::Older | Proof::Newer) if options.delete_held => {
+        (Prune::All, ..) if is_referenced => {}
+        (Prune::All, ..) => return scope.pruned.push(goes("not declared (--prune all)")),
+        (Prune::Owned, _, Some(_)) if options.delete_held => {
             return scope
                 .pruned
                 .push(goes("no longer declared (agreed to by Allow-Deletes)"));
         }
-        (Prune::Owned, Proof::Older) => {
-            let why = "it was there before the file declared it";
+        (Prune::Owned, _, Some(why)) => {
             scope.held.insert(address.clone(), why.into());
             scope.held_objects += 1;
             return;
         }
-        (Prune::Owned, Proof::Newer) => {
-            let why = "it was made by hand after its entry was removed";
-            scope.held.insert(address.clone(), why.into());
-            scope.held_objects += 1;
-            return;
-        }
-        (Prune::Owned, Proof::Never | Proof::NoIdTime) | (Prune::None, _) => {}
+        (Prune::Owned, _, None) | (Prune::None, ..) => {}
     }
     let is_all = live.name == crate::resource::ALL && protected;
     // of keys only those that can still be used are worth a word

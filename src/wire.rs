@@ -3,6 +3,8 @@
 //! Lenient on purpose: null, `[]` and absent mean the same (netbird-api.md §1.2), and fields of a later version are
 //! ignored here; they survive an update because `Live` keeps the whole answer.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 
@@ -148,6 +150,9 @@ pub struct Policy {
     /// One in practice (netbird-api.md §5).
     #[serde(default, deserialize_with = "nullable")]
     pub rules: Vec<Rule>,
+    /// Ids of posture checks.
+    #[serde(default, deserialize_with = "nullable")]
+    pub source_posture_checks: Vec<Id>,
 }
 
 /// A rule of a policy.
@@ -181,6 +186,9 @@ pub struct Rule {
     /// Stands for the destinations.
     #[serde(rename = "destinationResource", default)]
     pub destination_resource: Option<ResourceReference>,
+    /// Of NetBird's SSH: ids of groups of users, and the local users that they may log in as.
+    #[serde(default, deserialize_with = "nullable")]
+    pub authorized_groups: BTreeMap<Id, Option<Vec<String>>>,
 }
 
 /// A range of ports, both ends included.
@@ -323,7 +331,7 @@ pub struct Event {
     pub target_id: String,
     /// Texts only.
     #[serde(default, deserialize_with = "nullable")]
-    pub meta: std::collections::BTreeMap<String, serde_json::Value>,
+    pub meta: BTreeMap<String, serde_json::Value>,
 }
 
 impl Event {

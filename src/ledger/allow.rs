@@ -78,7 +78,7 @@ impl Ledger {
                 self.member_removal(group, member).filter(since)?;
                 Some(Address::new(Kind::Group, group))
             }
-            Fact::Enrolled(_) | Fact::Renamed(..) => None,
+            Fact::Enrolled(_) | Fact::Renamed(..) | Fact::Tied(..) => None,
         });
         taken.collect()
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::resource::Tie;
 use crate::state::Kind;
 
 /// The number of a fact.
@@ -18,13 +19,15 @@ pub(super) enum Fact {
     Enrolled(String),
     /// An entry's `renamed_from`: new name, old name.
     Renamed(Kind, String, String),
+    /// What an entry of that name connects, at one of its ends.
+    Tied(Kind, String, Tie),
 }
 
 impl Fact {
     /// The kind whose section says it.
     pub(super) fn kind(&self) -> Kind {
         match self {
-            Fact::Declared(kind, _) | Fact::Renamed(kind, _, _) => *kind,
+            Fact::Declared(kind, _) | Fact::Renamed(kind, _, _) | Fact::Tied(kind, _, _) => *kind,
             Fact::Listed(_, _) => Kind::Group,
             Fact::Enrolled(_) => Kind::SetupKey,
         }

@@ -9,10 +9,10 @@ use super::facts::Fact;
 use super::timeline::Interval;
 
 /// An object may be that much older than the commit that declared it: clocks differ. In seconds.
-const EARLIER_SECS: i64 = 5 * 60;
+pub(super) const EARLIER_SECS: i64 = 5 * 60;
 
 /// An apply may make an object that much later than the commit that removed it: it ran, or waited. In seconds.
-const LATER_SECS: i64 = 60 * 60;
+pub(super) const LATER_SECS: i64 = 60 * 60;
 
 /// What the ledger says of an object that bears a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,22 @@ pub struct Span {
     pub to: Option<i64>,
 }
 
+impl Span {
+    /// Returns whether what was made in that second was made in this time, as far as clocks tell.
+    pub fn holds(&self, second: i64) -> bool {
+        let begins = self.from.saturating_sub(EARLIER_SECS);
+        !self.is_backwards() && (begins..=self.ends()).contains(&second)
+    }
+
+    fn ends(&self) -> i64 {
+        self.to.map_or(i64::MAX, |to| to.saturating_add(LATER_SECS))
+    }
+
+    fn is_backwards(&self) -> bool {
+        self.to.is_some_and(|to| to < self.from)
+    }
+}
+
 impl Ledger {
     /// Returns what is proved about an object of that kind and name that was made in the second `created_at`.
     pub fn proof(&self, kind: Kind, name: &str, created_at: Option<i64>) -> Proof {
@@ -48,18 +64,14 @@ impl Ledger {
         let Some(created_at) = created_at else {
             return Proof::NoIdTime;
         };
-        let begins = |span: &Span| span.from.saturating_sub(EARLIER_SECS);
-        let ends = |span: &Span| span.to.map_or(i64::MAX, |to| to.saturating_add(LATER_SECS));
         // a clock that ran backwards makes spans that end before they begin: they hold nothing, grace or not
-        let spans = spans
-            .iter()
-            .filter(|span| span.to.is_none_or(|to| to >= span.from));
+        let spans = spans.iter().filter(|span| !span.is_backwards());
         let mut newer = true;
         for span in spans {
-            if (begins(span)..=ends(span)).contains(&created_at) {
+            if span.holds(created_at) {
                 return Proof::Ours;
             }
-            newer &= created_at > ends(span);
+            newer &= created_at > span.ends();
         }
         if newer { Proof::Newer } else { Proof::Older }
     }
@@ -91,7 +103,7 @@ impl Ledger {
         spans
     }
 
-    fn span(&self, from: usize, to: Option<usize>) -> Span {
+    pub(super) fn span(&self, from: usize, to: Option<usize>) -> Span {
         let commits = &self.history.commits;
         Span {
             from: commits[from].begins,

@@ -5,8 +5,11 @@
 //! counts both times, where the tool would have refused the file.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::resource::{End, Tie};
+use crate::spelling;
 use crate::state::Kind;
 
 use super::facts::{Fact, FactId, Facts};
@@ -164,6 +167,18 @@ impl<'t> Scanner<'t> {
                     found.push(facts.id(Fact::Enrolled(name.clone())));
                     self.value(0)?;
                 }
+                (Kind::Policy, b"sources") => {
+                    self.tie(kind, &name, End::From, &mut found, facts)?
+                }
+                (Kind::Policy, b"destinations") => {
+                    self.tie(kind, &name, End::To, &mut found, facts)?
+                }
+                (Kind::Route, b"peer_groups") => {
+                    self.tie(kind, &name, End::Through, &mut found, facts)?
+                }
+                (Kind::Route, b"network" | b"domains") => {
+                    self.tie(kind, &name, End::Network, &mut found, facts)?
+                }
                 (_, b"renamed_from") if kind != Kind::SetupKey && self.peek() == Some(b'"') => {
                     let old = self.string()?;
                     let old = self.decode(old)?;
@@ -186,14 +201,49 @@ impl<'t> Scanner<'t> {
         found: &mut Vec<FactId>,
         facts: &mut Facts,
     ) -> Result<(), Broken> {
+        self.texts(|member| {
+            found.push(facts.id(Fact::Listed(group.to_owned(), member)));
+        })
+    }
+
+    /// What an entry connects at one of its ends: a text, or a list of texts.
+    fn tie(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        end: End,
+        found: &mut Vec<FactId>,
+        facts: &mut Facts,
+    ) -> Result<(), Broken> {
+        let mut names = BTreeSet::new();
+        match self.peek() {
+            Some(b'"') => {
+                let text = self.string()?;
+                names.insert(spelling::network(&self.decode(text)?));
+            }
+            Some(b'[') => self.texts(|text| {
+                names.insert(match end {
+                    End::Network => spelling::domain(&text),
+                    End::From | End::To | End::Through => text,
+                });
+            })?,
+            _ => return self.value(0),
+        }
+        if !names.is_empty() {
+            found.push(facts.id(Fact::Tied(kind, name.to_owned(), Tie { end, names })));
+        }
+        Ok(())
+    }
+
+    /// The texts of a list; what is none is passed over.
+    fn texts(&mut self, mut each: impl FnMut(String)) -> Result<(), Broken> {
         let mut first = true;
         self.expect(b'[', "no list")?;
         while self.item(first)? {
             first = false;
             if self.peek() == Some(b'"') {
-                let member = self.string()?;
-                let member = self.decode(member)?;
-                found.push(facts.id(Fact::Listed(group.to_owned(), member)));
+                let text = self.string()?;
+                each(self.decode(text)?);
             } else {
                 self.value(0)?;
             }

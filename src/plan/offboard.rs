@@ -43,6 +43,7 @@ pub(super) fn offboard(
             && options.ledger.proof(Kind::SetupKey, &address.name, made) == Proof::Ours
     });
     let mut changes = Vec::new();
+    let mut held = Vec::new();
     for (address, key) in undeclared {
         let mut stays = |text: String| {
             plan.notices
@@ -87,8 +88,24 @@ pub(super) fn offboard(
             ));
             continue;
         }
-        problems.extend(in_the_way(peer, plan, actual));
-        changes.push(deletion(peer, address, actual));
+        match in_the_way(peer, plan, actual) {
+            Some(InTheWay::Held(what)) => held.push((address.clone(), key.id.clone(), peer, what)),
+            Some(InTheWay::Problem(problem)) => problems.push(problem),
+            None => changes.push(deletion(peer, address, actual)),
+        }
+    }
+    // whoever agrees to what is held back agrees to all of it, and what hangs together goes together
+    for (key, id, peer, what) in held {
+        let is_key = |change: &Change| {
+            let live = change.operation.live();
+            live.is_some_and(|live| live.id == id)
+        };
+        plan.changes.retain(|change| !is_key(change));
+        let why = format!("its peer {:?} stays: {what}", peer.name);
+        plan.held.insert(key, why);
+        let why = format!("{what} would be hit, and is held back");
+        plan.held.insert(Address::new(Kind::Peer, &peer.name), why);
+        plan.held_objects += 2;
     }
     plan.changes.extend(changes);
 }
@@ -107,7 +124,7 @@ fn deletion(peer: &Peer, key: &Address, actual: &Actual) -> Change {
 
 /// What the peer's deletion would hit: the server deletes policies that name it whole, leaves routes through it
 /// dangling, and refuses while a router uses it (netbird-api.md §4).
-fn in_the_way(peer: &Peer, plan: &Plan, actual: &Actual) -> Option<Problem> {
+fn in_the_way(peer: &Peer, plan: &Plan, actual: &Actual) -> Option<InTheWay> {
     let goes = |id: &Id| {
         plan.changes.iter().any(|change| match &change.operation {
             Operation::Delete { live } => live.id == *id,
@@ -124,26 +141,40 @@ fn in_the_way(peer: &Peer, plan: &Plan, actual: &Actual) -> Option<Problem> {
     };
     let users = actual.objects.iter().flat_map(|(address, all)| {
         let using = all.iter().filter(uses).filter(|live| !goes(&live.id));
-        using.map(move |_| address.to_string())
+        using.map(move |_| address)
     });
+    let (held, users): (Vec<&Address>, Vec<&Address>) =
+        users.partition(|address| plan.held.contains_key(address));
     let routers = actual
         .peer_routers
         .get(&peer.id)
         .into_iter()
         .flatten()
         .cloned();
-    let all: Vec<String> = users.chain(routers).collect();
+    let words = |addresses: &[&Address]| -> Vec<String> {
+        addresses.iter().map(ToString::to_string).collect()
+    };
+    let all: Vec<String> = words(&users).into_iter().chain(routers).collect();
     if all.is_empty() {
-        return None;
+        return (!held.is_empty()).then(|| InTheWay::Held(words(&held).join(", ")));
     }
+    let all: Vec<String> = words(&held).into_iter().chain(all).collect();
     let text = format!("cannot be deleted: {} would be hit", all.join(", "));
     let hint = "take the peer out of them first; a policy that names it would be deleted whole";
-    Some(Problem {
+    Some(InTheWay::Problem(Problem {
         of_deletion: true,
         ..Problem::new(
             &Address::new(Kind::Peer, &peer.name),
             text,
             Some(hint.into()),
         )
-    })
+    }))
+}
+
+/// What keeps a peer from being deleted.
+enum InTheWay {
+    /// Something that stays until somebody agrees that it goes too, in words.
+    Held(String),
+    /// Something that stays.
+    Problem(Problem),
 }

@@ -1,12 +1,13 @@
 //! Policies: one firewall rule between groups (netbird-api.md §5).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{Groups, Live, Resource, Unresolved, base_of, put};
+use crate::state::Id;
 use crate::wire;
 
 /// A policy in canonical form. `None` = not ours.
@@ -42,6 +43,25 @@ pub struct Policy {
     pub destination_resource: Option<String>,
     /// How many rules it holds; one, but for policies of old servers.
     pub rules: OneRule,
+    /// What the file has no word for. Never a difference: it is not ours.
+    #[serde(skip)]
+    pub beyond: Beyond,
+}
+
+/// What a live policy holds and the file cannot say; it narrows or widens what the policy grants.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Beyond {
+    /// Ids of the posture checks that sources have to pass.
+    pub posture_checks: BTreeSet<Id>,
+    /// Of NetBird's SSH: groups of users, and as which local users they may log in (none = as any).
+    pub authorized_groups: BTreeMap<Id, Vec<String>>,
+}
+
+impl Beyond {
+    /// Returns whether there is nothing of it.
+    pub fn is_empty(&self) -> bool {
+        self.posture_checks.is_empty() && self.authorized_groups.is_empty()
+    }
 }
 
 /// A number of rules; the file can only say one.
@@ -85,6 +105,14 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
         source_resource: resource(|rule| rule.source_resource.as_ref()),
         destination_resource: resource(|rule| rule.destination_resource.as_ref()),
         rules: OneRule(policy.rules.len()),
+        beyond: Beyond {
+            posture_checks: policy.source_posture_checks.into_iter().collect(),
+            authorized_groups: rule
+                .into_iter()
+                .flat_map(|rule| rule.authorized_groups.clone())
+                .map(|(group, users)| (group, users.unwrap_or_default()))
+                .collect(),
+        },
     };
     Ok(Live {
         id: policy.id,

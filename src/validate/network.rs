@@ -1,10 +1,11 @@
 //! Addresses and networks in canonical text. By std: its parser refuses leading zeros, and the messages are ours.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use super::Flaw;
 use crate::code::Code;
 use crate::config::{Cursor, Log, quote};
+use crate::spelling;
 
 /// Reads a network; one with host bits is masked as the server does it (netbird-api.md §7), with a notice.
 pub(super) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
@@ -95,17 +96,7 @@ fn network(text: &str) -> Result<(String, IpAddr), Flaw> {
             "the prefix of {family} network is 0 to {bits}"
         )));
     };
-    let masked = match address {
-        IpAddr::V4(ip) => {
-            let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
-            IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & mask))
-        }
-        IpAddr::V6(ip) => {
-            let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
-            IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & mask))
-        }
-    };
-    Ok((format!("{masked}/{length}"), address))
+    Ok((spelling::masked(address, length), address))
 }
 
 /// Refuses IPv4 in IPv6 clothes: the server keeps it as something else.

@@ -3,6 +3,7 @@
 mod accidents;
 mod allow;
 mod checkout;
+mod forms;
 mod gates;
 mod histories;
 mod keys;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::ledger::document::Document;
 use crate::ledger::facts::{Fact, Facts};
+use crate::resource::{End, Tie};
 use crate::state::Kind;
 
 /// The facts of a version, as the scanner finds them when it starts afresh.
@@ -55,6 +56,7 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
                         .map(|peer| Fact::Listed(name.clone(), peer.into())),
                 );
             }
+            said.extend(ties(kind, entry).map(|tie| Fact::Tied(kind, name.clone(), tie)));
             if kind == Kind::SetupKey && entry.get("enrolled") == Some(&Value::Bool(true)) {
                 said.insert(Fact::Enrolled(name.clone()));
             }
@@ -66,6 +68,39 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
         }
     }
     managed.then_some(said)
+}
+
+/// What an entry connects. A field that stands there as a number or the like says nothing.
+fn ties(kind: Kind, entry: &serde_json::Map<String, Value>) -> impl Iterator<Item = Tie> {
+    let fields = match kind {
+        Kind::Policy => vec![("sources", End::From), ("destinations", End::To)],
+        Kind::Route => vec![
+            ("network", End::Network),
+            ("domains", End::Network),
+            ("peer_groups", End::Through),
+        ],
+        _ => Vec::new(),
+    };
+    let tie = |(field, end): (&str, End)| {
+        let names: BTreeSet<String> = match entry.get(field)? {
+            Value::String(text) => BTreeSet::from([crate::spelling::network(text)]),
+            Value::Array(list) => list
+                .iter()
+                .filter_map(Value::as_str)
+                .map(|text| match end {
+                    End::Network => crate::spelling::domain(text),
+                    _ => text.to_owned(),
+                })
+                .collect(),
+            _ => return None,
+        };
+        (!names.is_empty()).then_some(Tie { end, names })
+    };
+    fields
+        .into_iter()
+        .filter_map(tie)
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 #[test]
@@ -153,8 +188,19 @@ fn file() -> impl Strategy<Value = Value> {
         name().prop_map(Value::from),
         prop::collection::vec(name(), 0..4).prop_map(Value::from),
     ];
-    let field = prop::sample::select(vec!["peers", "enrolled", "renamed_from", "x", "groups"]);
-    let entry = prop::collection::btree_map(field, leaf.clone(), 0..4);
+    let field = prop::sample::select(vec![
+        "peers",
+        "enrolled",
+        "renamed_from",
+        "x",
+        "groups",
+        "sources",
+        "destinations",
+        "network",
+        "domains",
+        "peer_groups",
+    ]);
+    let entry = prop::collection::btree_map(field, leaf.clone(), 0..6);
     let entry = entry.prop_map(|fields| serde_json::to_value(fields).unwrap());
     let entry = prop_oneof![30 => entry, 1 => leaf.clone()];
     let section = prop::collection::btree_map(name(), entry, 0..6);

@@ -3,6 +3,7 @@
 use crate::git::testing::Repo;
 use crate::ledger::{Ledger, NoHistory, Proof};
 use crate::members::Listing;
+use crate::resource::{End, Form, Shape, Tie};
 use crate::state::Kind;
 
 use super::{of, read};
@@ -189,4 +190,37 @@ fn without_history_nothing_is_ours() {
         assert!(!ledger.is_known());
         assert!(ledger.notices()[0].text.contains("nothing is deleted"));
     }
+}
+
+/// What versions of the interval said of an entry's ends: in time, under its names, whatever the order.
+#[test]
+fn what_was_said_of_an_entrys_ends() {
+    let version = |network: &str, groups: &str| {
+        format!(r#"{{"routes": {{"r": {{"peer_groups": {groups}, "network": "{network}"}}}}}}"#)
+    };
+    let ledger = of(&[
+        (100_000, &version("10.1.2.3/16", r#"["b", "a"]"#)),
+        (200_000, &version("10.2.0.0/16", r#"["a"]"#)),
+        (300_000, r#"{"routes": {}}"#),
+        (400_000, &version("10.9.0.0/16", r#"["a"]"#)),
+    ]);
+    let told = |at, network: &str, groups: &[&str]| {
+        let tie = |end, names: &[&str]| Tie {
+            end,
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let ties = vec![tie(End::Network, &[network]), tie(End::Through, groups)];
+        let shape = Shape::Plain;
+        let told = ledger.told(Kind::Route, "r", Some(at), &Form { shape, ties });
+        (told.same, told.other, told.is_fresh)
+    };
+    assert_eq!(told(100_100, "10.1.0.0/16", &["a", "b"]), (2, 0, true));
+    assert_eq!(told(150_000, "10.2.0.0/16", &["a"]), (2, 0, false));
+    assert_eq!(told(203_600, "10.2.0.0/16", &["b"]), (1, 1, true));
+    assert_eq!(told(203_601, "10.3.0.0/16", &["b"]), (0, 2, false));
+    // the version of another time says nothing of this one
+    assert_eq!(told(150_000, "10.9.0.0/16", &["a"]), (1, 1, false));
+    assert_eq!(told(450_000, "10.9.0.0/16", &["a"]), (2, 0, false));
+    // made in none of them: all of them count
+    assert_eq!(told(10, "10.9.0.0/16", &["a", "b"]), (2, 0, false));
 }

@@ -1,0 +1,150 @@
+//! Whose an object is: by the time in its id, its name, and its form.
+//!
+//! Where names are not unique, name and time are not enough: a colleague's second route under the network id of ours is as
+//! old as ours. So the form has to be one that the file could have made and a version did declare (docs/ownership.md).
+
+use crate::ledger::{Ledger, Proof};
+use crate::resource::{Form, Live, Resource, Shape};
+use crate::state::{Address, Kind};
+
+/// Whose an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// We made it, and it is as a version of the file had it.
+    Ours,
+    /// It was declared once, and older: it was taken over.
+    Older,
+    /// It was declared once, and newer: made by hand later.
+    Newer,
+    /// We made it, and somebody changed it since into what the file never said.
+    Changed,
+    /// It bears the name, and its form says that we did not make it.
+    Foreign,
+    /// Its name was never declared, or nothing tells.
+    Unproved,
+}
+
+/// Returns whose an object is that bears the name of `address`.
+pub(super) fn standing(ledger: &Ledger, address: &Address, live: &Live) -> Standing {
+    let (kind, name, made) = (address.kind, &address.name, live.id.created_at());
+    let form = Form::of(&live.resource);
+    let told = || ledger.told(kind, name, made, &form);
+    // NetBird keeps one rule of what is sent, so no version of ours ever made several
+    let several_rules = has_rules(live);
+    match (ledger.proof(kind, name, made), form.shape) {
+        (Proof::Never | Proof::NoIdTime, _) => Standing::Unproved,
+        _ if several_rules => Standing::Foreign,
+        (Proof::Ours, _) if form.ties.is_empty() => Standing::Ours,
+        (Proof::Older, _) if form.ties.is_empty() => Standing::Older,
+        (Proof::Ours, Shape::Plain) => match (kind, told()) {
+            // names of routes are shared on purpose, so both ends have to be those of a version
+            (Kind::Route, told) if told.other == 0 => Standing::Ours,
+            (Kind::Route, told) if told.same > 0 => Standing::Changed,
+            (Kind::Route, _) => Standing::Foreign,
+            // a policy's groups are edited by hand often enough
+            (_, told) if told.same > 0 => Standing::Ours,
+            _ => Standing::Changed,
+        },
+        (Proof::Ours, Shape::More) if told().same > 0 => Standing::Changed,
+        // the apply of a version made it, and nobody made another one by hand within that hour
+        (Proof::Ours, Shape::Elsewhere) if told().is_fresh && told().same > 0 => Standing::Changed,
+        (Proof::Ours, _) => Standing::Foreign,
+        (Proof::Older, Shape::Plain | Shape::More) if told().same > 0 => Standing::Older,
+        (Proof::Older, _) => Standing::Foreign,
+        (Proof::Newer, Shape::Plain) => Standing::Newer,
+        (Proof::Newer, Shape::More | Shape::Elsewhere) => Standing::Foreign,
+    }
+}
+
+/// Returns whose each of the namesakes is. We make one object a name: where one is as declared, what is otherwise is none
+/// that was changed; and of several that could have been changed none is proved to be.
+pub(super) fn standings(ledger: &Ledger, address: &Address, namesakes: &[Live]) -> Vec<Standing> {
+    let each = namesakes.iter();
+    let mut all: Vec<Standing> = each.map(|live| standing(ledger, address, live)).collect();
+    // that it was made soon after a version is little, and nothing where others stand beside it
+    for (one, live) in all.iter_mut().zip(namesakes) {
+        let elsewhere = Form::of(&live.resource).shape == Shape::Elsewhere;
+        if *one == Standing::Changed && elsewhere && namesakes.len() > 1 {
+            *one = Standing::Foreign;
+        }
+    }
+    let number = |wanted| all.iter().filter(|one| **one == wanted).count();
+    if number(Standing::Ours) > 0 || number(Standing::Changed) > 1 {
+        for one in all.iter_mut().filter(|one| **one == Standing::Changed) {
+            *one = Standing::Foreign;
+        }
+    }
+    all
+}
+
+/// Which of the namesakes an entry of the file stands for.
+#[derive(Debug, PartialEq)]
+pub(super) enum Claim {
+    /// These, by index, all of them alike: one, or equal ones.
+    These(Vec<usize>),
+    /// None: others made them, in a form that no entry can stand for.
+    None,
+}
+
+/// Returns which of the namesakes the entry stands for: those that fit best.
+pub(super) fn claim(
+    ledger: &Ledger,
+    address: &Address,
+    entry: &Resource,
+    namesakes: &[Live],
+) -> Claim {
+    let wanted = Form::of(entry);
+    let standings = standings(ledger, address, namesakes);
+    let made_meanwhile = |live: &Live| {
+        let made = live.id.created_at();
+        ledger.proof(address.kind, &address.name, made) == Proof::Ours
+    };
+    let fit = |(live, standing): (&Live, Standing)| {
+        let form = Form::of(&live.resource);
+        let common = form.in_common(&wanted);
+        match (form.shape, address.kind) {
+            (Shape::Plain, Kind::Route) if common == wanted.ties.len() => Fit::Exact,
+            (Shape::Plain, Kind::Route) => match standing {
+                Standing::Ours => Fit::Before,
+                _ if common > 0 || standing == Standing::Changed => Fit::Partly,
+                Standing::Foreign => Fit::Not,
+                _ => Fit::ByName,
+            },
+            (Shape::Plain, _) => Fit::Exact,
+            (Shape::More, _) if common == wanted.ties.len() => Fit::Before,
+            (Shape::More, _) => Fit::Partly,
+            (Shape::Elsewhere, _) if standing == Standing::Changed => Fit::Partly,
+            // several rules are what an old server's policy can have become: that is an error with a way out
+            (Shape::Elsewhere, _) if made_meanwhile(live) && !has_rules(live) => Fit::Not,
+            (Shape::Elsewhere, _) => Fit::ByName,
+        }
+    };
+    let fits: Vec<Fit> = namesakes.iter().zip(standings).map(fit).collect();
+    let best = fits.iter().min().copied().unwrap_or(Fit::Not);
+    let these: Vec<usize> = (0..fits.len()).filter(|at| fits[*at] == best).collect();
+    // of several that fit no better than others nobody can tell which is meant, so none is
+    if best == Fit::Not || (best >= Fit::Partly && these.len() > 1) {
+        Claim::None
+    } else {
+        Claim::These(these)
+    }
+}
+
+fn has_rules(live: &Live) -> bool {
+    matches!(&live.resource, Resource::Policy(policy) if policy.rules.0 > 1)
+}
+
+/// How well an object fits an entry, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// It connects what the entry says.
+    Exact,
+    /// It connects what an earlier version said, or holds more besides.
+    Before,
+    /// At one end.
+    Partly,
+    /// It bears the name, and may be taken over.
+    ByName,
+    /// Not at all.
+    Not,
+}

@@ -1,0 +1,163 @@
+//! One spelling for what has several: domains and networks that are written otherwise and mean the same.
+//!
+//! The server keeps a nameserver group's domains as they were sent, and answers those of a route in lower case and Unicode
+//! (netbird-api.md §7, §8). So both sides of every comparison come through here.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What an ASCII form of a label begins with.
+const ACE: &str = "xn--";
+
+/// Returns the one spelling of a domain: lower case, Unicode, no dot at its end. `*.` may begin it. A part that is no
+/// ASCII form of anything stays as it is.
+pub fn domain(text: &str) -> String {
+    let name = text.strip_suffix('.').filter(|name| !name.is_empty());
+    let labels = name.unwrap_or(text).split('.').map(|label| {
+        let label = lower(label);
+        match unicode(&label) {
+            Some(decoded) => lower(&decoded),
+            None => label,
+        }
+    });
+    labels.collect::<Vec<String>>().join(".")
+}
+
+/// One by one, as Go does it: Rust's own folding of whole strings knows a final sigma.
+fn lower(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
+}
+
+/// Returns whether a part of a domain is in its ASCII form, or claims to be.
+pub fn is_ascii_form(label: &str) -> bool {
+    label
+        .get(..ACE.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(ACE))
+}
+
+/// Returns the Unicode of a part of a domain in its ASCII form; `None` where it has no such form, or stands for nothing:
+/// the server refuses that.
+pub fn unicode(label: &str) -> Option<String> {
+    if !is_ascii_form(label) {
+        return None;
+    }
+    punycode(&label[ACE.len()..]).filter(|decoded| !decoded.is_ascii())
+}
+
+/// Decodes punycode (RFC 3492, section 6.2).
+fn punycode(text: &str) -> Option<String> {
+    const BASE: u32 = 36;
+    const T_MIN: u32 = 1;
+    const T_MAX: u32 = 26;
+    let (basic, rest) = text.rsplit_once('-').unwrap_or(("", text));
+    let mut output: Vec<char> = basic.chars().collect();
+    let (mut n, mut i, mut bias) = (128_u32, 0_u32, 72_u32);
+    let mut digits = rest.bytes();
+    while let Some(first) = digits.next() {
+        let before = i;
+        let (mut weight, mut k, mut byte) = (1_u32, BASE, first);
+        loop {
+            let digit = match byte {
+                b'a'..=b'z' => byte - b'a',
+                b'A'..=b'Z' => byte - b'A',
+                b'0'..=b'9' => byte - b'0' + 26,
+                _ => return None,
+            };
+            let digit = u32::from(digit);
+            i = i.checked_add(digit.checked_mul(weight)?)?;
+            let threshold = k.saturating_sub(bias).clamp(T_MIN, T_MAX);
+            if digit < threshold {
+                break;
+            }
+            weight = weight.checked_mul(BASE - threshold)?;
+            k += BASE;
+            byte = digits.next()?;
+        }
+        let length = u32::try_from(output.len()).ok()? + 1;
+        bias = adapt(i - before, length, before == 0);
+        n = n.checked_add(i / length)?;
+        i %= length;
+        output.insert(i as usize, char::from_u32(n)?);
+        i += 1;
+    }
+    Some(output.into_iter().collect())
+}
+
+/// The bias after a code point (RFC 3492, section 6.1).
+fn adapt(delta: u32, length: u32, is_first: bool) -> u32 {
+    let mut delta = if is_first { delta / 700 } else { delta / 2 };
+    delta += delta / length;
+    let mut k = 0;
+    while delta > 455 {
+        delta /= 35;
+        k += 36;
+    }
+    k + 36 * delta / (delta + 38)
+}
+
+/// Returns a network with its host bits masked, as the server does it (netbird-api.md §7). `length` is that of the prefix
+/// in bits, at most 32 or 128.
+pub fn masked(address: IpAddr, length: u32) -> String {
+    let network = match address {
+        IpAddr::V4(ip) => {
+            let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
+            IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & mask))
+        }
+        IpAddr::V6(ip) => {
+            let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
+            IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & mask))
+        }
+    };
+    format!("{network}/{length}")
+}
+
+/// Returns the one spelling of a network; what is none stays as it is.
+pub fn network(text: &str) -> String {
+    let parts = text.split_once('/').and_then(|(address, length)| {
+        let address: IpAddr = address.parse().ok()?;
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        let length = length.parse().ok().filter(|length| *length <= bits)?;
+        Some(masked(address, length))
+    });
+    parts.unwrap_or_else(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_a_domain() {
+        let rows = [
+            ("Example.COM.", "example.com"),
+            ("*.XN--bcher-KVA.example", "*.bücher.example"),
+            ("Bücher.example.", "bücher.example"),
+            ("BÜCHER.example", "bücher.example"),
+            ("xn--r8jz45g.jp", "例え.jp"),
+            ("xn--zzzzzz999.example", "xn--zzzzzz999.example"),
+            ("xn--.example", "xn--.example"),
+            ("xn--abc-.example", "xn--abc-.example"),
+            (".", "."),
+            ("", ""),
+        ];
+        for (text, wanted) in rows {
+            assert_eq!(domain(text), wanted, "{text}");
+            assert_eq!(domain(&domain(text)), wanted, "{text} twice");
+        }
+    }
+
+    #[test]
+    fn what_is_no_ascii_form_of_anything() {
+        for label in ["xn--zzzzzz999", "xn--", "xn--999999999", "xn--a b", "plain"] {
+            assert_eq!(unicode(label), None, "{label}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_a_network() {
+        assert_eq!(network("10.1.2.3/8"), "10.0.0.0/8");
+        assert_eq!(network("FD00:0::1/64"), "fd00::/64");
+        for text in ["10.0.0.0", "10.0.0.0/33", "x/8"] {
+            assert_eq!(network(text), text);
+        }
+    }
+}
