@@ -103,6 +103,8 @@ pub(super) fn claim(
         let form = Form::of(&live.resource);
         let common = form.in_common(&wanted);
         match (form.shape, address.kind) {
+            // without a history each of them can be what an earlier version of the file made
+            (Shape::Plain, _) if !ledger.is_known() => Fit::Exact,
             (Shape::Plain, Kind::Route) if common == wanted.ties.len() => Fit::Exact,
             (Shape::Plain, Kind::Route) => match standing {
                 Standing::Ours => Fit::Before,
