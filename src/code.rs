@@ -197,9 +197,7 @@ impl Code {
             ),
             C::Namesake => (
                 "namesake",
-                Some(
-                    "{} times another object in NetBird bears the name of an entry and is left alone",
-                ),
+                Some("{} entries have namesakes in NetBird that are not this file's: left alone"),
             ),
             C::RenamedAlready => (
                 "renamed_already",

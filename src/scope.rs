@@ -14,6 +14,7 @@ use crate::notice::Notice;
 use crate::plan::{Options, Problem};
 use crate::resource::{Form, Live, Resource, differences};
 use crate::state::{Address, Id, Kind};
+use crate::text::listed;
 
 use standing::{Claim, Standing};
 
@@ -113,9 +114,8 @@ fn declared(
         .iter()
         .enumerate()
         .partition(|(index, _)| claimed.contains(index));
-    for (_, live) in others {
-        beside(scope, address, live, actual, options);
-    }
+    let others: Vec<&Live> = others.into_iter().map(|(_, live)| live).collect();
+    beside(scope, address, &others, actual, options);
     let these: Vec<Live> = these.into_iter().map(|(_, live)| live.clone()).collect();
     let [oldest, later @ ..] = these.as_slice() else {
         return;
@@ -156,17 +156,28 @@ fn declared(
     scope.pruned.extend(surplus);
 }
 
-/// A namesake of a declared entry that the entry does not stand for.
-fn beside(scope: &mut Scope, address: &Address, live: &Live, actual: &Actual, options: &Options) {
-    if options.prune == Prune::All && !is_protected(address.kind, live, actual) {
+/// Namesakes of a declared entry that the entry does not stand for.
+fn beside(
+    scope: &mut Scope,
+    address: &Address,
+    others: &[&Live],
+    actual: &Actual,
+    options: &Options,
+) {
+    let goes =
+        |live: &&&Live| options.prune == Prune::All && !is_protected(address.kind, live, actual);
+    let (pruned, left): (Vec<&Live>, Vec<&Live>) = others.iter().partition(goes);
+    scope.pruned.extend(pruned.into_iter().map(|live| {
         let reason = "not declared (--prune all)".to_owned();
-        scope.pruned.push((address.clone(), live.clone(), reason));
+        (address.clone(), live.clone(), reason)
+    }));
+    if left.is_empty() {
         return;
     }
+    let words = |live: &&Live| format!("{} ({})", live.id, Form::words(&live.resource));
     let text = format!(
-        "has a namesake in NetBird ({}), {}, which is not this file's: it is left alone",
-        live.id,
-        Form::words(&live.resource)
+        "is the name of what is not this file's too, and that is left alone: {}",
+        listed(&left.iter().map(words).collect::<Vec<_>>())
     );
     scope
         .notices
