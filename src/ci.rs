@@ -52,6 +52,8 @@ pub struct Context {
     pub workflow: Option<String>,
     /// The page of the run.
     pub run_url: Option<String>,
+    /// The run's id, by which the server knows it.
+    pub run_id: Option<i64>,
     /// 1 at first, then counting re-runs.
     pub run_attempt: Option<u64>,
     /// Why the event file is of no use, where there is one and it is not.
@@ -140,6 +142,11 @@ impl Context {
             sha: variables.job("SHA"),
             actor: variables.job("ACTOR"),
             workflow: variables.job("WORKFLOW"),
+            // by the name that every runner has
+            run_id: variables
+                .get("GITHUB_RUN_ID")
+                .or_else(|| variables.job("RUN_ID"))
+                .and_then(|id| id.parse().ok()),
             run_attempt: variables.job("RUN_ATTEMPT").and_then(|n| n.parse().ok()),
             event_problem,
             ..Context::default()
@@ -174,6 +181,37 @@ impl Context {
     }
 }
 
+/// Prefixes of the variables that runners set.
+const PREFIXES: [&str; 3] = ["GITEA_", "FORGEJO_", "GITHUB_"];
+
+/// What is read of them.
+const NAMES: [&str; 16] = [
+    "ACTIONS",
+    "ACTOR",
+    "API_URL",
+    "BASE_REF",
+    "EVENT_NAME",
+    "EVENT_PATH",
+    "HEAD_REF",
+    "REF",
+    "REPOSITORY",
+    "RUN_ATTEMPT",
+    "RUN_ID",
+    "RUN_NUMBER",
+    "SERVER_URL",
+    "SHA",
+    "TOKEN",
+    "WORKFLOW",
+];
+
+/// Is it a variable of a job that the program reads?
+pub fn is_variable(name: &str) -> bool {
+    let read = |rest: &str| NAMES.contains(&rest);
+    PREFIXES
+        .iter()
+        .any(|prefix| name.strip_prefix(prefix).is_some_and(read))
+}
+
 struct Variables<'a, F>(&'a F);
 
 impl<F: Fn(&str) -> Option<String>> Variables<'_, F> {
@@ -184,7 +222,8 @@ impl<F: Fn(&str) -> Option<String>> Variables<'_, F> {
 
     /// Returns a variable of the job by its name behind `GITEA_`, `FORGEJO_` or `GITHUB_`.
     fn job(&self, name: &str) -> Option<String> {
-        ["GITEA_", "FORGEJO_", "GITHUB_"]
+        debug_assert!(NAMES.contains(&name), "{name} is checked to be text");
+        PREFIXES
             .iter()
             .find_map(|prefix| self.get(&format!("{prefix}{name}")))
     }

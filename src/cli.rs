@@ -133,13 +133,9 @@ pub struct Server {
         value_name = "URL"
     )]
     pub netbird_url: Option<String>,
-    /// File that holds the token; NETBIRD_API_TOKEN holds the token itself and goes first
-    #[arg(
-        long,
-        env = "NETBIRD_API_TOKEN_FILE",
-        hide_env_values = true,
-        value_name = "PATH"
-    )]
+    /// File that holds the token; without it NETBIRD_API_TOKEN holds the token itself, or NETBIRD_API_TOKEN_FILE
+    /// names the file
+    #[arg(long, value_name = "PATH")]
     pub netbird_token_file: Option<String>,
     /// Refuse to work on any account but this
     #[arg(
@@ -213,7 +209,7 @@ pub struct GiteaArgs {
         value_name = "OWNER/NAME"
     )]
     pub gitea_repo: Option<String>,
-    /// The branch that is applied; in a job the event's
+    /// The branch that is applied [default: in a job the repository's default branch]
     #[arg(
         long,
         env = "GITEA_BRANCH",
@@ -221,13 +217,8 @@ pub struct GiteaArgs {
         value_name = "NAME"
     )]
     pub branch: Option<String>,
-    /// File that holds the token; GITEA_TOKEN holds the token itself and goes first
-    #[arg(
-        long,
-        env = "GITEA_TOKEN_FILE",
-        hide_env_values = true,
-        value_name = "PATH"
-    )]
+    /// File that holds the token; without it GITEA_TOKEN holds the token itself, or GITEA_TOKEN_FILE names the file
+    #[arg(long, value_name = "PATH")]
     pub gitea_token_file: Option<String>,
 }
 

@@ -4,6 +4,7 @@
 mod adopt;
 mod aloud;
 mod apply;
+mod branch;
 mod drift;
 mod export;
 mod forge;
@@ -27,7 +28,7 @@ use crate::exit::Exit;
 use crate::logging::{Say, use_color};
 use crate::render::{Document, Status, json, markdown, terminal};
 
-pub use settings::environment;
+pub use settings::{environment, unreadable_variables};
 
 /// Runs the command and returns how it ended.
 pub fn run(cli: &Cli, say: Say) -> Exit {

@@ -106,16 +106,7 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
         return None;
     }
     let Some(me) = &context.me else { return None };
-    let refusal = |text: String, names: Vec<String>| {
-        let hint = "make a token for a service user of role admin (of role auditor for plan) and store it as \
-                    NETBIRD_API_TOKEN";
-        Some(Refusal {
-            gate: "role",
-            text,
-            names,
-            hint: hint.into(),
-        })
-    };
+    let refusal = |text: String, names: Vec<String>| Some(weak(text, names));
     let sees_all = me.is_service_user
         || matches!(
             me.role.as_str(),
@@ -142,7 +133,8 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
         .filter(|change| !may_write(change.address.kind));
     let denied: Vec<String> = denied.map(|change| change.address.to_string()).collect();
     if denied.is_empty() {
-        return None;
+        // from the role at once: the wrong secret shows before the first change that needs the right one
+        return reads_only(me);
     }
     let text = format!(
         "the token's role {} cannot do {} of {} operations",
@@ -151,6 +143,27 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
         plan.changes.len()
     );
     refusal(text, denied)
+}
+
+/// Refuses a token that can write nothing, where something is to be written. A role that the server does not tell is left
+/// to the server.
+pub fn reads_only(me: &User) -> Option<Refusal> {
+    if matches!(me.role.as_str(), "owner" | "admin" | "network_admin" | "") {
+        return None;
+    }
+    let text = format!("the token's role {} can change nothing in NetBird", me.role);
+    Some(weak(text, Vec::new()))
+}
+
+fn weak(text: String, names: Vec<String>) -> Refusal {
+    let hint = "make a token for a service user of role admin (of role auditor for plan) and store it as \
+                NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN";
+    Refusal {
+        gate: "role",
+        text,
+        names,
+        hint: hint.into(),
+    }
 }
 
 /// A key whose secret nobody could open would be lost.

@@ -244,6 +244,33 @@ impl Git {
         Ok(messages.collect())
     }
 
+    /// Returns the newest commits along the first parents of `tip`, `most` at most, and of each whether it changed the
+    /// file at `path`.
+    pub fn first_parents(
+        &self,
+        tip: &Sha,
+        path: &RepoPath,
+        most: usize,
+    ) -> Result<Vec<(Sha, bool)>, GitError> {
+        let most = format!("--max-count={most}");
+        let log = |path: Option<&RepoPath>| -> Result<Vec<Sha>, GitError> {
+            let mut command = self.scratch.command(Objects::Checkout);
+            command.args(["log", "--first-parent", "-m", "--format=tformat:%H", &most]);
+            command.args([tip.as_str(), "--"]);
+            let out = command.args(path.map(RepoPath::as_str)).run()?;
+            let text = String::from_utf8_lossy(&out).into_owned();
+            Ok(text.lines().filter_map(Sha::parse).collect())
+        };
+        let changed = log(Some(path))?;
+        let all = log(None)?.into_iter();
+        Ok(all
+            .map(|commit| {
+                let has = changed.contains(&commit);
+                (commit, has)
+            })
+            .collect())
+    }
+
     /// Starts a process that hands out blobs.
     pub fn blobs(&self) -> Result<Blobs, GitError> {
         Blobs::start(self.scratch.command(Objects::Checkout), self.scratch.path())

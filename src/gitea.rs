@@ -14,6 +14,7 @@ mod issues;
 mod message;
 pub mod propose;
 mod pulls;
+mod runs;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ pub use error::{Answer, Error};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
 pub use pulls::{Pull, PullEnd};
+pub use runs::{Ancestry, Run};
 
 /// A user, or the automatic one of jobs, whose id is −2 (§1.8).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -105,6 +107,11 @@ impl Repo {
     /// Returns the token's user (§1.8). Needs `read:user`, which the bot's token does without: [`Error::Scope`] then.
     pub fn user(&self) -> Result<User, Error> {
         decode(&self.ok(Method::Get, "/user", None)?, "a user")
+    }
+
+    /// Waits after the refusal `n`, counted from 0, of a write that another one got in the way of.
+    fn pause(&self, n: u32) {
+        self.client.pause(n);
     }
 
     /// Makes a request to a path below the repository, as in `/branches/main`, and returns the answer if it is a success.

@@ -27,10 +27,10 @@ use std::time::Duration;
 
 pub use client::Client;
 pub use error::{Delivery, Error};
-pub use proxy::{Choice, ProxySetting, choose as choose_proxy};
+pub use proxy::{Choice, ProxySetting, choose as choose_proxy, is_variable as is_proxy_variable};
 pub use reply::{Call, Reply};
 pub use retry::Retry;
-pub use token::{Token, TokenError};
+pub use token::{Token, TokenError, with_origin};
 pub use url::BaseUrl;
 pub use url_refused::{UrlProblem, UrlRefused};
 

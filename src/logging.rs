@@ -1,5 +1,6 @@
 //! What goes to stderr: log lines, and what a run says of itself, as text or as one JSON object a line.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use env_logger::{Builder, Target, WriteStyle};
@@ -157,23 +158,36 @@ impl Say {
         }
     }
 
-    /// Shows a sealed key: in a job's log it outlives disk and artifact. A block at column 0, or one field in JSON.
+    /// Shows a sealed key: in a job's log it outlives disk and artifact. A block at column 0 that can be copied and opened as
+    /// it is, also where the log is JSON.
     pub fn sealed(self, name: &str, armored: &str) {
         if self.json {
             self.line(
                 "info",
                 &format!("sealed setup key {name}"),
-                &[("name", name), ("sealed", armored)],
+                &[("name", name)],
             );
-        } else {
-            self.line("info", armored.trim_end(), &[]);
+        }
+        self.lines(armored);
+    }
+
+    /// Shows a text of several lines, such as a plan: as lines, also where the log is JSON, since people read them.
+    pub fn text(self, text: &str) {
+        if !self.quiet {
+            self.lines(text);
         }
     }
 
-    /// Shows a text of several lines, such as a plan.
-    pub fn text(self, text: &str) {
-        if !self.quiet {
-            self.line("info", text.trim_end(), &[]);
+    fn lines(self, text: &str) {
+        let mut stderr = std::io::stderr().lock();
+        let _ = writeln!(stderr, "{}", self.harmless(text.trim_end()));
+    }
+
+    /// In a job, a line that begins like a runner's command would be one.
+    fn harmless(self, text: &str) -> Cow<'_, str> {
+        match self.in_job {
+            true => crate::ci::safe_line(text),
+            false => text.into(),
         }
     }
 
@@ -196,13 +210,7 @@ impl Say {
             }
             let _ = writeln!(stderr, "{}", escape_json(&line.to_string()));
         } else {
-            // in a job, a line that begins like a runner's command would be one
-            let text = if self.in_job {
-                crate::ci::safe_line(text)
-            } else {
-                text.into()
-            };
-            let _ = writeln!(stderr, "{text}");
+            let _ = writeln!(stderr, "{}", self.harmless(text));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use netbird_gitops::cli::Cli;
 use netbird_gitops::exit::Exit;
 use netbird_gitops::{commands, logging};
@@ -13,7 +14,11 @@ fn main() -> ExitCode {
         Err(error) => {
             // clap's own code for wrong usage is 2, which means "changes are pending" here
             let wrong = error.use_stderr();
-            let _ = error.print();
+            match commands::unreadable_variables() {
+                // clap does not say which argument or variable it is
+                Some(text) if error.kind() == ErrorKind::InvalidUtf8 => eprintln!("error: {text}"),
+                _ => drop(error.print()),
+            }
             return if wrong { Exit::Error } else { Exit::Done }.into();
         }
     };

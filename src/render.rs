@@ -66,6 +66,10 @@ pub struct Document {
     pub hint: Option<String>,
     /// Whether the error is a refusal.
     pub refused: bool,
+    /// Whether there is no plan because the pull request does not change the file.
+    pub untouched: bool,
+    /// The commit whose run applies what this run left alone.
+    pub superseded: Option<String>,
     /// Problems of the file, which the error lists: line, column, message.
     pub problems: Vec<(usize, usize, String)>,
     /// Notices that are not the plan's.

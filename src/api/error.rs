@@ -1,6 +1,7 @@
 //! What an answer of NetBird means when it is not the one asked for.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -21,6 +22,8 @@ pub struct Answer {
     pub message: String,
     /// The server's name for the request, to find it in its log.
     pub request_id: Option<String>,
+    /// Where the request's token came from, where that is known.
+    pub token_origin: Option<Arc<str>>,
 }
 
 impl fmt::Display for Answer {
@@ -30,6 +33,7 @@ impl fmt::Display for Answer {
             status,
             message,
             request_id: _,
+            token_origin: _,
         } = self;
         if message.is_empty() {
             write!(f, "{call}: {status}")
@@ -109,6 +113,7 @@ impl ApiError {
             status: reply.status,
             message: text::clean(message, MESSAGE_MAX),
             request_id: reply.request_id.clone(),
+            token_origin: reply.token_origin.clone(),
         };
         Some(match (reply.status, json) {
             (429, _) => ApiError::Throttled(answer),
@@ -174,6 +179,16 @@ impl ApiError {
         }
     }
 
+    /// Where the token came from that the server does not take, where that is known.
+    fn token_origin(&self) -> Option<&str> {
+        match self {
+            ApiError::Unauthenticated(answer)
+            | ApiError::Blocked(answer)
+            | ApiError::Forbidden(answer) => answer.token_origin.as_deref(),
+            _ => None,
+        }
+    }
+
     /// What to do about it, for a line of its own.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -231,7 +246,7 @@ impl ApiError {
             | ApiError::KeyUnusable { id: None, .. }
             | ApiError::BadId { .. } => return None,
         };
-        Some(hint.to_owned())
+        Some(http::with_origin(hint, self.token_origin()))
     }
 }
 

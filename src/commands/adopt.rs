@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::session::{check, unreadable};
-use super::settings::{connect, file, replaced};
+use super::settings::{connect, file, readable, replaced};
 use super::stop::Stop;
 use super::{print, report_stop};
 use crate::actual::Actual;
@@ -31,6 +31,7 @@ pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
 }
 
 fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
+    readable()?;
     let path = file(&cli.global);
     let source = config::load(&path)?;
     let valid = check(&source)?;

@@ -4,9 +4,10 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::aloud::Aloud;
+use super::branch::{Overtaken, STALE, overtaken, refuse_other_branches};
 use super::forge::{Forge, Stale};
 use super::session::{Origin, Request, Session};
-use super::settings::{environment, file, setting};
+use super::settings::{file, halt, setting};
 use super::signals::signals;
 use super::stop::Stop;
 use super::{Ending, end, publish, unreported};
@@ -23,10 +24,6 @@ use crate::render::{Document, Status, terminal};
 use crate::secret::KeysDir;
 use crate::text::{count, visible};
 
-/// What to do about a stale apply.
-const STALE: &str = "the run of the newer commit applies it; if yours is the newer, push it first; \
-                     --any-commit applies yours all the same";
-
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = Document::default();
     let mut ending = match make(cli, args, &mut document, say) {
@@ -37,7 +34,9 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
     if args.comment && !context.is_pull_request_event() {
         let file = file(&cli.global);
-        let posted = publish::comment(&ending.document, true, &file, &args.gitea, &context, say);
+        let did = matches!(ending.exit, Exit::Done | Exit::Partial)
+            && ending.document.superseded.is_none();
+        let posted = publish::result(&ending.document, did, &file, &args.gitea, &context, say);
         if posted != Exit::Done {
             ending.exit = unreported(ending.exit, &ending.document);
         }
@@ -48,7 +47,7 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
 fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Stop> {
     let context = Context::of_process();
     early_gates("apply", &context)?;
-    let stop = signals();
+    refuse_other_branches("apply", &args.gitea, &context, &file(&cli.global))?;
     let origin = Origin::Server(&args.server);
     let request = Request {
         cli,
@@ -77,19 +76,24 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     }
     let ours = session.source.text().as_bytes();
     let fresh = || forge.as_ref().map_or(Ok(()), |forge| forge.fresh(ours));
-    let refresh = || {
-        fresh().map_err(|error| match error.downcast_ref::<Stale>() {
-            Some(stale) => Stop::refused(format!("{stale}; nothing was changed")).hint(STALE),
-            None => Stop::from(error),
-        })
+    let overtaken = |error| match &forge {
+        Some(forge) => overtaken(error, forge, &context),
+        None => Overtaken::Stopped(Stop::from(error)),
     };
-    refresh()?;
+    if let Err(error) = fresh() {
+        return before_the_first_write(overtaken(error), session.document);
+    }
     if !plan.is_empty() {
         say.text(&terminal::plan(&session.document, terminal::Color(false)));
-        if confirm(args, &plan, say)? == Confirmed::AfterAQuestion {
-            refresh()?;
+        // an answer can have taken its time
+        if confirm(args, &context, &plan, say)? == Confirmed::AfterAQuestion
+            && let Err(error) = fresh()
+        {
+            return before_the_first_write(overtaken(error), session.document);
         }
     }
+    // only now: until here a signal ends the run at once, and nothing was changed
+    let stop = signals();
 
     let api = session
         .api
@@ -104,16 +108,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         puts_back: !args.no_verify,
     };
     let mut applied = apply(api, &plan, &session.actual, conduct, &mut observer);
+    if !applied.changed_something()
+        && let Some(error) = applied.stale.take()
+    {
+        return before_the_first_write(overtaken(error), session.document);
+    }
     let mut exit = match applied.is_complete() {
         true => Exit::Done,
-        // found stale again before the first write
-        false if applied.stale.is_some() && !applied.changed_something() => {
-            let stale = applied
-                .stale
-                .as_ref()
-                .is_some_and(|error| error.is::<Stale>());
-            if stale { Exit::Refused } else { Exit::Error }
-        }
         false => Exit::Partial,
     };
     let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
@@ -161,6 +162,21 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     })
 }
 
+/// How a run ends whose file was found stale before it wrote anything.
+fn before_the_first_write(overtaken: Overtaken, mut document: Document) -> Result<Ending, Stop> {
+    match overtaken {
+        Overtaken::Superseded(commit) => {
+            document.superseded = Some(commit);
+            Ok(Ending {
+                document,
+                exit: Exit::Done,
+                applied: true,
+            })
+        }
+        Overtaken::Stopped(stop) => Err(stop),
+    }
+}
+
 /// Returns why a verification is a failure, in words and with a hint.
 fn judge(
     verified: anyhow::Result<Verified>,
@@ -200,7 +216,7 @@ pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Stop> 
             &format!("run plan there, and {command} on the default branch"),
         );
     }
-    if let Some(text) = environment("NETBIRD_GITOPS_HALT") {
+    if let Some(text) = halt() {
         let text = visible(&text).into_owned();
         return refuse(
             &format!("NETBIRD_GITOPS_HALT is set ({text}); nothing was changed"),
@@ -261,10 +277,11 @@ enum Confirmed {
     AfterAQuestion,
 }
 
-/// Asks on a terminal; where nobody can answer, starting the command is the answer.
-fn confirm(args: &ApplyArgs, plan: &Plan, say: Say) -> Result<Confirmed, Stop> {
+/// Asks on a terminal; where nobody can answer, starting the command is the answer. Nobody can in a job, though some
+/// runners give its steps a terminal (act_runner up to 0.4).
+fn confirm(args: &ApplyArgs, context: &Context, plan: &Plan, say: Say) -> Result<Confirmed, Stop> {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if args.yes || !terminal {
+    if args.yes || context.is_ci || !terminal {
         return Ok(Confirmed::Beforehand);
     }
     let question = format!("Apply {}?", count(plan.changes.len(), "change", "changes"));

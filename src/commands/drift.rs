@@ -85,13 +85,17 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
             ))
         })?;
     }
-    if args.issue {
-        keep_issue(cli, args, &drift, &marker, &name, say)?;
-    }
     match cli.global.format {
         Format::Json => print(&text::json(&render::json(&drift, &name))),
         Format::Markdown => print(&render::markdown(&drift, &marker, &name)),
         Format::Text => print(&render::terminal(&drift, &name)),
+    }
+    // the log has the drift, whatever becomes of the issue
+    if args.issue {
+        keep_issue(cli, args, &drift, &marker, &name, say).map_err(|stop| Stop {
+            error: format!("no issue: {}; what it would say is in this log", stop.error),
+            ..stop
+        })?;
     }
     Ok(drift)
 }
@@ -129,11 +133,9 @@ fn keep_issue(
     name: &str,
     say: Say,
 ) -> Result<(), Stop> {
-    let forge = Forge::open(&args.gitea, &Context::of_process(), &file(&cli.global))?;
-    let Some(forge) = forge else {
-        say.note("no issue: Gitea is not configured (GITEA_URL, GITEA_REPO, GITEA_TOKEN)");
-        return Ok(());
-    };
+    let context = Context::of_process();
+    let forge = Forge::open(&args.gitea, &context, &file(&cli.global))?;
+    let forge = forge.ok_or_else(|| Stop::error(Forge::not_configured(&args.gitea, &context)))?;
     let environment = environment_name(&cli.global);
     let title = format!("NetBird drift ({environment}): {}", render::heading(drift));
     let body = render::markdown(drift, marker, name);

@@ -1,7 +1,7 @@
 //! `export`: the live account as a netbird.json, or as the server's own answers.
 
 use super::session::{check, unreadable};
-use super::settings::{connect, file};
+use super::settings::{connect, file, readable};
 use super::stop::Stop;
 use super::{print, report_stop};
 use crate::actual::Actual;
@@ -22,6 +22,7 @@ pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
 }
 
 fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
+    readable()?;
     let api = connect(&args.server, false)?;
     // every key may have moved: the events tell which peer came by which
     let mut snapshot = fetch(&api, &Needs::everything(), &Desired::default())?;

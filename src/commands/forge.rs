@@ -6,16 +6,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::settings::{environment, read_token, setting};
+use super::branch::Successor;
+use super::settings::{environment, find_token, setting};
 use super::stop::Stop;
 use crate::ci::Context;
 use crate::cli::GiteaArgs;
 use crate::config::Source;
 use crate::edit::Edit;
 use crate::git::{Git, Opened};
+use crate::gitea::comment::{self, Posted};
 use crate::gitea::commit::{self, CommitError, Outcome, Policy, Target};
 use crate::gitea::propose::{self, Proposed};
-use crate::gitea::{Repo, Token, comment};
+use crate::gitea::{self, Ancestry, Repo};
 use crate::ledger::content_differs_but_for_enrolled;
 
 /// A repository, and the file on the branch that is applied.
@@ -61,23 +63,12 @@ impl Forge {
         context: &Context,
         file: &Path,
     ) -> Result<Option<Forge>, Stop> {
-        let token = match (
-            environment("GITEA_TOKEN"),
-            setting(args.gitea_token_file.as_ref()),
-        ) {
-            (Some(token), _) => Some(("GITEA_TOKEN".to_owned(), token)),
-            (None, Some(path)) => Some((path.clone(), read_token(&path)?)),
-            (None, None) => None,
-        };
+        let token = find_token("GITEA_TOKEN", args.gitea_token_file.as_ref())?;
         let url = setting(args.gitea_url.as_ref()).or_else(|| context.server_url.clone());
         let name = setting(args.gitea_repo.as_ref()).or_else(|| context.repository.clone());
-        let (Some((origin, token)), Some(url), Some(name)) = (token, url, name) else {
+        let (Some(token), Some(url), Some(name)) = (token, url, name) else {
             return Ok(None);
         };
-        let token = Token::parse(&token).map_err(|error| Stop {
-            hint: error.hint(),
-            ..Stop::error(format!("{origin}: {error}"))
-        })?;
         let mut config = crate::gitea::config(&url)?;
         config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
         let repo = Repo::new(config, &token, &name)?;
@@ -94,8 +85,10 @@ impl Forge {
     pub(super) fn not_configured(args: &GiteaArgs, context: &Context) -> String {
         let url = setting(args.gitea_url.as_ref()).is_some() || context.server_url.is_some();
         let name = setting(args.gitea_repo.as_ref()).is_some() || context.repository.is_some();
-        let token = environment("GITEA_TOKEN").is_some()
-            || setting(args.gitea_token_file.as_ref()).is_some();
+        let token = setting(args.gitea_token_file.as_ref()).is_some()
+            || ["GITEA_TOKEN", "GITEA_TOKEN_FILE"]
+                .iter()
+                .any(|name| environment(name).is_some());
         let settings = [
             (url, "GITEA_URL"),
             (name, "GITEA_REPO"),
@@ -154,6 +147,47 @@ impl Forge {
         Ok(())
     }
 
+    /// Returns who applies what the branch has now, for a run whose own file is another one: a newer run of the same
+    /// workflow whose commit has the branch's file.
+    pub(super) fn successor(&self, context: &Context) -> Result<Successor, Stop> {
+        let Target { branch, path } = self.target()?;
+        let Some(commit) = &context.sha else {
+            return Ok(Successor::Unrelated);
+        };
+        let tip = self.repo.tip(branch)?;
+        match self.repo.ancestry(commit, &tip) {
+            Ok(Ancestry::Descendant) => {}
+            Ok(Ancestry::Other) => return Ok(Successor::Unrelated),
+            Err(error) if error.is_not_found() => return Ok(Successor::Unrelated),
+            Err(error) => return Err(error.into()),
+        }
+        let nobody = Ok(Successor::Nobody(short(&tip)));
+        let Some(id) = context.run_id else {
+            return nobody;
+        };
+        let runs = match self.repo.newer_runs(branch, id) {
+            Ok(runs) => runs,
+            // an older server has no such list, and not every token may read it
+            Err(error) => {
+                log::warn!("whether a newer run is at work is not known: {error}");
+                return nobody;
+            }
+        };
+        let file = self.repo.file(branch, path)?;
+        for run in runs {
+            let has_it = run.head_sha == tip
+                || match self.repo.file(&run.head_sha, path) {
+                    Ok(theirs) => !content_differs_but_for_enrolled(&theirs.bytes, &file.bytes),
+                    Err(error) if error.is_not_found() => false,
+                    Err(error) => return Err(error.into()),
+                };
+            if has_it {
+                return Ok(Successor::Run(short(&run.head_sha)));
+            }
+        }
+        nobody
+    }
+
     /// Commits `enrolled: true` for these keys, or proposes it.
     pub(super) fn mark(
         &self,
@@ -178,9 +212,7 @@ impl Forge {
         let (outcome, edit) = commit::mark_enrolled(&self.repo, target, names, policy)?;
         let (text, place) = match outcome {
             Outcome::Committed { sha } => {
-                let short = sha
-                    .as_deref()
-                    .map(|sha| format!(" as {}", sha.chars().take(10).collect::<String>()));
+                let short = sha.as_deref().map(|sha| format!(" as {}", short(sha)));
                 (
                     format!(
                         "committed{} to {}",
@@ -195,11 +227,40 @@ impl Forge {
         Ok(Marked { text, place, edit })
     }
 
-    /// Posts a comment on a pull request. The body begins with its marker.
-    pub(super) fn comment(&self, number: u64, body: &str) -> Result<String> {
-        let marker = body.lines().next().unwrap_or_default();
-        Ok(comment::upsert(&self.repo, number, marker, body)?.url)
+    /// Posts a comment on a pull request and returns its place. The body begins with its marker.
+    pub(super) fn comment(&self, number: u64, body: &str) -> Result<String, Stop> {
+        Ok(self.upsert(number, body)?.url)
     }
+
+    /// Posts a comment on a pull request. The body begins with its marker.
+    pub(super) fn upsert(&self, number: u64, body: &str) -> Result<Posted, gitea::Error> {
+        comment::upsert(&self.repo, number, marker(body), body)
+    }
+
+    /// Writes the body into our comment of that marker, and returns its place; `None` where there is none.
+    pub(super) fn correct(&self, number: u64, body: &str) -> Result<Option<String>, gitea::Error> {
+        let corrected = comment::correct(&self.repo, number, marker(body), body)?;
+        Ok(corrected.map(|posted| posted.url))
+    }
+
+    /// Returns the comments with the marker of `body`: those of this author, where one is given.
+    pub(super) fn texts(
+        &self,
+        number: u64,
+        body: &str,
+        author: Option<i64>,
+    ) -> Result<Vec<String>, gitea::Error> {
+        comment::texts(&self.repo, number, marker(body), author)
+    }
+}
+
+fn marker(body: &str) -> &str {
+    body.lines().next().unwrap_or_default()
+}
+
+/// The first digits of a commit's id.
+fn short(sha: &str) -> String {
+    sha.chars().take(10).collect()
 }
 
 fn nothing_to_do() -> String {

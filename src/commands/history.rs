@@ -12,7 +12,7 @@ use crate::ci::{Context, Event};
 use crate::cli;
 use crate::code::Code;
 use crate::config::Source;
-use crate::git::{Git, Opened, RepoPath, Sha};
+use crate::git::{Git, GitError, Opened, RepoPath, Sha};
 use crate::ledger::{
     Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view, text_allow_deletes,
 };
@@ -273,12 +273,29 @@ fn unknown_head(context: &Context) -> Stop {
     ))
 }
 
-/// Returns the merge that a pull request stands for; `None` where its commits are not told.
-fn merge(
-    git: &Git,
-    path: &RepoPath,
-    context: &Context,
-) -> Result<Option<crate::ledger::MergeView>, Stop> {
+/// Whether a pull request's job is about the file at all: its branch has another one than the commit where it began. True
+/// where that cannot be told.
+pub(super) fn is_touched(file: &Path, context: &Context) -> Result<bool, Stop> {
+    let git = match Git::open(file.parent().unwrap_or(Path::new(""))) {
+        Ok(Opened::Checkout(git)) => git,
+        Ok(Opened::NotACheckout | Opened::NoGit) => return Ok(true),
+        Err(error) => return Err(anyhow::Error::new(error).into()),
+    };
+    let touched = || -> Result<bool, GitError> {
+        let path = git.locate(file)?;
+        let Some((base, head)) = ends(&git, context)? else {
+            return Ok(true);
+        };
+        match git.merge_base(&base, &head)? {
+            Some(start) => Ok(git.entry(&start, &path)? != git.entry(&head, &path)?),
+            None => Ok(true),
+        }
+    };
+    touched().map_err(|error| anyhow::Error::new(error).into())
+}
+
+/// Returns the tip of the base branch and the tip of the pull request; `None` where they are not told.
+fn ends(git: &Git, context: &Context) -> Result<Option<(Sha, Sha)>, GitError> {
     let Some(pull) = &context.pull_request else {
         return Ok(None);
     };
@@ -291,13 +308,24 @@ fn merge(
     let base = candidates.filter_map(|rev| git.resolve(rev).ok()).next();
     let head = match &pull.head_sha {
         Some(sha) => git.resolve(sha).ok(),
-        None => git.head().map_err(anyhow::Error::new)?,
+        None => git.head()?,
     };
-    match (base, head) {
-        (Some(base), Some(head)) => Ok(Some(
+    Ok(base.zip(head))
+}
+
+/// Returns the merge that a pull request stands for; `None` where its commits are not told.
+fn merge(
+    git: &Git,
+    path: &RepoPath,
+    context: &Context,
+) -> Result<Option<crate::ledger::MergeView>, Stop> {
+    match ends(git, context).map_err(anyhow::Error::new)? {
+        Some((base, head)) => Ok(Some(
             merge_view(git, &base, &head, path).map_err(anyhow::Error::new)?,
         )),
-        _ if git.is_shallow() => Err(anyhow::Error::new(LedgerError::Shallow).into()),
-        _ => Ok(None),
+        None if context.pull_request.is_some() && git.is_shallow() => {
+            Err(anyhow::Error::new(LedgerError::Shallow).into())
+        }
+        None => Ok(None),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::forge::Forge;
-use super::settings::{environment_name, file};
+use super::settings::{environment_name, file, readable};
 use super::stop::Stop;
 use super::sync_events::read_names;
 use super::{annotate, print, report, report_stop};
@@ -49,6 +49,7 @@ pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
 
 /// Returns what became of the names, and where.
 fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Stop> {
+    readable()?;
     let path = file(&cli.global);
     let mut names: BTreeSet<String> = args.names.iter().cloned().collect();
     if let Some(from) = &args.from {

@@ -1,9 +1,10 @@
 //! `plan`: what an apply would do.
 
+use super::history::is_touched;
 use super::session::{Origin, Request, Session};
-use super::settings::file;
+use super::settings::{environment_name, file};
 use super::stop::Stop;
-use super::{Ending, end, publish};
+use super::{Ending, end, publish, unreported};
 use crate::change::Change;
 use crate::ci::Context;
 use crate::cli::{Cli, PlanArgs};
@@ -22,13 +23,34 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     if args.comment {
         let context = Context::of_process();
         let file = file(&cli.global);
-        let posted = publish::comment(&ending.document, false, &file, &args.gitea, &context, say);
-        ending.exit = ending.exit.max(posted);
+        let post = match ending.document.untouched {
+            true => publish::correction,
+            false => publish::plan,
+        };
+        let posted = post(&ending.document, &file, &args.gitea, &context, say);
+        if posted != Exit::Done {
+            ending.exit = unreported(ending.exit, &ending.document);
+        }
     }
     end(cli, say, ending)
 }
 
 fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, Stop> {
+    let (path, context) = (file(&cli.global), Context::of_process());
+    let of_pull_request = context.is_pull_request_event()
+        && context.pull_request.is_some()
+        && args.scope.history.ledger_ref.is_none();
+    // before any secret is needed: the workflow runs for each pull request
+    if of_pull_request && !is_touched(&path, &context)? {
+        document.untouched = true;
+        document.file = path.display().to_string();
+        document.environment = environment_name(&cli.global);
+        return Ok(Ending {
+            document: std::mem::take(document),
+            exit: Exit::Done,
+            applied: false,
+        });
+    }
     let origin = match &args.live {
         Some(path) => Origin::File(path),
         None => Origin::Server(&args.server),

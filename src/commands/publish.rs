@@ -7,89 +7,212 @@ use super::stop::Stop;
 use crate::ci::Context;
 use crate::cli::GiteaArgs;
 use crate::exit::Exit;
+use crate::git::{Git, GitError, Opened};
 use crate::logging::Say;
 use crate::render::{Document, markdown};
 
-/// Posts the plan, or what an apply made of it. Returns the exit code that a comment which could not be posted asks for:
-/// an older plan must not stand as if it were new, but where nobody gave this job a right to comment, it is no failure.
-pub(super) fn comment(
+/// How many commits back an apply looks for pull requests whose own run was superseded, cancelled or never started.
+const BACK: usize = 20;
+
+/// Posts the plan. Returns the exit code that a comment which was asked for and could not be posted asks for: an older plan
+/// must not stand as if it were new.
+pub(super) fn plan(
     document: &Document,
-    applied: bool,
     file: &Path,
     args: &GiteaArgs,
     context: &Context,
     say: Say,
 ) -> Exit {
-    let body = markdown::document(document, applied, markdown::BUDGET);
-    match post(&body, applied, file, args, context) {
-        Ok(Posted::At(url)) => {
+    let post = || {
+        let forge = open(args, context, file)?;
+        let number = pull_request(context)?;
+        let body = markdown::document(document, false, markdown::BUDGET);
+        forge.comment(number, &body).map_err(Missing::from)
+    };
+    match post() {
+        Ok(url) => {
             say.note(&format!("comment: {url}"));
             Exit::Done
         }
-        Ok(Posted::NoPullRequest) => {
-            say.note("no comment: this commit is no merge of a pull request");
+        Err(missing) => missing.said(say),
+    }
+}
+
+/// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and needs
+/// no settings for it.
+pub(super) fn correction(
+    document: &Document,
+    file: &Path,
+    args: &GiteaArgs,
+    context: &Context,
+    say: Say,
+) -> Exit {
+    let correct = || -> Result<Option<String>, Missing> {
+        let Some(forge) = Forge::open(args, context, file)? else {
+            return Ok(None);
+        };
+        let body = markdown::document(document, false, markdown::BUDGET);
+        match forge.correct(pull_request(context)?, &body) {
+            // a token that may not read comments made none here
+            Err(error) if error.is_hidden_from_us() => {
+                log::info!("no comment to correct is to be seen: {error}");
+                Ok(None)
+            }
+            other => Ok(other?),
+        }
+    };
+    match correct() {
+        Ok(url) => {
+            if let Some(url) = url {
+                say.note(&format!("comment: {url}"));
+            }
             Exit::Done
         }
-        Ok(Posted::NotConfigured) => {
-            let why = Forge::not_configured(args, context);
-            say.note(&format!("no comment: {why}"));
-            Exit::Done
-        }
-        Err(Stop { error, hint, .. }) => {
-            let is_fork = context
-                .pull_request
-                .as_ref()
-                .is_some_and(|pull| pull.is_fork);
-            say.error(
-                "error",
-                &format!("cannot comment: {error}"),
-                hint.as_deref(),
-            );
-            if is_fork { Exit::Done } else { Exit::Error }
+        Err(missing) => missing.said(say),
+    }
+}
+
+fn pull_request(context: &Context) -> Result<u64, Stop> {
+    if let Some(pull) = &context.pull_request {
+        return Ok(pull.number);
+    }
+    let error = match &context.event_problem {
+        Some(problem) => format!("which pull request this job is of is not told: {problem}"),
+        None => "this job is not of a pull request".to_owned(),
+    };
+    Err(Stop::error(error).hint("--comment is for jobs of pull_request and pull_request_target"))
+}
+
+/// Why a comment that was asked for is missing.
+struct Missing {
+    text: String,
+    hint: Option<String>,
+}
+
+impl<E: Into<Stop>> From<E> for Missing {
+    fn from(error: E) -> Self {
+        let Stop { error, hint, .. } = error.into();
+        Missing {
+            text: format!("cannot comment: {error}"),
+            hint,
         }
     }
 }
 
-/// Where a comment is, or why there is none.
-enum Posted {
-    At(String),
-    NoPullRequest,
-    NotConfigured,
+impl Missing {
+    /// Says it: a run that leaves an older comment as if it were new is no green run.
+    fn said(self, say: Say) -> Exit {
+        let text = format!("{}; what it would say is in this log", self.text);
+        say.error("error", &text, self.hint.as_deref());
+        Exit::Error
+    }
 }
 
-fn post(
-    body: &str,
-    applied: bool,
+fn open(args: &GiteaArgs, context: &Context, file: &Path) -> Result<Forge, Missing> {
+    Forge::open(args, context, file)?.ok_or_else(|| Missing {
+        text: format!("no comment: {}", Forge::not_configured(args, context)),
+        hint: None,
+    })
+}
+
+/// Posts what an apply came to on the pull request that its commit merged, and, where it `did` its work, on those merged
+/// before whose own run did not get to it. Returns the exit code as [`plan`] does; a commit that is no merge has nowhere to
+/// answer.
+pub(super) fn result(
+    document: &Document,
+    did: bool,
     file: &Path,
     args: &GiteaArgs,
     context: &Context,
-) -> Result<Posted, Stop> {
-    let Some(forge) = Forge::open(args, context, file)? else {
-        return Ok(Posted::NotConfigured);
-    };
-    let number = match (applied, &context.pull_request) {
-        (false, Some(pull)) => pull.number,
-        (false, None) => {
-            let error = match &context.event_problem {
-                Some(problem) => {
-                    format!("which pull request this job is of is not told: {problem}")
-                }
-                None => "this job is not of a pull request".to_owned(),
-            };
-            return Err(Stop::error(error)
-                .hint("--comment is for jobs of pull_request and pull_request_target"));
-        }
-        (true, _) => {
-            let merged = context
-                .sha
-                .as_ref()
-                .map(|sha| forge.repo.pull_merged_as(sha))
-                .transpose()?;
-            match merged.flatten() {
-                Some(pull) => pull.number,
-                None => return Ok(Posted::NoPullRequest),
+    say: Say,
+) -> Exit {
+    let post = || -> Result<(), Missing> {
+        let forge = open(args, context, file)?;
+        let body = markdown::document(document, true, markdown::BUDGET);
+        let posts = Posts {
+            forge: &forge,
+            body: &body,
+            say,
+        };
+        let Some(sha) = &context.sha else {
+            say.note("no comment: which commit this job is of is not told");
+            return Ok(());
+        };
+        let mut me = None;
+        match forge.repo.pull_merged_as(sha)? {
+            // what an earlier attempt of this run did stands
+            Some(pull) if document.superseded.is_some() && posts.has_result(pull.number, me)? => {
+                say.note("no comment: this commit has its result already");
             }
+            Some(pull) => me = posts.post(pull.number)?,
+            None => say.note("no comment: this commit is no merge of a pull request"),
         }
+        if did {
+            posts.earlier(file, me)?;
+        }
+        Ok(())
     };
-    Ok(Posted::At(forge.comment(number, body)?))
+    match post() {
+        Ok(()) => Exit::Done,
+        Err(missing) => missing.said(say),
+    }
+}
+
+/// The comments of one apply.
+struct Posts<'a> {
+    forge: &'a Forge,
+    body: &'a str,
+    say: Say,
+}
+
+impl Posts<'_> {
+    /// Posts the result, and returns who wrote it.
+    fn post(&self, number: u64) -> Result<Option<i64>, Stop> {
+        let posted = self.forge.upsert(number, self.body)?;
+        self.say.note(&format!("comment: {}", posted.url));
+        Ok(posted.author)
+    }
+
+    /// Does the pull request say what an apply made of it? That a run was superseded is no result.
+    fn has_result(&self, number: u64, me: Option<i64>) -> Result<bool, Stop> {
+        let texts = self.forge.texts(number, self.body, me)?;
+        Ok(texts.iter().any(|text| !markdown::is_superseded(text)))
+    }
+
+    /// Posts the result on the pull requests that were merged before this one and have none yet, back to the first that has.
+    fn earlier(&self, file: &Path, mut me: Option<i64>) -> Result<(), Stop> {
+        let commits = commits(file).map_err(anyhow::Error::new)?;
+        // after a rebase or a fast-forward the last commit of a pull request alone is known to be its: what changed the
+        // file before it, back to the next one that is known, is taken to have come with it
+        let mut open: Option<u64> = None;
+        for (sha, touches) in commits
+            .iter()
+            .skip(1)
+            .map(|(sha, touches)| (sha.as_str(), *touches))
+        {
+            if let Some(pull) = self.forge.repo.pull_merged_as(sha)? {
+                open = Some(pull.number);
+            }
+            let Some(number) = open.filter(|_| touches) else {
+                continue;
+            };
+            if self.has_result(number, me)? {
+                return Ok(());
+            }
+            me = self.post(number)?.or(me);
+            open = None;
+        }
+        Ok(())
+    }
+}
+
+/// The newest commits of the checkout along first parents, and of each whether it changed the file.
+fn commits(file: &Path) -> Result<Vec<(crate::git::Sha, bool)>, GitError> {
+    let Opened::Checkout(git) = Git::open(file.parent().unwrap_or(Path::new("")))? else {
+        return Ok(Vec::new());
+    };
+    match git.head()? {
+        Some(head) => git.first_parents(&head, &git.locate(file)?, BACK + 1),
+        None => Ok(Vec::new()),
+    }
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::history::History;
 use super::settings::{
-    connect, environment, environment_name, file, recipients, replaced, setting,
+    connect, environment, environment_name, file, halt, readable, recipients, replaced, setting,
 };
 use super::stop::Stop;
 use crate::actual::Actual;
@@ -81,6 +81,7 @@ impl Session {
     /// Reads the file, the settings and the live account. `document` is filled as far as it goes, for the error too.
     pub(super) fn open(request: &Request, document: &mut Document) -> Result<Session, Stop> {
         let started = Instant::now();
+        readable()?;
         let global = &request.cli.global;
         let path = file(global);
         document.file = path.display().to_string();
@@ -324,7 +325,7 @@ impl Session {
         Ok(gates::Context {
             max_deletes: gates.max_deletes,
             allowed: self.allowed(gates, plan)?,
-            halt: environment("NETBIRD_GITOPS_HALT"),
+            halt: halt(),
             me: self.actual.me.clone(),
             account,
             accounts: ids.collect(),

@@ -9,11 +9,53 @@ use crate::cli::{Global, Sealing, Server};
 use crate::secret::{Recipients, Sources};
 use crate::state::{Address, Kind};
 
-/// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty.
+/// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is no text is
+/// refused before ([`readable`]).
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name)
         .ok()
         .filter(|value| !value.trim().is_empty())
+}
+
+/// The kill switch. Whatever it is set to stops an apply, blanks and bytes that are no text too.
+pub(super) fn halt() -> Option<String> {
+    let value = std::env::var_os(HALT).filter(|value| !value.is_empty())?;
+    Some(value.to_string_lossy().into_owned())
+}
+
+const HALT: &str = "NETBIRD_GITOPS_HALT";
+
+/// Checks that every variable that the program reads is text. One that is not must not count as unset: fewer people
+/// would get new keys, a check would be off.
+pub(super) fn readable() -> Result<(), Stop> {
+    match unreadable_variables() {
+        None => Ok(()),
+        Some(text) => Err(Stop::error(text).hint("set it again, in UTF-8, or unset it")),
+    }
+}
+
+/// Returns which of the variables that the program reads are no text, in a sentence; the kill switch aside, which needs
+/// none.
+pub fn unreadable_variables() -> Option<String> {
+    let mut names: Vec<String> = std::env::vars_os()
+        .filter(|(_, value)| value.to_str().is_none())
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| is_ours(name) && name != HALT)
+        .collect();
+    names.sort();
+    let verb = if names.len() == 1 { "holds" } else { "hold" };
+    (!names.is_empty()).then(|| format!("{} {verb} bytes that are no UTF-8", names.join(", ")))
+}
+
+/// Is it a variable that the program reads?
+fn is_ours(name: &str) -> bool {
+    let prefixes = ["NETBIRD_", "GITEA_"];
+    matches!(
+        name,
+        crate::secret::ENVIRONMENT | "CI" | "NO_COLOR" | "RUST_LOG"
+    ) || prefixes.iter().any(|prefix| name.starts_with(prefix))
+        || crate::ci::is_variable(name)
+        || crate::http::is_proxy_variable(name)
 }
 
 /// Returns a setting; an empty one is unset.
@@ -80,30 +122,43 @@ pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Sto
 }
 
 fn token(server: &Server, in_pull_request: bool) -> Result<Token, Stop> {
-    let file = setting(server.netbird_token_file.as_ref());
-    let (origin, text) = match (environment("NETBIRD_API_TOKEN"), file) {
-        (Some(token), _) => ("NETBIRD_API_TOKEN".to_owned(), token),
-        (None, Some(path)) => (path.clone(), read_token(&path)?),
-        (None, None) if in_pull_request => {
-            return Err(Stop::refused("there is no NetBird token in this pull request's job").hint(
+    match find_token("NETBIRD_API_TOKEN", server.netbird_token_file.as_ref())? {
+        Some(token) => Ok(token),
+        None if in_pull_request => {
+            Err(Stop::refused("there is no NetBird token in this pull request's job").hint(
                 "a pull request from a fork has no secrets: let somebody with write access push the branch, or switch \
                  to the pull_request_target workflow (examples/workflows/plan-forks.yml)",
-            ));
+            ))
         }
-        (None, None) => {
-            return Err(Stop::error("there is no NetBird token").hint(
-                "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply",
-            ));
-        }
-    };
-    Token::parse(&text).map_err(|error| Stop {
-        hint: error.hint(),
-        ..Stop::error(format!("{origin}: {error}"))
-    })
+        None => Err(Stop::error("there is no NetBird token").hint(
+            "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply",
+        )),
+    }
 }
 
-/// Reads a token file.
-pub(super) fn read_token(path: &str) -> Result<String, Stop> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Stop::error(format!("cannot read the token file {path}: {error}")))
+/// Finds a token: the file that a flag names goes before the variable `name` that holds the token itself, and that one
+/// before the variable `name`_FILE that names a file. `None` where there is none of them.
+pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Token>, Stop> {
+    let from_file = |path: String, origin: String| {
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| Stop::error(format!("cannot read the token file {path}: {error}")))?;
+        Ok::<_, Stop>((origin, text))
+    };
+    let file_variable = format!("{name}_FILE");
+    let (origin, text) = if let Some(path) = setting(flag) {
+        let origin = format!("the file {path}");
+        from_file(path, origin)?
+    } else if let Some(token) = environment(name) {
+        (name.to_owned(), token)
+    } else if let Some(path) = setting(environment(&file_variable).as_ref()) {
+        let origin = format!("the file {path} ({file_variable})");
+        from_file(path, origin)?
+    } else {
+        return Ok(None);
+    };
+    let token = Token::parse(&text).map_err(|error| Stop {
+        hint: error.hint(),
+        ..Stop::error(format!("{origin}: {error}"))
+    })?;
+    Ok(Some(token.from(origin)))
 }

@@ -12,9 +12,10 @@ use jiff::Timestamp;
 
 use super::aloud::Aloud;
 use super::apply::early_gates;
+use super::branch::refuse_other_branches;
 use super::forge::{Forge, Marked};
 use super::session::{check, unreadable};
-use super::settings::{connect, environment_name, file};
+use super::settings::{connect, environment_name, file, readable};
 use super::signals::signals;
 use super::stop::Stop;
 use super::{annotate, print, report, report_stop};
@@ -28,6 +29,7 @@ use crate::desired::{Desired, KeyType};
 use crate::enrollment::{self, Detection, Enrollment, sync};
 use crate::exit::Exit;
 use crate::fetch::{Needs, fetch};
+use crate::gates;
 use crate::logging::Say;
 use crate::plan::Plan;
 use crate::render::Status;
@@ -118,7 +120,9 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     let context = Context::of_process();
     if !args.dry_run {
         early_gates("sync-events", &context)?;
+        refuse_other_branches("sync-events", &args.gitea, &context, &path)?;
     }
+    readable()?;
     let valid = check(&config::load(&path)?)?;
     let api = connect(&args.server, context.is_pull_request_event())?;
     let keys = api.list(Kind::SetupKey.path());
@@ -148,6 +152,13 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         say.note("NetBird keeps the newest 10,000 events: older enrollments are told by the times of key and peer");
     }
     let actual = Actual::read(&snapshot).map_err(unreadable)?;
+    if let Some(refusal) = actual.me.as_ref().and_then(gates::reads_only)
+        && !args.dry_run
+    {
+        return Err(
+            Stop::refused(format!("{}; nothing was changed", refusal.text)).hint(refusal.hint),
+        );
+    }
     let Detection {
         enrollments,
         left_alone,
@@ -210,6 +221,14 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
                 ..stop
             }),
         }
+    }
+    // on a laptop somebody reads the text; a job's green run says that all is done
+    if forge.is_none() && context.is_ci && !args.no_commit && !args.dry_run && !ready.is_empty() {
+        let why = Forge::not_configured(&args.gitea, &context);
+        synced.fail(Stop::error(format!("not committed: {why}")).hint(
+            "set GITEA_TOKEN from the secret BOT_TOKEN (docs/gitea.md, step 4), or say --no-commit where something else \
+             commits",
+        ));
     }
     let failed = synced.done.iter().any(|done| done.error.is_some());
     Ok(match failed || synced.failure.is_some() {

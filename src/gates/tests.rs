@@ -232,20 +232,21 @@ network_admin makes a group
     passes
 network_admin makes a key
     role: the token's role network_admin cannot do 1 of 1 operations ["setup key k"]
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
 auditor plans
     passes
 auditor applies
     role: the token's role auditor cannot do 1 of 1 operations ["group g"]
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
 auditor applies nothing
-    passes
+    role: the token's role auditor can change nothing in NetBird
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
 a person who sees a part plans
     role: the token is of someone, a person of role user: it sees a part of the account only
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
 a role that we do not know applies
     role: the token's role billing_admin cannot do 1 of 1 operations ["group g"]
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
 the server does not tell
     passes
 no server

@@ -29,7 +29,7 @@ impl Git {
         if self.version < FIRST {
             return Ok(Merged::OldGit(self.version.0, self.version.1));
         }
-        if !self.have_ancestor(base, head)? {
+        if self.merge_base(base, head)?.is_none() {
             return Ok(Merged::NoAncestor);
         }
         let mut command = self.scratch.command(Objects::Scratch);
@@ -63,14 +63,18 @@ impl Git {
         }
     }
 
-    fn have_ancestor(&self, a: &Sha, b: &Sha) -> Result<bool, GitError> {
+    /// Returns the commit that both have in common; `None` where this checkout has none.
+    pub fn merge_base(&self, a: &Sha, b: &Sha) -> Result<Option<Sha>, GitError> {
         let mut command = self.scratch.command(Objects::Checkout);
         let output = command
             .args(["merge-base", a.as_str(), b.as_str()])
             .output()?;
         match output.status.code() {
-            Some(0) => Ok(true),
-            Some(1) => Ok(false),
+            Some(0) => {
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                Ok(Sha::parse(text.lines().next().unwrap_or_default()))
+            }
+            Some(1) => Ok(None),
             _ => Err(command.refused(&output.stderr)),
         }
     }

@@ -8,6 +8,8 @@ use super::{Comment, Error, Repo};
 pub struct Posted {
     /// Its id.
     pub id: i64,
+    /// Who wrote it: the token's user.
+    pub author: Option<i64>,
     /// Its place on the page.
     pub url: String,
     /// What was done.
@@ -28,26 +30,72 @@ pub enum Action {
 /// Posts `body` on pull request `number`: into the comment that starts with `marker`, or as a new one.
 ///
 /// `body` has to start with `marker`, an HTML comment, which the page does not show. Whoever may read the repository may
-/// post such a text as well, so a comment of another author is not ours. Where the token may not ask who it is (a bot's
-/// without `read:user`; the automatic token of a job may), the marker alone decides, and a bot with write access then takes
-/// over what somebody planted. Of two comments that two jobs made at once the one with the lower id stays.
+/// post such a text as well, so a comment of another author is never ours, whatever it says. A token that may not ask who
+/// it is (a bot's without `read:user`; the automatic token of a job may) is told by the answer of its post: the older
+/// comment of that author gets the text then, and the new one goes. Of two comments that two jobs made at once the one
+/// with the lower id stays.
 pub fn upsert(repo: &Repo, number: u64, marker: &str, body: &str) -> Result<Posted, Error> {
     debug_assert!(body.starts_with(marker), "the marker comes first");
     let mut found = marked(repo.comments(number)?, marker);
-    if let [only] = found.as_slice()
-        && only.body == body
-    {
-        return Ok(posted(only, Action::Unchanged));
+    if found.is_empty() {
+        return create(repo, number, marker, body, &[]);
     }
-    let me = match found.is_empty() {
-        true => None,
-        false => me(repo)?,
+    let Some(me) = me(repo)? else {
+        return create(repo, number, marker, body, &[]);
     };
-    if let Some(me) = me {
-        found.retain(|comment| author(comment) == Some(me));
-    }
+    found.retain(|comment| author(comment) == Some(me));
     let mut refused = Vec::new();
-    for (n, comment) in found.iter().enumerate() {
+    match write(repo, &found, body, &mut refused)? {
+        Some(posted) => Ok(posted),
+        None => create(repo, number, marker, body, &refused),
+    }
+}
+
+/// Writes `body` into our comment that starts with `marker`, if there is one: a text that only corrects an older one.
+pub fn correct(
+    repo: &Repo,
+    number: u64,
+    marker: &str,
+    body: &str,
+) -> Result<Option<Posted>, Error> {
+    let mut found = marked(repo.comments(number)?, marker);
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let (me, asking) = match me(repo)? {
+        Some(me) => (Some(me), None),
+        None => {
+            let new = repo.create_comment(number, body)?;
+            (author(&new), Some(new))
+        }
+    };
+    found.retain(|comment| author(comment) == me);
+    let written = write(repo, &found, body, &mut Vec::new());
+    remove(repo, asking.as_slice());
+    written
+}
+
+/// Returns the texts of the comments that start with `marker`: ours, where `me` is known, else all.
+pub fn texts(
+    repo: &Repo,
+    number: u64,
+    marker: &str,
+    me: Option<i64>,
+) -> Result<Vec<String>, Error> {
+    let mut found = marked(repo.comments(number)?, marker);
+    found.retain(|comment| me.is_none() || author(comment) == me);
+    Ok(found.into_iter().map(|comment| comment.body).collect())
+}
+
+/// Writes the text into the first of these comments of ours that takes it, and removes those behind it. `refused` gets
+/// the ids of those that do not take it.
+fn write(
+    repo: &Repo,
+    own: &[Comment],
+    body: &str,
+    refused: &mut Vec<i64>,
+) -> Result<Option<Posted>, Error> {
+    for (n, comment) in own.iter().enumerate() {
         let action = match comment.body == body {
             true => Some(Action::Unchanged),
             false => edit(repo, comment.id, body)?.then_some(Action::Edited),
@@ -56,15 +104,13 @@ pub fn upsert(repo: &Repo, number: u64, marker: &str, body: &str) -> Result<Post
             refused.push(comment.id);
             continue;
         };
-        if me.is_some() {
-            remove(repo, &found[n + 1..]);
-        }
-        return Ok(posted(comment, action));
+        remove(repo, &own[n + 1..]);
+        return Ok(Some(posted(comment, action)));
     }
-    create(repo, number, marker, body, &refused)
+    Ok(None)
 }
 
-/// Posts a new comment, and gives way to an older one that came up meanwhile.
+/// Posts a new comment, and gives way to an older one of its author.
 fn create(
     repo: &Repo,
     number: u64,
@@ -78,19 +124,21 @@ fn create(
     let Ok(comments) = repo.comments(number) else {
         return Ok(created);
     };
-    let mut found = marked(comments, marker);
-    found.retain(|comment| {
+    let mut older = marked(comments, marker);
+    older.retain(|comment| {
         comment.id < new.id && author(comment) == author(&new) && !refused.contains(&comment.id)
     });
-    let Some(lowest) = found.first() else {
-        return Ok(created);
-    };
     // Ours is the younger text.
-    if lowest.body != body && !edit(repo, lowest.id, body)? {
-        return Ok(created);
+    match write(repo, &older, body, &mut Vec::new())? {
+        Some(written) => {
+            remove(repo, std::slice::from_ref(&new));
+            Ok(Posted {
+                action: Action::Edited,
+                ..written
+            })
+        }
+        None => Ok(created),
     }
-    remove(repo, std::slice::from_ref(&new));
-    Ok(posted(lowest, Action::Edited))
 }
 
 /// Returns the comments that start with the marker, the lowest id first.
@@ -113,11 +161,22 @@ pub(super) fn me(repo: &Repo) -> Result<Option<i64>, Error> {
     }
 }
 
+/// How often an edit is made that another one got in the way of.
+const EDITS: u32 = 5;
+
 /// Returns whether the comment has the text now: it may be another's, or gone.
+///
+/// Of two edits at once the server refuses one with a 500 `the comment is already changed`, whose text only its
+/// administrators see (gitea-api.md, "Versions"): so any 500 is tried again, with the same text.
 fn edit(repo: &Repo, id: i64, body: &str) -> Result<bool, Error> {
-    match repo.edit_comment(id, body) {
-        Err(Error::Forbidden(_) | Error::NotFound(_)) => Ok(false),
-        other => other,
+    let mut n = 0;
+    loop {
+        match repo.edit_comment(id, body) {
+            Err(Error::Forbidden(_) | Error::NotFound(_)) => return Ok(false),
+            Err(Error::Server(_)) if n + 1 < EDITS => repo.pause(n),
+            other => return other,
+        }
+        n += 1;
     }
 }
 
@@ -133,6 +192,7 @@ fn remove(repo: &Repo, comments: &[Comment]) {
 fn posted(comment: &Comment, action: Action) -> Posted {
     Posted {
         id: comment.id,
+        author: author(comment),
         url: comment.html_url.clone(),
         action,
     }

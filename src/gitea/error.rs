@@ -4,6 +4,7 @@
 //! missing permission, nothing else.
 
 use std::fmt;
+use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub struct Answer {
     pub status: u16,
     /// What the server says, on one line, at most 300 characters; often nothing.
     pub message: String,
+    /// Where the request's token came from, where that is known.
+    pub token_origin: Option<Arc<str>>,
 }
 
 impl fmt::Display for Answer {
@@ -129,6 +132,7 @@ impl Error {
             call: reply.call.clone(),
             status: reply.status,
             message: text::clean(&message, MESSAGE_MAX),
+            token_origin: reply.token_origin.clone(),
         };
         Some(match reply.status {
             401 => Error::Unauthenticated(answer),
@@ -180,6 +184,21 @@ impl Error {
         matches!(self, Error::NotFound(_))
     }
 
+    /// May the token not see what it asked to read, as far as the answer tells?
+    pub fn is_hidden_from_us(&self) -> bool {
+        let may_not = matches!(
+            self,
+            Error::Forbidden(_)
+                | Error::NotFound(_)
+                | Error::Scope { .. }
+                | Error::Unauthenticated(_)
+        );
+        let reads = self
+            .answer()
+            .is_some_and(|answer| !answer.call.method.writes());
+        may_not && reads
+    }
+
     /// Is it the URL that a gate refuses (exit code 3)?
     pub fn is_url_refused(&self) -> bool {
         matches!(self, Error::Http(http::Error::UrlRefused(_)))
@@ -211,13 +230,17 @@ impl Error {
             Error::Renamed { to, .. } => {
                 format!("write the new name: --gitea-repo {to} (GITEA_REPO), and the remote of the checkout")
             }
-            Error::Unauthenticated(_) => "the token is not valid (any more); the automatic token of a job lives as long \
-                                          as the job. Make one for the bot user and store it as a secret that \
-                                          GITEA_TOKEN is set from"
-                .to_owned(),
-            Error::Scope { required, .. } => {
+            Error::Unauthenticated(answer) => http::with_origin(
+                "the token is not valid (any more); the automatic token of a job lives as long as the job. Make one for \
+                 the bot user and store it as the secret that GITEA_TOKEN is set from (BOT_TOKEN)",
+                answer.token_origin.as_deref(),
+            ),
+            Error::Scope { answer, required } => {
                 let required = required.as_deref().unwrap_or("write:repository and write:issue");
-                format!("make a token with the scope {required}: commits need write:repository, comments write:issue")
+                let hint = format!(
+                    "make a token with the scope {required}: commits need write:repository, comments write:issue"
+                );
+                http::with_origin(&hint, answer.token_origin.as_deref())
             }
             Error::Forbidden(answer) => forbidden_hint(&answer.message).to_owned(),
             Error::NotFound(_) => "Gitea says so too where the token may not look: is the name right, and may the token's \

@@ -24,6 +24,7 @@ struct Inner {
     agent: Agent,
     config: Config,
     authorization: HeaderValue,
+    token_origin: Option<Arc<str>>,
     requests: AtomicU64,
 }
 
@@ -53,6 +54,7 @@ impl Client {
         Ok(Client(Arc::new(Inner {
             agent: builder.build().into(),
             authorization: token.authorization(scheme),
+            token_origin: token.origin(),
             config,
             requests: AtomicU64::new(0),
         })))
@@ -66,6 +68,12 @@ impl Client {
     /// Returns the server's base URL.
     pub fn base(&self) -> &BaseUrl {
         &self.0.config.base
+    }
+
+    /// Waits as before a try again: `n` counts from 0, and each wait is twice as long as the one before.
+    pub fn pause(&self, n: u32) {
+        let retry = &self.0.config.retry;
+        (retry.sleep)(retry::backoff(retry.base, n, retry::random()));
     }
 
     /// Makes a request, again where that is safe and may help, and returns the complete answer.
@@ -107,6 +115,7 @@ impl Client {
             agent,
             config,
             authorization,
+            token_origin,
             ..
         } = &*self.0;
         let judged = |phase| move |e: ureq::Error| judge(&e, phase, config);
@@ -114,13 +123,15 @@ impl Client {
             send(agent, authorization, call.method, url, body).map_err(judged(Phase::Call))?;
         let (head, body) = response.into_parts();
         let body = read_all(body, config.max_body_bytes).map_err(judged(Phase::Body))?;
-        Ok(Reply::new(
+        let mut reply = Reply::new(
             call.clone(),
             head.status.as_u16(),
             head.headers,
             body,
             config.base.at_root(),
-        ))
+        );
+        reply.token_origin.clone_from(token_origin);
+        Ok(reply)
     }
 }
 

@@ -45,6 +45,18 @@ impl fmt::Debug for Choice {
     }
 }
 
+/// The variables that name a proxy, the first that is set counts.
+const HTTPS: &[&str] = &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+const HTTP: &[&str] = &["http_proxy", "all_proxy", "ALL_PROXY"];
+const DIRECT: &[&str] = &["no_proxy", "NO_PROXY"];
+
+/// Is it a variable that says which proxy to use?
+pub fn is_variable(name: &str) -> bool {
+    [HTTPS, HTTP, DIRECT]
+        .iter()
+        .any(|names| names.contains(&name))
+}
+
 /// Returns the proxy for requests to `url`; `None` means direct. `lookup` is the environment.
 ///
 /// `https_proxy`, `HTTPS_PROXY` for https; `http_proxy` alone for http (`HTTP_PROXY` can be set by a caller of a CGI
@@ -59,20 +71,14 @@ pub fn choose(lookup: impl Fn(&str) -> Option<String>, url: &BaseUrl) -> Option<
     if url.is_loopback() {
         return None;
     }
-    let no_proxy = set("no_proxy")
-        .or_else(|| set("NO_PROXY"))
-        .unwrap_or_default();
+    let no_proxy = DIRECT.iter().find_map(|name| set(name)).unwrap_or_default();
     if no_proxy
         .split([',', ' ', '\t'])
         .any(|entry| covers(entry, url))
     {
         return None;
     }
-    let names: &[&'static str] = if url.is_https() {
-        &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-    } else {
-        &["http_proxy", "all_proxy", "ALL_PROXY"]
-    };
+    let names = if url.is_https() { HTTPS } else { HTTP };
     names.iter().find_map(|&variable| {
         set(variable).map(|url| Choice {
             variable,

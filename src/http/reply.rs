@@ -1,6 +1,7 @@
 //! What a server answered: the status, a few headers, and the body as bytes that are wiped when dropped.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 use ureq::http::HeaderMap;
@@ -56,6 +57,8 @@ pub struct Reply {
     pub server_time: Option<jiff::Timestamp>,
     /// The server's name for the request (`X-Request-Id`), to find it in the server's log.
     pub request_id: Option<String>,
+    /// Where the request's token came from, where that is known.
+    pub token_origin: Option<Arc<str>>,
     pub(super) headers: HeaderMap,
     pub(super) body: Zeroizing<Vec<u8>>,
     pub(super) api: String,
@@ -74,6 +77,7 @@ impl Reply {
             status,
             server_time: None,
             request_id: None,
+            token_origin: None,
             headers,
             body,
             api,

@@ -130,14 +130,14 @@ impl Tries {
 }
 
 /// Returns the wait before try `n + 2`: between a half and the whole of `base` · 2ⁿ, by `random`.
-fn backoff(base: Duration, n: u32, random: u64) -> Duration {
+pub(super) fn backoff(base: Duration, n: u32, random: u64) -> Duration {
     let whole = base.saturating_mul(2_u32.saturating_pow(n));
     let share = (random % 1024) as f64 / 1024.0;
     whole.mul_f64(0.5 + share / 2.0)
 }
 
 /// Returns a number that differs from call to call; the standard library seeds its hashers from the system.
-fn random() -> u64 {
+pub(super) fn random() -> u64 {
     RandomState::new().hash_one(())
 }
 

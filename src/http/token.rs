@@ -1,13 +1,17 @@
 //! An access token: trimmed, never shown.
 
 use std::fmt;
+use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 use ureq::http::HeaderValue;
 
 /// An access token as it came from the environment or a file. Its Debug form hides it.
 #[derive(Debug, Clone)]
-pub struct Token(SecretString);
+pub struct Token {
+    secret: SecretString,
+    origin: Option<Arc<str>>,
+}
 
 impl Token {
     /// Reads a token, leaving out white space around it (a pipe or a file adds a newline).
@@ -32,16 +36,37 @@ impl Token {
         if !text.chars().all(|c| c.is_ascii_graphic()) {
             return Err(TokenError::Character);
         }
-        Ok(Token(text.into()))
+        Ok(Token {
+            secret: text.into(),
+            origin: None,
+        })
+    }
+
+    /// Says where it came from, as in `NETBIRD_API_TOKEN`: a server that refuses it leaves people to look there.
+    pub fn from(mut self, origin: String) -> Token {
+        self.origin = Some(origin.into());
+        self
+    }
+
+    pub(super) fn origin(&self) -> Option<Arc<str>> {
+        self.origin.clone()
     }
 
     /// Returns the value of the `Authorization` header: `scheme`, a space and the token.
     pub(super) fn authorization(&self, scheme: &str) -> HeaderValue {
-        let text = zeroize::Zeroizing::new(format!("{scheme} {}", self.0.expose_secret()));
+        let text = zeroize::Zeroizing::new(format!("{scheme} {}", self.secret.expose_secret()));
         let mut value =
             HeaderValue::from_str(&text).expect("a token is visible ASCII, and so is a scheme");
         value.set_sensitive(true);
         value
+    }
+}
+
+/// Returns a hint about a token that was refused, with where the token came from.
+pub fn with_origin(hint: &str, origin: Option<&str>) -> String {
+    match origin {
+        Some(origin) => format!("{hint}; the token came from {origin}"),
+        None => hint.to_owned(),
     }
 }
 

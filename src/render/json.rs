@@ -15,6 +15,7 @@ pub fn document(document: &Document, applied: bool) -> String {
     let plan = document.plan.as_ref();
     let status = match (&document.error, applied) {
         (Some(_), _) => "error",
+        (None, true) if document.superseded.is_some() => "superseded",
         // what a report says while the run goes on, or of one that was killed
         (None, true) if document.statuses.contains(&Status::Pending) => "applying",
         (None, true) => "applied",

@@ -25,6 +25,12 @@ pub const BUDGET: usize = 60_000;
 pub fn document(document: &Document, applied: bool, budget: usize) -> String {
     let what = if applied { "apply" } else { "plan" };
     let marker = marker(what, &document.environment);
+    if document.untouched {
+        return format!("{marker}\n{}", untouched(document));
+    }
+    if let Some(commit) = &document.superseded {
+        return format!("{marker}\n{}", superseded(document, commit));
+    }
     let Some(plan) = &document.plan else {
         return format!("{marker}\n{}", failure(document, applied, budget));
     };
@@ -98,6 +104,32 @@ fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
         true => format!("### {title}: No changes{refused}"),
         false => format!("### {title}: {}{refused}", parts::to_do(plan)),
     }
+}
+
+/// Stands in a comment of a run that another one took the work of.
+const SUPERSEDED: &str = "<!-- superseded -->";
+
+/// Returns whether a comment, as [`document`] made it, says no more than that another run does the work.
+pub fn is_superseded(comment: &str) -> bool {
+    comment.lines().nth(1) == Some(SUPERSEDED)
+}
+
+fn superseded(document: &Document, commit: &str) -> String {
+    let title = title(document, true);
+    let commit = code(commit);
+    let version = parts::version(document);
+    format!(
+        "{SUPERSEDED}\n### {title}: superseded by {commit}, which applies it\n\n\
+         The branch has a newer file, so this run changed nothing. The run of {commit} answers here once it is done.\n\n\
+         {version}\n"
+    )
+}
+
+/// What takes the place of a plan that was posted before the file went out of the pull request.
+fn untouched(document: &Document) -> String {
+    let title = title(document, false);
+    let (file, version) = (code(&document.file), parts::version(document));
+    format!("### {title}: no change\n\nThis pull request does not change {file}.\n\n{version}\n")
 }
 
 /// A plan that could not be made says so: an old plan never stands as if it were new.

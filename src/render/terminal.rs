@@ -37,6 +37,12 @@ impl Color {
 
 /// Returns the plan.
 pub fn plan(document: &Document, color: Color) -> String {
+    if document.untouched {
+        return format!(
+            "NetBird plan: none, since this pull request does not change {}\n",
+            visible(&document.file)
+        );
+    }
     let Some(plan) = &document.plan else {
         return String::new();
     };
@@ -71,6 +77,11 @@ pub fn plan(document: &Document, color: Color) -> String {
 
 /// Returns what an apply did.
 pub fn applied(document: &Document, color: Color) -> String {
+    if let Some(commit) = &document.superseded {
+        return format!(
+            "NetBird apply: superseded by {commit}, which applies it; nothing was changed\n"
+        );
+    }
     let Some(plan) = &document.plan else {
         return String::new();
     };

@@ -178,11 +178,24 @@ fn a_report_that_cannot_be_written_is_an_error_that_tells_whether_something_chan
 }
 
 #[test]
-fn in_a_job_every_line_of_stderr_is_json() {
+fn in_a_job_every_line_of_stderr_is_json_but_for_what_people_read() {
     let bench = bench();
     let parse = |stderr: &str| -> Vec<Value> {
+        // the plan is lines, and no string with line breaks in it
+        let of_the_plan = |line: &&str| line.is_empty() || !line.starts_with('{');
+        let plan: Vec<&str> = stderr.lines().filter(of_the_plan).collect();
+        assert_eq!(
+            plan.is_empty(),
+            !stderr.contains("NetBird plan: "),
+            "{plan:#?}"
+        );
+        assert!(
+            plan.first()
+                .is_none_or(|line| line.starts_with("NetBird plan: "))
+        );
         stderr
             .lines()
+            .filter(|line| !of_the_plan(line))
             .map(|line| {
                 serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
             })

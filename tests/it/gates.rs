@@ -199,9 +199,12 @@ fn a_role_that_is_too_weak() {
     run.says("the token's role auditor cannot do 3 of 3 operations")
         .says("role admin");
     bench.assert_writes(&[]);
-    // nothing to do needs no right
+    // with nothing to do too: the wrong secret shows at once
     bench.apply(&[]).expect(0);
-    bench.run_with(&["apply"], &environment).expect(0);
+    let run = bench.run_with(&["apply"], &environment).expect(3);
+    run.says("the token's role auditor can change nothing in NetBird")
+        .says("NETBIRD_APPLY_TOKEN");
+    bench.run_with(&["plan"], &environment).expect(0);
 }
 
 #[test]

@@ -316,17 +316,19 @@ fn in_a_job_the_sealed_text_is_in_the_log_before_the_next_request() {
     let run = bench.start_command(command, hook).wait();
     assert_eq!(run.code, 0);
     bench.netbird().requests();
-    let line = run
-        .stderr
-        .lines()
-        .find(|line| line.contains("BEGIN AGE"))
-        .unwrap();
-    let line: Value = serde_json::from_str(line).unwrap();
-    assert_eq!(line["name"], "k");
-    assert_eq!(
-        open(line["sealed"].as_str().unwrap().as_bytes()),
-        bench.unseal("k")
-    );
+    // lines that can be copied as they are, though the log is JSON
+    let lines: Vec<&str> = run.stderr.lines().collect();
+    let at = |text: &str| {
+        lines
+            .iter()
+            .position(|line| line.starts_with(text))
+            .unwrap()
+    };
+    let (first, last) = (at("-----BEGIN AGE"), at("-----END AGE"));
+    let said: Value = serde_json::from_str(lines[first - 1]).unwrap();
+    assert_eq!(said["name"], "k");
+    let sealed = format!("{}\n", lines[first..=last].join("\n"));
+    assert_eq!(open(sealed.as_bytes()), bench.unseal("k"));
 }
 
 #[test]

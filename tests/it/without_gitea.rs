@@ -24,7 +24,8 @@ fn an_apply_says_once_what_is_not_checked() {
     let run = bench.apply(&[]).expect(0);
     assert_eq!(count(&run, "Gitea"), 0, "{}", run.stderr);
     bench.file(json!({ "groups": { "g": {}, "h": {} } }));
-    let run = bench.apply(&["--comment"]).expect(0);
+    // a comment that was asked for and cannot be made is no green run
+    let run = bench.apply(&["--comment"]).expect(4);
     assert_eq!(count(&run, "Gitea is not configured"), 1, "{}", run.stderr);
 }
 
@@ -32,7 +33,7 @@ fn an_apply_says_once_what_is_not_checked() {
 fn a_plan_with_a_comment_says_so_once() {
     let bench = Bench::fake();
     bench.file(one_group());
-    let run = bench.plan(&["--comment"]).expect(0);
+    let run = bench.plan(&["--comment"]).expect(1);
     assert_eq!(count(&run, "Gitea"), 1, "{}", run.stderr);
     run.shows("1 to create")
         .says("no comment: Gitea is not configured");

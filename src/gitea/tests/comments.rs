@@ -1,7 +1,7 @@
 //! The one comment (gitea-api.md §1.7, §6).
 
 use super::*;
-use crate::gitea::comment::{Action, Posted, upsert};
+use crate::gitea::comment::{Action, Posted, correct, upsert};
 
 const MARKER: &str = "<!-- netbird-gitops plan default -->";
 const BODY: &str = "<!-- netbird-gitops plan default -->\n### NetBird plan: 1 to create\n";
@@ -80,6 +80,7 @@ fn the_first_plan_makes_a_comment() {
             posted,
             Posted {
                 id: 9,
+                author: Some(10),
                 url: "https://git.example/c9".into(),
                 action: Action::Created
             }
@@ -89,10 +90,20 @@ fn the_first_plan_makes_a_comment() {
 }
 
 #[test]
-fn the_same_plan_needs_one_request() {
-    let (posted, asked) = post([comments(&[comment(9, -2, BODY)])]);
+fn the_same_plan_is_written_once() {
+    let (posted, asked) = post([comments(&[comment(9, -2, BODY)]), me(-2)]);
     assert_eq!((posted.id, posted.action), (9, Action::Unchanged));
-    assert_eq!(asked, [LIST]);
+    assert_eq!(asked, [LIST, USER]);
+    // somebody else's copy is none of ours, and they can change it any time
+    let theirs = comment(9, 666, BODY);
+    let (posted, asked) = post([
+        comments(std::slice::from_ref(&theirs)),
+        me(10),
+        created(11, 10),
+        comments(&[theirs, comment(11, 10, BODY)]),
+    ]);
+    assert_eq!((posted.id, posted.action), (11, Action::Created));
+    assert_eq!(asked, [LIST, USER, POST, LIST]);
 }
 
 #[test]
@@ -106,9 +117,88 @@ fn another_plan_is_edited_in_place() {
         assert_eq!((posted.id, posted.action), (9, Action::Edited));
         assert_eq!(asked, [LIST, USER, &patch(9)]);
     }
-    // Without read:user the marker decides.
-    let (posted, asked) = post([comments(&[comment(9, 10, OLD)]), no_scope(), edited()]);
-    assert_eq!((posted.id, asked.len()), (9, 3));
+}
+
+#[test]
+fn a_token_that_may_not_ask_who_it_is_is_told_by_its_post() {
+    // somebody planted the first one; the second is ours
+    let found = [comment(3, 666, OLD), comment(9, 10, OLD)];
+    let after = [&found[..], &[comment(11, 10, BODY)]].concat();
+    let (posted, asked) = post([
+        comments(&found),
+        no_scope(),
+        created(11, 10),
+        comments(&after),
+        edited(),
+        bare(204),
+    ]);
+    assert_eq!((posted.id, posted.action), (9, Action::Edited));
+    assert_eq!(
+        asked,
+        [LIST, USER, POST, LIST, &patch(9), &delete(11)],
+        "the stranger's is never written to"
+    );
+    // only the planted one is there
+    let (posted, asked) = post([
+        comments(&found[..1]),
+        no_scope(),
+        created(11, 10),
+        comments(&[found[0].clone(), comment(11, 10, BODY)]),
+    ]);
+    assert_eq!((posted.id, posted.action), (11, Action::Created));
+    assert_eq!(asked, [LIST, USER, POST, LIST]);
+}
+
+#[test]
+fn a_correction_makes_no_comment() {
+    let run = |acts: Vec<Act>| {
+        let (server, repo) = start(acts);
+        let corrected = correct(&repo, 7, MARKER, BODY).unwrap();
+        (corrected.map(|posted| posted.id), asked(&server))
+    };
+    assert_eq!(run(vec![comments(&[])]), (None, vec![LIST.to_owned()]));
+    let theirs = comment(3, 666, OLD);
+    let (id, asked) = run(vec![comments(std::slice::from_ref(&theirs)), me(10)]);
+    assert_eq!((id, asked.len()), (None, 2));
+    let both = [theirs.clone(), comment(9, 10, OLD)];
+    let (id, asked) = run(vec![comments(&both), me(10), edited()]);
+    assert_eq!((id, asked[2].as_str()), (Some(9), patch(9).as_str()));
+    // who we are is asked by a post, which goes again
+    let (id, asked) = run(vec![
+        comments(&both),
+        no_scope(),
+        created(11, 10),
+        edited(),
+        bare(204),
+    ]);
+    assert_eq!((id, asked.len()), (Some(9), 5));
+    assert_eq!(asked[3..], [patch(9), delete(11)]);
+    let (id, asked) = run(vec![
+        comments(std::slice::from_ref(&theirs)),
+        no_scope(),
+        created(11, 10),
+        bare(204),
+    ]);
+    assert_eq!((id, asked[3].as_str()), (None, delete(11).as_str()));
+}
+
+#[test]
+fn an_edit_that_another_one_got_in_the_way_of_is_made_again() {
+    let in_the_way = || message(500, "");
+    let (posted, asked) = post([
+        comments(&[comment(9, 10, OLD)]),
+        me(10),
+        in_the_way(),
+        message(500, "the comment is already changed"),
+        edited(),
+    ]);
+    assert_eq!((posted.id, posted.action), (9, Action::Edited));
+    assert_eq!(asked[2..], [patch(9), patch(9), patch(9)]);
+    // one that fails for good is an error
+    let acts = [comments(&[comment(9, 10, OLD)]), me(10)];
+    let (server, repo) = start(acts.into_iter().chain((0..5).map(|_| in_the_way())));
+    let error = upsert(&repo, 7, MARKER, BODY).unwrap_err();
+    assert_eq!((error.status(), server.seen().len()), (Some(500), 7));
 }
 
 #[test]
@@ -142,30 +232,26 @@ fn a_marker_of_somebody_else_is_not_ours() {
 
 #[test]
 fn a_comment_that_may_not_be_edited_is_replaced_once() {
-    let theirs = comment(3, 666, OLD);
+    let old = comment(3, 10, OLD);
     let forbidden = || recorded("gitea/issue-comment-edit-forbidden");
     let (posted, asked) = post([
-        comments(std::slice::from_ref(&theirs)),
-        no_scope(),
+        comments(std::slice::from_ref(&old)),
+        me(10),
         forbidden(),
         created(9, 10),
-        comments(&[theirs.clone(), comment(9, 10, BODY)]),
+        comments(&[old.clone(), comment(9, 10, BODY)]),
     ]);
     assert_eq!((posted.id, posted.action), (9, Action::Created));
     assert_eq!(asked, [LIST, USER, &patch(3), POST, LIST]);
-    // The next run finds its own, after the other.
+    // The next run finds the new one, behind the other.
     let (posted, _) = post([
-        comments(&[theirs.clone(), comment(9, 10, OLD)]),
-        no_scope(),
+        comments(&[old.clone(), comment(9, 10, OLD)]),
+        me(10),
         forbidden(),
         edited(),
     ]);
     assert_eq!((posted.id, posted.action), (9, Action::Edited));
-    let (posted, asked) = post([
-        comments(&[theirs, comment(9, 10, BODY)]),
-        no_scope(),
-        forbidden(),
-    ]);
+    let (posted, asked) = post([comments(&[old, comment(9, 10, BODY)]), me(10), forbidden()]);
     assert_eq!(
         (posted.id, posted.action, asked.len()),
         (9, Action::Unchanged, 3)
@@ -213,9 +299,6 @@ fn two_comments_of_an_earlier_accident_become_one() {
     let (posted, asked) = post([comments(&both), me(10), edited(), bare(403)]);
     assert_eq!(posted.id, 8);
     assert_eq!(asked, [LIST, USER, &patch(8), &delete(9)]);
-    // Whose they are is not known: nothing is deleted.
-    let (_, asked) = post([comments(&both), no_scope(), edited()]);
-    assert_eq!(asked, [LIST, USER, &patch(8)]);
 }
 
 #[test]

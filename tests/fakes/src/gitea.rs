@@ -1,6 +1,7 @@
 //! A Gitea or Forgejo server in this process: the handle that tests hold. What it answers is left
 //! to the modules below.
 
+mod actions;
 mod api;
 mod auth;
 mod branches;

@@ -60,7 +60,7 @@ fn c055_a_forks_job_has_no_secrets() {
         "{}",
         proposal.bodies()[0]
     );
-    // a plan that came about is not failed by the comment
+    // a plan that nobody sees is no green run
     let job = Job::fork(&proposal.site, &pull)
         .with("NETBIRD_API_TOKEN", &proposal.site.bench.server().token());
     let fault = Fault::on("*", &proposal.path(""))
@@ -70,8 +70,9 @@ fn c055_a_forks_job_has_no_secrets() {
     proposal
         .site
         .in_job(&["plan", "--comment"], &job)
-        .expect(0)
-        .shows("1 to create");
+        .expect(1)
+        .shows("1 to create")
+        .says("what it would say is in this log");
 }
 
 #[test]
@@ -160,7 +161,9 @@ fn no_name_starts_a_line_that_a_runner_obeys() {
     let proposal = Proposal::of(Site::fake(), file);
     proposal.site.bench.group("::warning::left alone");
     proposal.site.bench.peer("::set-env name=PATH::x");
-    let push = Job::push(&proposal.site, &proposal.head).with("GITEA_BRANCH", "change");
+    let push = Job::push(&proposal.site, &proposal.head)
+        .with("GITHUB_REF", "refs/heads/change")
+        .with("GITEA_BRANCH", "change");
     for (args, job) in [
         (&["plan", "--log-format", "text", "-vv"][..], proposal.job()),
         (&["plan", "--format", "markdown"], proposal.job()),

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use jiff::Timestamp;
 
+use super::actions::Run;
 use super::auth::{Level, Token};
 use super::comments::Comment;
 use super::flavour::Flavour;
@@ -54,6 +55,7 @@ pub(super) struct Repo {
     pub(super) comments: Vec<Comment>,
     pub(super) labels: Vec<Label>,
     pub(super) statuses: Vec<Status>,
+    pub(super) runs: Vec<Run>,
     /// Logins by the commit that they pushed.
     pub(super) pushers: HashMap<String, String>,
     pub(super) git: Git,

@@ -68,6 +68,12 @@ impl Git {
         Some(base).filter(|base| !base.is_empty())
     }
 
+    /// Returns the commits that `to` has and `from` has not, newest first.
+    pub(super) fn between(&self, from: &str, to: &str) -> Vec<String> {
+        let listed = self.get(&["rev-list", to, "--not", from, "--"]);
+        text(&listed).lines().map(str::to_owned).collect()
+    }
+
     /// Merges a commit into another, and returns the merge commit. None where they conflict.
     pub(super) fn merge(&self, into: &str, from: &str, draft: &Draft) -> Option<String> {
         let output = run(

@@ -37,6 +37,7 @@ pub(super) fn add(
         comments: Vec::new(),
         labels: Vec::new(),
         statuses: Vec::new(),
+        runs: Vec::new(),
         pushers: HashMap::new(),
         git,
         created,

@@ -4,7 +4,7 @@ use super::api::{self, Call, Outcome};
 use super::auth::Scope::{self, Admin, Any, Issue, Repository, User};
 use super::users;
 use super::{
-    branches, comments, contents, issues, labels, protection, pulls, raw, repos, statuses,
+    actions, branches, comments, contents, issues, labels, protection, pulls, raw, repos, statuses,
 };
 use Needs::{Login, Nothing, Sight};
 
@@ -75,6 +75,9 @@ pub(super) const ROUTES: &[Route] = &[
     route("PUT", "/repos/*/*/contents/**", Repository, Login, contents::write::update),
     route("DELETE", "/repos/*/*/contents/**", Repository, Login, contents::write::delete),
     route("GET", "/repos/*/*/raw/**", Repository, Sight, raw::get),
+
+    route("GET", "/repos/*/*/actions/runs", Repository, Sight, actions::runs),
+    route("GET", "/repos/*/*/compare/**", Repository, Sight, actions::compare),
 
     route("GET", "/repos/*/*/statuses/*", Repository, Sight, statuses::list),
     route("POST", "/repos/*/*/statuses/*", Repository, Login, statuses::create),

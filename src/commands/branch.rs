@@ -1,0 +1,87 @@
+//! The branch that a job acts for, and what becomes of a run whose file is not the branch's any more.
+
+use std::path::Path;
+
+use super::forge::{Forge, Stale};
+use super::settings::setting;
+use super::stop::Stop;
+use crate::ci::Context;
+use crate::cli::GiteaArgs;
+
+/// What to do about a stale apply.
+pub(super) const STALE: &str = "the run of the newer commit applies it; if yours is the newer, push it first; \
+                                --any-commit applies yours all the same";
+
+/// Refuses a job of another branch than the repository's: what stands there was not reviewed. Nothing is refused where
+/// there is no job or it names no ref, and where nothing tells which branch is the repository's.
+pub(super) fn refuse_other_branches(
+    command: &str,
+    args: &GiteaArgs,
+    context: &Context,
+    file: &Path,
+) -> Result<(), Stop> {
+    let Some(git_ref) = context.git_ref.as_deref().filter(|_| context.is_ci) else {
+        return Ok(());
+    };
+    let told = setting(args.branch.as_ref()).or_else(|| context.default_branch.clone());
+    let branch = match told {
+        Some(branch) => branch,
+        None => match Forge::open(args, context, file)? {
+            Some(forge) => forge.repo.default_branch()?,
+            None => return Ok(()),
+        },
+    };
+    let own = git_ref.strip_prefix("refs/heads/").unwrap_or(git_ref);
+    if own == branch {
+        return Ok(());
+    }
+    let error = format!(
+        "{command} acts for the branch {branch} only, and this job is of {git_ref}; nothing was changed"
+    );
+    Err(Stop::refused(error).hint(format!(
+        "merge into {branch}, or start the workflow there; --branch (GITEA_BRANCH) names another branch"
+    )))
+}
+
+/// What becomes of a run before its first write whose file is not the branch's any more.
+pub(super) enum Overtaken {
+    /// A newer run applies this commit: no failure.
+    Superseded(String),
+    /// It must not go on.
+    Stopped(Stop),
+}
+
+/// Returns what becomes of a run that found its file stale, or could not find out.
+pub(super) fn overtaken(error: anyhow::Error, forge: &Forge, context: &Context) -> Overtaken {
+    let Some(stale) = error.downcast_ref::<Stale>() else {
+        return Overtaken::Stopped(Stop::from(error));
+    };
+    let refused = |more: String, hint: &str| {
+        Overtaken::Stopped(Stop::refused(format!("{stale}{more}; nothing was changed")).hint(hint))
+    };
+    match forge.successor(context) {
+        Ok(Successor::Run(commit)) => Overtaken::Superseded(commit),
+        Ok(Successor::Nobody(commit)) => refused(
+            format!(", and nobody applies {commit} yet"),
+            "start the workflow by hand on the branch (workflow_dispatch): it applies the newest commit",
+        ),
+        Ok(Successor::Unrelated) => refused(String::new(), STALE),
+        Err(why) => {
+            log::warn!(
+                "whether a newer run applies the branch's file is not known: {}",
+                why.error
+            );
+            refused(String::new(), STALE)
+        }
+    }
+}
+
+/// Who applies what the branch has now.
+pub(super) enum Successor {
+    /// A newer run, at this commit.
+    Run(String),
+    /// No run that can be seen; the branch's tip.
+    Nobody(String),
+    /// The branch does not follow this run's commit, or there is no such commit: nobody is to be waited for.
+    Unrelated,
+}

@@ -1,0 +1,134 @@
+//! Runs of workflows, and how two commits are related: what tells whether a newer run applies what this one must not
+//! (gitea-api.md, "Executed later").
+
+use serde::Deserialize;
+
+use super::{Error, Repo, decode, encode, or_default};
+use crate::http::Method;
+
+/// A run of a workflow.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Run {
+    /// The run's id, as `GITHUB_RUN_ID` has it.
+    pub id: i64,
+    /// Counts the runs of the repository; a run that is started again keeps its number.
+    #[serde(default, deserialize_with = "or_default")]
+    pub run_number: i64,
+    /// The workflow's file and the ref, as in `apply.yml@refs/heads/main`.
+    #[serde(default, deserialize_with = "or_default")]
+    path: String,
+    /// `queued`, `waiting`, `in_progress`, `completed` …
+    #[serde(default, deserialize_with = "or_default")]
+    status: String,
+    /// How it ended: `success`, `failure`, `cancelled`, `skipped`.
+    #[serde(default, deserialize_with = "or_default")]
+    conclusion: String,
+    /// The branch that it is about.
+    #[serde(default, deserialize_with = "or_default")]
+    head_branch: String,
+    /// The commit that it is about.
+    #[serde(default, deserialize_with = "or_default")]
+    pub head_sha: String,
+}
+
+impl Run {
+    /// The workflow's file: a dispatch writes the ref behind it in a form of its own.
+    fn workflow(&self) -> &str {
+        self.path.split('@').next().unwrap_or_default()
+    }
+
+    /// Will it do its work, is it at it, or did it do it?
+    fn counts(&self) -> bool {
+        match self.status.as_str() {
+            "completed" | "success" => !matches!(
+                self.conclusion.as_str(),
+                "failure" | "cancelled" | "skipped"
+            ),
+            "failure" | "cancelled" | "skipped" | "blocked" => false,
+            _ => true,
+        }
+    }
+}
+
+/// How a commit stands to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ancestry {
+    /// The other has it, and more.
+    Descendant,
+    /// Each has something that the other lacks, or the other has nothing more.
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Runs {
+    #[serde(default, deserialize_with = "or_default")]
+    workflow_runs: Vec<Run>,
+}
+
+#[derive(Deserialize)]
+struct Compared {
+    #[serde(default, deserialize_with = "or_default")]
+    total_commits: u64,
+}
+
+#[derive(Deserialize)]
+struct Described {
+    #[serde(default, deserialize_with = "or_default")]
+    default_branch: String,
+}
+
+/// How many pages of runs are looked at for the own one: it is among the newest.
+const PAGES: usize = 20;
+
+impl Repo {
+    /// Returns the name of the repository's default branch.
+    pub fn default_branch(&self) -> Result<String, Error> {
+        let described: Described = decode(&self.send(Method::Get, "", None)?, "a repository")?;
+        Ok(described.default_branch)
+    }
+
+    /// Returns whether `tip` is a descendant of `commit`. The commits' full ids; both directions tell it without any
+    /// object.
+    pub fn ancestry(&self, commit: &str, tip: &str) -> Result<Ancestry, Error> {
+        let more = |from: &str, to: &str| -> Result<bool, Error> {
+            let path = format!("/compare/{}...{}", encode(from), encode(to));
+            let compared: Compared = decode(&self.send(Method::Get, &path, None)?, "a comparison")?;
+            Ok(compared.total_commits > 0)
+        };
+        Ok(match more(commit, tip)? && !more(tip, commit)? {
+            true => Ancestry::Descendant,
+            false => Ancestry::Other,
+        })
+    }
+
+    /// Returns the runs of the same workflow as the run `id` on `branch` that are newer than it, and queued, running or
+    /// successful; the newest first. None where the run itself is not to be seen.
+    pub fn newer_runs(&self, branch: &str, id: i64) -> Result<Vec<Run>, Error> {
+        let mut runs: Vec<Run> = Vec::new();
+        for page in 1..=PAGES {
+            let path = format!(
+                "/actions/runs?branch={}&limit=50&page={page}",
+                encode(branch)
+            );
+            let found: Runs = decode(&self.send(Method::Get, &path, None)?, "a list of runs")?;
+            let is_last = found.workflow_runs.len() < 50;
+            runs.extend(found.workflow_runs);
+            if is_last || runs.iter().any(|run| run.id == id) {
+                break;
+            }
+        }
+        let Some(own) = runs.iter().find(|run| run.id == id).cloned() else {
+            return Ok(Vec::new());
+        };
+        // a server without the filter lists the runs of every branch
+        runs.retain(|run| {
+            run.workflow() == own.workflow()
+                && run.run_number > own.run_number
+                && (run.head_branch.is_empty() || run.head_branch == branch)
+                && run.counts()
+        });
+        runs.sort_by_key(|run| std::cmp::Reverse(run.run_number));
+        runs.dedup_by_key(|run| run.id);
+        Ok(runs)
+    }
+}

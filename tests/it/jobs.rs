@@ -1,0 +1,402 @@
+//! What a job may do: it is never asked, it acts for the repository's branch only, and it is red where something that was
+//! asked for could not be done.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Value, json};
+
+use crate::run::{Bench, Job, Run, Site};
+use crate::sync_events::used;
+
+fn one_group() -> Value {
+    json!({ "groups": { "g": {} } })
+}
+
+/// A program at a terminal: stdin and stderr are one, as in a step of an old runner.
+struct Terminal {
+    child: Child,
+    keyboard_and_screen: File,
+}
+
+impl Terminal {
+    fn start(mut command: Command) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let slave = File::options()
+            .read(true)
+            .write(true)
+            .open(name.to_str().unwrap())
+            .unwrap();
+        command
+            .stdin(slave.try_clone().unwrap())
+            .stderr(slave)
+            .stdout(Stdio::piped());
+        Terminal {
+            child: command.spawn().unwrap(),
+            keyboard_and_screen: File::from(master),
+        }
+    }
+
+    fn types(&mut self, text: &str) {
+        self.keyboard_and_screen.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn reads_until(&mut self, text: &str) {
+        let mut screen = String::new();
+        let mut buffer = [0; 4096];
+        while !screen.contains(text) {
+            let size = self.keyboard_and_screen.read(&mut buffer).unwrap();
+            screen.push_str(&String::from_utf8_lossy(&buffer[..size]));
+        }
+    }
+
+    fn ends(self, bench: &Bench) -> Run {
+        bench.outcome(self.child.wait_with_output().unwrap())
+    }
+}
+
+#[test]
+fn a_terminal_is_asked_and_a_job_with_a_terminal_is_not() {
+    let bench = Bench::fake();
+    bench.file(one_group());
+    for (answer, code) in [("n\n", 1), ("\n", 1), ("y\n", 0)] {
+        let mut terminal = Terminal::start(bench.command(&["apply"]));
+        terminal.reads_until("Apply 1 change? [y/N]");
+        terminal.types(answer);
+        terminal.ends(&bench).expect(code);
+    }
+    bench.delete("/groups", "g");
+    // a question would get this answer
+    for ci in ["true", "1", "woodpecker"] {
+        let mut command = bench.command(&["apply"]);
+        command.env("CI", ci);
+        let mut terminal = Terminal::start(command);
+        terminal.types("n\n");
+        terminal.ends(&bench).expect(0).shows("1 created");
+        bench.delete("/groups", "g");
+    }
+}
+
+#[test]
+fn the_first_interrupt_at_the_question_ends_it() {
+    let bench = Bench::fake();
+    bench.file(one_group());
+    bench.server().clear_requests();
+    let mut terminal = Terminal::start(bench.command(&["apply"]));
+    terminal.reads_until("[y/N]");
+    let kill = format!("kill -INT {}", terminal.child.id());
+    Command::new("sh").args(["-c", &kill]).status().unwrap();
+    // where the question still stood, this would be its answer
+    let _ = terminal.keyboard_and_screen.write_all(b"y\n");
+    terminal.ends(&bench).expect(130);
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn a_job_acts_for_the_repositorys_branch_only() {
+    let site = used(Site::fake(), ["a"]);
+    let commit = site.repo().tip("main");
+    let push = |git_ref: &str| Job::push(&site, &commit).with("GITHUB_REF", git_ref);
+    let dispatch = |git_ref: &str| {
+        let job = push(git_ref).with("GITHUB_EVENT_NAME", "workflow_dispatch");
+        job.event(
+            &site,
+            include_str!("../data/gitea/event-workflow_dispatch.json"),
+        );
+        job
+    };
+    site.bench.server().clear_requests();
+    for command in ["apply", "sync-events"] {
+        for job in [
+            dispatch("refs/heads/feature"),
+            push("refs/heads/feature"),
+            push("refs/heads/main2"),
+            push("refs/heads/x/main"),
+            push("refs/tags/main"),
+            // another branch than the one that was named
+            dispatch("refs/heads/main").with("GITEA_BRANCH", "live"),
+        ] {
+            let run = site.in_job(&[command], &job).expect(3);
+            run.says(&format!("{command} acts for the branch "))
+                .says("nothing was changed");
+        }
+        // an event that does not tell: the server is asked
+        let job = push("refs/heads/feature").with("GITHUB_EVENT_NAME", "schedule");
+        job.event(&site, "null");
+        let run = site.in_job(&[command], &job).expect(3);
+        run.says("acts for the branch main only, and this job is of refs/heads/feature");
+    }
+    assert!(site.bench.netbird().requests().is_empty());
+    // a plan of it is fine, and a dry run
+    site.in_job(&["plan"], &dispatch("refs/heads/feature"))
+        .expect(0);
+    let dry = dispatch("refs/heads/feature").with("GITEA_BRANCH", "main");
+    site.in_job(&["sync-events", "--dry-run"], &dry).expect(0);
+    // and so is the branch itself, however it is named
+    for job in [
+        dispatch("refs/heads/main"),
+        push("main"),
+        push("refs/heads/live").with("GITEA_BRANCH", "live"),
+        push("refs/heads/feature")
+            .with("CI", "")
+            .with("GITHUB_ACTIONS", "")
+            .with("GITEA_ACTIONS", ""),
+        // a CI that names no ref
+        push("").with("GITHUB_EVENT_PATH", ""),
+    ] {
+        site.in_job(&["apply", "--any-commit"], &job).expect(0);
+    }
+}
+
+#[test]
+fn enrollments_that_a_job_cannot_commit_are_no_green_run() {
+    let site = used(Site::fake(), ["a"]);
+    let job = |site: &Site| Job::schedule(site, &site.repo().tip("main")).with("GITEA_TOKEN", "");
+    let run = site
+        .in_job(&["sync-events", "--dry-run"], &job(&site))
+        .expect(0);
+    run.shows("1 key would be marked enrolled");
+    let run = site.in_job(&["sync-events"], &job(&site)).expect(4);
+    run.says("not committed: Gitea is not configured (GITEA_TOKEN not set)")
+        .says("BOT_TOKEN");
+    // peers and groups are done all the same
+    site.bench.one("/peers", "a");
+    // where somebody else commits
+    site.in_job(&["sync-events", "--no-commit"], &job(&site))
+        .expect(0);
+    // nothing to mark needs no token
+    site.in_job(
+        &["sync-events"],
+        &Job::schedule(&site, &site.repo().tip("main")),
+    )
+    .expect(0);
+    site.checkout("origin/main");
+    site.in_job(&["sync-events"], &job(&site)).expect(0);
+}
+
+#[test]
+fn an_auditors_token_is_told_as_soon_as_there_is_news() {
+    let site = used(Site::fake(), ["a"]);
+    let auditor = site.bench.netbird().token_for("auditor");
+    let job = Job::schedule(&site, &site.repo().tip("main")).with("NETBIRD_API_TOKEN", &auditor);
+    site.bench.server().clear_requests();
+    let run = site.in_job(&["sync-events"], &job).expect(3);
+    run.says("the token's role auditor can change nothing in NetBird")
+        .says("NETBIRD_APPLY_TOKEN");
+    site.bench.assert_writes(&[]);
+    site.in_job(&["sync-events", "--dry-run"], &job).expect(0);
+    // without news it is not looked at
+    site.run(&["sync-events"]).expect(0);
+    site.checkout("origin/main");
+    site.in_job(&["sync-events"], &job).expect(0);
+}
+
+#[test]
+fn drift_without_its_issue_is_an_error_and_in_the_log() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, one_group());
+    let run = bench.run(&["drift", "--issue"]).expect(1);
+    run.shows("no drift")
+        .says("no issue: Gitea is not configured (GITEA_URL, GITEA_REPO, GITEA_TOKEN not set)");
+    bench.delete("/groups", "g");
+    let run = bench.run(&["drift", "--issue"]).expect(1);
+    run.shows("group g");
+    bench.run(&["drift"]).expect(2);
+}
+
+/// A site with git whose branch `change` was pushed with these files.
+fn proposal(files: &[(&str, &str)]) -> (Site, u64) {
+    let site = Site::fake();
+    site.commit(one_group());
+    for (path, text) in files {
+        site.repo()
+            .push("change", path, text.as_bytes(), "a change");
+    }
+    let number = site.repo().open_pr("change", "main");
+    (site, number)
+}
+
+fn plan(site: &Site, number: u64, adapt: impl Fn(Job) -> Job) -> Run {
+    let (head, base) = (site.repo().tip("change"), site.repo().tip("main"));
+    let pull = crate::run::Pull {
+        number,
+        head: &head,
+        base: &base,
+    };
+    site.checkout(&head);
+    let job = adapt(Job::pull_request(site, &pull));
+    site.in_job(&["plan", "--comment"], &job)
+}
+
+fn bodies(site: &Site, number: u64) -> Vec<String> {
+    let comments = site.repo().comments(number);
+    let body = |comment: &Value| comment["body"].as_str().unwrap().to_owned();
+    comments.iter().map(body).collect()
+}
+
+#[test]
+fn a_pull_request_that_does_not_touch_the_file_needs_nothing() {
+    let (site, number) = proposal(&[("README.md", "hello")]);
+    // the base's own changes are none of it
+    site.repo()
+        .push("main", "netbird.json", b"{\"groups\": {}}", "meanwhile");
+    let no_secrets = |job: Job| job.with("NETBIRD_API_TOKEN", "").with("GITEA_TOKEN", "");
+    let run = plan(&site, number, no_secrets).expect(0);
+    run.shows("this pull request does not change netbird.json");
+    plan(&site, number, |job| job).expect(0);
+    // nor with a token that may not look
+    let token = site.gitea().job_token_with(&[("contents", "read")]);
+    plan(&site, number, |job| job.with("GITEA_TOKEN", &token)).expect(0);
+    assert!(bodies(&site, number).is_empty());
+    assert!(site.bench.netbird().requests().is_empty());
+    let run = site.in_job(&["plan", "--format", "json"], &{
+        let (head, base) = (site.repo().tip("change"), site.repo().tip("main"));
+        Job::pull_request(
+            &site,
+            &crate::run::Pull {
+                number,
+                head: &head,
+                base: &base,
+            },
+        )
+    });
+    let json = run.expect(0).json();
+    assert_eq!(
+        (&json["status"], &json["operations"]),
+        (&json!("planned"), &json!([]))
+    );
+}
+
+#[test]
+fn a_push_that_takes_the_file_out_corrects_the_comment() {
+    let (site, number) = proposal(&[("netbird.json", "{\"groups\": {\"g\": {}, \"h\": {}}}")]);
+    plan(&site, number, |job| job).expect(0);
+    assert!(bodies(&site, number)[0].contains("2 to create"));
+    let old = site.file();
+    site.repo()
+        .push("change", "netbird.json", old.as_bytes(), "taken back");
+    plan(&site, number, |job| job)
+        .expect(0)
+        .says("comment: http");
+    let after = bodies(&site, number);
+    assert_eq!(after.len(), 1);
+    assert!(
+        after[0].starts_with("<!-- netbird-gitops plan default -->\n### NetBird plan: no change\n"),
+        "{}",
+        after[0]
+    );
+    assert!(after[0].contains("does not change `netbird.json`"));
+    // an old plan that cannot be corrected is no green run
+    site.repo().push(
+        "change",
+        "netbird.json",
+        b"{\"groups\": {\"g\": {}, \"h\": {}}}",
+        "again",
+    );
+    plan(&site, number, |job| job).expect(0);
+    site.repo()
+        .push("change", "netbird.json", old.as_bytes(), "taken back");
+    let id = site.repo().comments(number)[0]["id"].clone();
+    let path = site.gitea().path(&format!("/issues/comments/{id}"));
+    let fault = fakes::Fault::on("PATCH", &path).always();
+    site.gitea()
+        .fault(fault.then(fakes::Effect::Status(422, json!({ "message": "no" }))));
+    plan(&site, number, |job| job)
+        .expect(1)
+        .says("cannot comment: ");
+}
+
+#[test]
+fn a_variable_that_is_no_text_is_an_error_and_halt_halts_whatever_it_is() {
+    let bench = Bench::fake();
+    bench.file(one_group());
+    let run = |args: &[&str], name: &str, value: &[u8]| {
+        let mut command = bench.command(args);
+        command.env(name, std::ffi::OsString::from_vec(value.to_vec()));
+        bench.outcome(command.output().unwrap())
+    };
+    for value in [&b"\xff"[..], b" ", b"0", b"false", b"no\xe9"] {
+        for command in ["apply", "sync-events"] {
+            let run = run(&[command], "NETBIRD_GITOPS_HALT", value);
+            run.expect(3).says("NETBIRD_GITOPS_HALT is set");
+        }
+        let run = run(&["plan"], "NETBIRD_GITOPS_HALT", value).expect(0);
+        run.shows("apply would refuse").shows("NETBIRD_GITOPS_HALT");
+    }
+    bench.server().clear_requests();
+    for name in [
+        "AGE_PUBLIC_KEY",
+        "GITEA_TOKEN",
+        "GITEA_URL",
+        "GITEA_BRANCH",
+        "NETBIRD_API_TOKEN",
+        "NETBIRD_ACCOUNT_ID",
+        "NETBIRD_GITOPS_ENVIRONMENT",
+        "NETBIRD_GITOPS_KEYS_DIR",
+        "GITHUB_REF",
+        "GITHUB_RUN_ID",
+        "CI",
+        "HTTPS_PROXY",
+    ] {
+        for command in ["apply", "plan", "sync-events", "drift", "export"] {
+            let run = run(&[command], name, b"a\xff").expect(1);
+            run.says(&format!("{name} holds bytes that are no UTF-8"));
+        }
+    }
+    assert!(bench.netbird().requests().is_empty());
+    // others' variables are theirs
+    run(&["plan"], "SOMETHING", b"\xff").expect(0);
+    bench.apply(&[]).expect(0);
+}
+
+#[test]
+fn a_flag_goes_before_a_variable_and_a_refused_token_says_where_it_came_from() {
+    let site = Site::fake();
+    site.commit(one_group());
+    let token = site.bench.server().token();
+    let write = |name: &str, text: &str| std::fs::write(site.bench.path(name), text).unwrap();
+    write("good", &format!("{token}\n"));
+    write("bad", "nbp_unknown");
+    let plan = |args: &[&str], environment: &[(&str, &str)]| {
+        site.run_with(&[&["plan"], args].concat(), environment)
+    };
+    plan(
+        &["--netbird-token-file", "good"],
+        &[("NETBIRD_API_TOKEN", "nbp_unknown")],
+    )
+    .expect(0);
+    plan(&["--netbird-token-file", "bad"], &[])
+        .expect(1)
+        .says("the token came from the file bad");
+    plan(&[], &[("NETBIRD_API_TOKEN", "nbp_unknown")])
+        .expect(1)
+        .says("the token came from NETBIRD_API_TOKEN");
+    // an empty flag is none; of the variables the one that holds the token goes first
+    let bad_file = ("NETBIRD_API_TOKEN_FILE", "bad");
+    plan(&["--netbird-token-file", ""], &[bad_file]).expect(0);
+    plan(&[], &[("NETBIRD_API_TOKEN", ""), bad_file])
+        .expect(1)
+        .says("the token came from the file bad (NETBIRD_API_TOKEN_FILE)");
+    // the same for Gitea's
+    write("bot", &site.repo().token());
+    let apply = |args: &[&str], environment: &[(&str, &str)]| {
+        site.run_with(&[&["apply"], args].concat(), environment)
+    };
+    apply(&[], &[("GITEA_TOKEN", "unknown")])
+        .expect(1)
+        .says("the token came from GITEA_TOKEN");
+    apply(&["--gitea-token-file", "bad"], &[])
+        .expect(1)
+        .says("the token came from the file bad");
+    apply(
+        &["--gitea-token-file", "bot"],
+        &[("GITEA_TOKEN", "unknown")],
+    )
+    .expect(0);
+}
