@@ -229,9 +229,9 @@ pub struct Gates {
     /// Most deletions that need no word of agreement; removed members count
     #[arg(long, default_value_t = 10, value_name = "N")]
     pub max_deletes: usize,
-    /// Agree to exactly so many deletions
-    #[arg(long, value_name = "N")]
-    pub allow_deletes: Option<usize>,
+    /// Agree to deletions: their exact number, in a job "N DIGEST" as the plan prints it
+    #[arg(long, value_name = "N [DIGEST]")]
+    pub allow_deletes: Option<String>,
 }
 
 /// Who can open new setup keys.

@@ -98,8 +98,10 @@ pub enum Code {
     MemberUnproved,
     /// A peer stays though its key's entry was removed.
     PeerStays,
-    /// What the file declares no more and stays.
-    Held,
+    /// A section that the file had and has no more.
+    SectionGone,
+    /// A name that groups list was a setup key before.
+    WasKey,
     /// An agreement to deletions.
     Agreement,
     /// The file's history cannot be used, or not all of it.
@@ -254,7 +256,13 @@ impl Code {
                 ),
             ),
             C::PeerStays => ("peer_stays", None),
-            C::Held => ("held", None),
+            C::SectionGone => ("section_gone", None),
+            C::WasKey => (
+                "was_key",
+                Some(
+                    "lists {} names which were setup keys until this change: they mean the peers of those names now, and keep them",
+                ),
+            ),
             C::Agreement => ("agreement", None),
             C::History => ("history", None),
             C::Merge => ("merge", None),

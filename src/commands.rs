@@ -2,6 +2,7 @@
 //! from here; the stages are pure.
 
 mod adopt;
+mod agreements;
 mod aloud;
 mod apply;
 mod branch;
@@ -22,11 +23,14 @@ mod validate;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use crate::agreement::{self, Agreement};
 use crate::ci::{self, Context, Runner};
 use crate::cli::{Cli, Command, Format};
 use crate::exit::Exit;
+use crate::gates::Refusal;
 use crate::logging::{Say, use_color};
 use crate::render::{Document, Status, json, markdown, terminal};
+use crate::text::visible;
 
 pub use settings::{environment, unreadable_variables};
 
@@ -104,6 +108,37 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         say.error(label, error, document.hint.as_deref());
     }
     exit
+}
+
+/// What is refused, with the numbers and the way out; `None` where nothing is.
+fn refused(refusals: &[Refusal], agreements: &[Agreement]) -> Option<stop::Stop> {
+    if refusals.is_empty() {
+        return None;
+    }
+    let mut text = Vec::new();
+    for refusal in refusals {
+        text.push(refusal.text.clone());
+        if !refusal.names.is_empty() {
+            let shown: Vec<&str> = refusal.names.iter().take(10).map(String::as_str).collect();
+            let more = match refusal.names.len().saturating_sub(10) {
+                0 => String::new(),
+                _ => format!(", … (all {} with --format json)", refusal.names.len()),
+            };
+            text.push(format!("  {}{more}", visible(&shown.join(", "))));
+        }
+    }
+    let mut hints: Vec<String> = refusals
+        .iter()
+        .map(|refusal| refusal.hint.clone())
+        .collect();
+    hints.dedup();
+    let mut hint = hints.join("\n");
+    if refusals.iter().any(|refusal| !refusal.rows.is_empty()) {
+        for (what, line) in agreement::ways_out(agreements) {
+            hint.push_str(&format!("\n{}: {line}", visible(&what)));
+        }
+    }
+    Some(stop::Stop::refused(text.join("\n")).hint(hint))
 }
 
 /// Writes the JSON to `--report`, if that was asked for; says why it cannot be written.

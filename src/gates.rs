@@ -3,12 +3,12 @@
 //! They protect against accidents that look like intent: a section lost in a merge, a wrong account, a weak token.
 //! docs/gates.md has the same table for people.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::change::{Change, Operation};
-use crate::plan::{Plan, deletions};
+use crate::change::Operation;
+use crate::plan::{Plan, Row};
 use crate::resource::Live;
 use crate::state::Kind;
 use crate::text::count;
@@ -23,6 +23,8 @@ pub struct Refusal {
     pub text: String,
     /// The objects that it is about, if any.
     pub names: Vec<String>,
+    /// What the plan takes away and this refuses.
+    pub rows: BTreeSet<Row>,
     /// The exact way out.
     pub hint: String,
 }
@@ -32,9 +34,8 @@ pub struct Refusal {
 pub struct Context {
     /// `--max-deletes`.
     pub max_deletes: usize,
-    /// The exact numbers of deletions that somebody agreed to, and where: `--allow-deletes`, or a line
-    /// `Allow-Deletes: N` in a commit's message or a pull request.
-    pub allowed: BTreeMap<usize, String>,
+    /// What the plan takes away and somebody agreed to ([`crate::agreement`]): gates count the rest.
+    pub agreed: BTreeSet<Row>,
     /// The text of `NETBIRD_GITOPS_HALT`, unless it is empty.
     pub halt: Option<String>,
     /// The token's own user, where the server tells.
@@ -53,23 +54,57 @@ pub struct Context {
 
 type Gate = fn(&Plan, &Context) -> Option<Refusal>;
 
-/// Every gate of a plan, in the order in which they are reported.
-const GATES: [Gate; 7] = [
-    halted,
-    account,
-    role,
-    recipients,
-    too_many_deletions,
-    last_of_a_kind,
-    peers,
-];
+/// The gates of a plan, in the order in which they are reported; those of deletions come after them.
+const GATES: [Gate; 4] = [halted, account, role, recipients];
+
+/// What deletions are judged by: `--max-deletes`, the rows that nobody agreed to, and those that go besides.
+type DeletionGate = fn(&Plan, usize, &BTreeSet<Row>, &BTreeSet<Row>) -> Option<Refusal>;
+
+/// The gates that somebody's agreement lifts, likewise.
+const DELETION_GATES: [DeletionGate; 3] = [too_many_deletions, last_of_a_kind, peers];
 
 /// Returns the refusals of a plan; an apply needs there to be none.
 pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
-    GATES
-        .iter()
-        .filter_map(|gate| gate(plan, context))
+    let refusals = GATES.iter().filter_map(|gate| gate(plan, context));
+    let deletions = deletions(plan, context.max_deletes, &context.agreed);
+    refusals.chain(deletions).collect()
+}
+
+/// Returns the refusals of what a plan takes away, but for the rows in `agreed`, which count as if they had gone before.
+pub fn deletions(plan: &Plan, max_deletes: usize, agreed: &BTreeSet<Row>) -> Vec<Refusal> {
+    judge(plan, max_deletes, &(&plan.rows() - agreed), agreed)
+}
+
+fn judge(
+    plan: &Plan,
+    max_deletes: usize,
+    open: &BTreeSet<Row>,
+    besides: &BTreeSet<Row>,
+) -> Vec<Refusal> {
+    let gates = DELETION_GATES.iter();
+    gates
+        .filter_map(|gate| gate(plan, max_deletes, open, besides))
         .collect()
+}
+
+/// Returns the refusals for which the rows in `own` are the reason: by themselves, or since the others alone would pass.
+pub fn deletions_of(
+    plan: &Plan,
+    max_deletes: usize,
+    agreed: &BTreeSet<Row>,
+    own: &BTreeSet<Row>,
+) -> Vec<Refusal> {
+    let open = &plan.rows() - agreed;
+    let (own, others) = (&open & own, &open - own);
+    let alone = judge(plan, max_deletes, &own, &(agreed | &others));
+    let without = judge(plan, max_deletes, &others, agreed);
+    let is_own = |refusal: &Refusal| {
+        let of_gate = |other: &Refusal| other.gate == refusal.gate;
+        alone.iter().any(of_gate) || !without.iter().any(of_gate)
+    };
+    let mut refusals = deletions(plan, max_deletes, agreed);
+    refusals.retain(is_own);
+    refusals
 }
 
 /// The kill switch stops every apply, an empty one too.
@@ -79,6 +114,7 @@ fn halted(_: &Plan, context: &Context) -> Option<Refusal> {
         gate: "halt",
         text: format!("NETBIRD_GITOPS_HALT is set ({text})"),
         names: Vec::new(),
+        rows: BTreeSet::new(),
         hint: "unset NETBIRD_GITOPS_HALT once the reason is gone".into(),
     })
 }
@@ -95,6 +131,7 @@ fn account(_: &Plan, context: &Context) -> Option<Refusal> {
             context.accounts.join(", ")
         ),
         names: Vec::new(),
+        rows: BTreeSet::new(),
         hint: "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)"
             .into(),
     })
@@ -162,6 +199,7 @@ fn weak(text: String, names: Vec<String>) -> Refusal {
         gate: "role",
         text,
         names,
+        rows: BTreeSet::new(),
         hint: hint.into(),
     }
 }
@@ -182,23 +220,24 @@ fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
         gate: "recipients",
         text: format!("this plan makes {keys}, and nobody is named to seal them for"),
         names,
+        rows: BTreeSet::new(),
         hint: "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE"
             .into(),
     })
 }
 
-fn too_many_deletions(plan: &Plan, context: &Context) -> Option<Refusal> {
-    let number = plan.deletions();
-    if number <= context.max_deletes {
+fn too_many_deletions(
+    plan: &Plan,
+    max_deletes: usize,
+    open: &BTreeSet<Row>,
+    _: &BTreeSet<Row>,
+) -> Option<Refusal> {
+    if open.len() <= max_deletes {
         return None;
     }
-    let members: usize = plan
-        .changes
-        .iter()
-        .map(|change| change.removed_members().len())
-        .sum();
+    let members = open.iter().filter(|row| row.member.is_some()).count();
     let what = [
-        (number - members, "deletes", "object", "objects"),
+        (open.len() - members, "deletes", "object", "objects"),
         (members, "removes", "group member", "group members"),
     ];
     let what: Vec<String> = what
@@ -207,96 +246,82 @@ fn too_many_deletions(plan: &Plan, context: &Context) -> Option<Refusal> {
         .map(|(number, verb, one, several)| format!("{verb} {}", count(number, one, several)))
         .collect();
     let text = format!(
-        "this plan {}, more than --max-deletes {}",
-        what.join(" and "),
-        context.max_deletes
+        "this plan {}, more than --max-deletes {max_deletes}",
+        what.join(" and ")
     );
-    deletion(plan, context, "deletions", text, |change| {
-        deletions(change) > 0
-    })
+    Some(deletion(plan, "deletions", text, open.clone()))
 }
 
 /// The last object of a kind that had two or more: a lost section looks like that.
-fn last_of_a_kind(plan: &Plan, context: &Context) -> Option<Refusal> {
-    let kinds: BTreeSet<Kind> = Kind::ALL
-        .into_iter()
-        .filter(|kind| {
-            let of_kind = || {
-                plan.changes
-                    .iter()
-                    .filter(|change| change.address.kind == *kind)
-            };
-            // as in `counted`: a dead key is none that anybody misses
-            let counts = |live: &Live| live.wire.get("valid") != Some(&Value::Bool(false));
-            let gone = of_kind()
-                .filter(|change| matches!(&change.operation, Operation::Delete { live } if counts(live)))
-                .count();
-            let made = of_kind().any(|change| {
-                matches!(
+fn last_of_a_kind(
+    plan: &Plan,
+    _: usize,
+    open: &BTreeSet<Row>,
+    besides: &BTreeSet<Row>,
+) -> Option<Refusal> {
+    // as in `counted`: a dead key is none that anybody misses
+    let counts = |live: &Live| live.wire.get("valid") != Some(&Value::Bool(false));
+    let rows_of = |kind: Kind| {
+        let changes = plan
+            .changes
+            .iter()
+            .filter(move |change| change.address.kind == kind);
+        changes.filter_map(move |change| match &change.operation {
+            Operation::Delete { live } if counts(live) => Some(Row::object(&change.address, live)),
+            _ => None,
+        })
+    };
+    let is_wiped = |kind: &Kind| {
+        let made = plan.changes.iter().any(|change| {
+            change.address.kind == *kind
+                && matches!(
                     change.operation,
                     Operation::Create { .. } | Operation::Replace { .. }
                 )
-            });
-            let had = plan.counted.get(kind).copied().unwrap_or(0);
-            had >= 2 && gone >= had && !made
-        })
-        .collect();
+        });
+        let gone = rows_of(*kind).filter(|row| open.contains(row)).count();
+        let agreed = rows_of(*kind).filter(|row| besides.contains(row)).count();
+        let had = plan.counted.get(kind).copied().unwrap_or(0);
+        let had = had.saturating_sub(agreed);
+        had >= 2 && gone >= had && !made
+    };
+    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(is_wiped).collect();
     if kinds.is_empty() {
         return None;
     }
     let words: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
     let text = format!("this plan deletes all {}", words.join(", all "));
-    let of_kinds = |change: &Change| {
-        kinds.contains(&change.address.kind) && matches!(change.operation, Operation::Delete { .. })
-    };
-    deletion(plan, context, "last-of-a-kind", text, of_kinds)
+    let rows = open.iter().filter(|row| row.member.is_none());
+    let rows = rows
+        .filter(|row| kinds.contains(&row.address.kind))
+        .cloned();
+    Some(deletion(plan, "last-of-a-kind", text, rows.collect()))
 }
 
-fn peers(plan: &Plan, context: &Context) -> Option<Refusal> {
-    let is_peer = |change: &Change| {
-        change.address.kind == Kind::Peer && matches!(change.operation, Operation::Delete { .. })
-    };
-    let number = plan.changes.iter().filter(|change| is_peer(change)).count();
-    if number == 0 {
+fn peers(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
+    let peers = open.iter().filter(|row| row.address.kind == Kind::Peer);
+    let peers: BTreeSet<Row> = peers.cloned().collect();
+    if peers.is_empty() {
         return None;
     }
-    deletion(
-        plan,
-        context,
-        "peers",
-        format!("this plan deletes {}", count(number, "peer", "peers")),
-        is_peer,
-    )
+    let text = format!("this plan deletes {}", count(peers.len(), "peer", "peers"));
+    Some(deletion(plan, "peers", text, peers))
 }
 
-/// A refusal of deletions, unless their exact number was agreed to.
-fn deletion(
-    plan: &Plan,
-    context: &Context,
-    gate: &'static str,
-    text: String,
-    is_meant: impl Fn(&Change) -> bool,
-) -> Option<Refusal> {
-    let number = plan.deletions();
-    if context.allowed.contains_key(&number) {
-        return None;
-    }
-    let text = match context.allowed.iter().next() {
-        Some((allowed, origin)) => {
-            format!("{text}; {origin} says {allowed}, which is not the exact number")
-        }
-        None => text,
-    };
-    let meant = plan.changes.iter().filter(|change| is_meant(change));
-    Some(Refusal {
+/// A refusal that somebody's agreement lifts; the lines stand beside it.
+fn deletion(plan: &Plan, gate: &'static str, text: String, rows: BTreeSet<Row>) -> Refusal {
+    let names: BTreeSet<String> = rows.iter().map(|row| row.address.to_string()).collect();
+    Refusal {
         gate,
         text,
-        names: meant.map(|change| change.address.to_string()).collect(),
+        names: names.into_iter().collect(),
+        rows,
         hint: format!(
-            "if this is meant, put \"Allow-Deletes: {number}\" on a line of the merge commit's message, or run with \
-             --allow-deletes {number}"
+            "if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a \
+             later commit's message, and run the job again; at a terminal --allow-deletes {} does",
+            plan.deletions()
         ),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 pub use blobs::{Answer, Blobs};
 pub use error::GitError;
 pub use merge::Merged;
-pub use object::{Entry, Message, Range, Sha};
+pub use object::{Entry, Message, Sha};
 pub use path::RepoPath;
 
 use command::Command;
@@ -222,24 +222,30 @@ impl Git {
             .run()
     }
 
-    /// Returns the messages of `range`, newest first.
-    pub fn messages(&self, range: Range<'_>) -> Result<Vec<Message>, GitError> {
+    /// Returns the commits from `first`, a first-parent ancestor of `tip`, to `tip`, along first parents, newest first.
+    pub fn messages(&self, first: &Sha, tip: &Sha) -> Result<Vec<Message>, GitError> {
         let mut log = self.scratch.command(Objects::Checkout);
-        log.args(["log", "-z", "--encoding=UTF-8", "--format=tformat:%H%n%B"]);
-        match range {
-            Range::FirstParents { first, tip } => {
-                let before = format!("{first}^@");
-                log.args(["--first-parent", tip.as_str(), "--not", &before, "--"]);
-            }
-            Range::Between { base, head } => {
-                log.args([head.as_str(), "--not", base.as_str(), "--"]);
-            }
-        }
+        let before = format!("{first}^@");
+        log.args([
+            "log",
+            "-z",
+            "--encoding=UTF-8",
+            "--format=tformat:%H%n%P%n%an%n%B",
+            "--first-parent",
+            tip.as_str(),
+            "--not",
+            &before,
+            "--",
+        ]);
         let log = String::from_utf8_lossy(&log.run()?).into_owned();
         let messages = log.split('\0').filter_map(|record| {
-            let (commit, text) = record.split_once('\n')?;
-            let (commit, text) = (Sha::parse(commit)?, text.to_owned());
-            Some(Message { commit, text })
+            let mut lines = record.splitn(4, '\n');
+            Some(Message {
+                commit: Sha::parse(lines.next()?)?,
+                parents: lines.next()?.split_whitespace().count(),
+                author: lines.next()?.to_owned(),
+                text: lines.next()?.to_owned(),
+            })
         });
         Ok(messages.collect())
     }
@@ -269,6 +275,18 @@ impl Git {
                 (commit, has)
             })
             .collect())
+    }
+
+    /// Returns whether `old` is `new` or an ancestor of it. Errors where the checkout lacks one of them.
+    pub fn is_ancestor(&self, old: &Sha, new: &Sha) -> Result<bool, GitError> {
+        let mut command = self.scratch.command(Objects::Checkout);
+        command.args(["merge-base", "--is-ancestor", old.as_str(), new.as_str()]);
+        let output = command.output()?;
+        match output.status.code() {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(command.refused(&output.stderr)),
+        }
     }
 
     /// Starts a process that hands out blobs.

@@ -7,6 +7,7 @@
 //! The ledger knows names and times. What to do with its answers is up to `scope` and the gates.
 
 mod allow;
+mod causes;
 mod document;
 mod facts;
 mod history;
@@ -29,7 +30,8 @@ use crate::notice::Notice;
 use crate::resource::Tie;
 use crate::state::Kind;
 
-pub use allow::{AllowDeletes, Removal, text_allow_deletes};
+pub use allow::{AllowDeletes, text_allow_deletes};
+pub use causes::{Cause, Taken};
 pub use merge::{MergeView, MergedFile, merge_view};
 pub use proof::{Proof, Span};
 pub use stale::content_differs_but_for_enrolled;
@@ -94,6 +96,8 @@ pub struct Ledger {
     renames: HashMap<(Kind, String), Vec<(String, usize)>>,
     /// By kind and name: whatever a version said of what the entry connects.
     ties: HashMap<(Kind, String), Vec<Tie>>,
+    /// The file of this run.
+    proposal: Option<causes::Proposal>,
     notices: Vec<Notice>,
 }
 

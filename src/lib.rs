@@ -1,6 +1,7 @@
 //! netbird-gitops: a NetBird network declared in a JSON file, planned on pull requests, applied from CI.
 
 pub mod actual;
+pub mod agreement;
 pub mod api;
 pub mod apply;
 pub mod change;

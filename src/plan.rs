@@ -3,12 +3,15 @@
 //! `plan` names the stages; each is a function of plain values. Whatever is impossible is a `Problem`, and all of them
 //! are found; whatever a reader should know is a `Notice`.
 
+mod held;
 mod labels;
 mod offboard;
 mod order;
 mod possible;
 mod renames;
 mod resolve;
+mod rows;
+mod sections;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,16 +25,19 @@ use crate::code::Code;
 use crate::desired::Desired;
 use crate::diff::diff;
 use crate::enrollment;
-use crate::ledger::Ledger;
+use crate::ledger::{Cause, Ledger};
 use crate::members::Listings;
 use crate::notice::Notice;
 use crate::resource::{self, Live, Resource};
 use crate::scope::{self, Prune, Scoped};
 use crate::state::{Address, Id, Kind};
 
+pub use held::{Held, Why};
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};
 pub use resolve::{DNS_LABEL, answered_labels, peer_renames};
+pub use rows::Row;
+pub use sections::{Gone, gone};
 
 /// What was asked for beside the file.
 #[derive(Debug, Clone)]
@@ -46,9 +52,8 @@ pub struct Options {
     pub ledger: Arc<Ledger>,
     /// Since when groups list their members, by the same history.
     pub listings: Listings,
-    /// Whether what was taken over, or made by hand after its entry was removed, is deleted too: somebody agreed to
-    /// exactly that number of deletions.
-    pub delete_held: bool,
+    /// What is held back for want of proof, and goes since somebody agreed to it.
+    pub release: BTreeSet<Id>,
 }
 
 /// Why no plan can be made.
@@ -90,13 +95,12 @@ pub struct Plan {
     pub notices: Vec<Notice>,
     /// Objects of managed kinds that the file does not declare and that stay.
     pub unmanaged: BTreeSet<Address>,
-    /// Undeclared objects that were declared once and stay all the same, and why.
-    pub held: BTreeMap<Address, String>,
-    /// How many objects these are: names are not unique.
-    pub held_objects: usize,
-    /// What left the file since the first of these and was carried out. A line `Allow-Deletes: N` may have been meant for
-    /// that, and a held object stays for long enough to meet its number by chance, so lines agree to nothing held then.
-    pub held_doubt: Option<Address>,
+    /// What was declared once and stays all the same, sorted.
+    pub held: Vec<Held>,
+    /// By which change of the file something goes.
+    pub causes: BTreeMap<Row, Cause>,
+    /// Sections that the file no longer has.
+    pub gone_sections: Vec<Gone>,
     /// Members of declared groups that the file does not name and that stay, by group.
     pub foreign_members: BTreeMap<String, BTreeSet<Id>>,
     /// Setup keys whose peer joins a declared group once it enrolls, by group.
@@ -118,10 +122,14 @@ impl Plan {
         self.changes.iter().map(deletions).sum()
     }
 
-    /// Returns the names of what goes, or loses members.
-    pub fn deleted(&self) -> BTreeSet<Address> {
-        let loses = self.changes.iter().filter(|change| deletions(change) > 0);
-        loses.map(|change| change.address.clone()).collect()
+    /// Returns what it takes away.
+    pub fn rows(&self) -> BTreeSet<Row> {
+        self.changes.iter().flat_map(Row::of).collect()
+    }
+
+    /// Returns how many live objects are held back until somebody agrees.
+    pub fn held_for_agreement(&self) -> usize {
+        self.held.iter().map(Held::weight).sum()
     }
 
     /// Returns a text of 12 hexadecimal digits that differs where the operations do.
@@ -203,7 +211,6 @@ pub fn plan(
     plan.notices.extend(scope.notices);
     plan.unmanaged = scope.unmanaged;
     plan.held = scope.held;
-    plan.held_objects = scope.held_objects;
 
     plan.changes = diff(&resources, &scope.managed);
     plan.changes
@@ -229,7 +236,10 @@ pub fn plan(
             }),
     );
     offboard::offboard(&mut plan, desired, actual, options, &mut problems);
-    possible::let_go(&mut plan.changes, desired, actual);
+    plan.notices
+        .extend(offboard::names_of_keys(desired, &options.ledger));
+    held::keep_groups(&mut plan, &resources, desired, actual);
+    possible::let_go(&mut plan, desired, actual);
     plan.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
 
@@ -247,8 +257,11 @@ pub fn plan(
         return Err(problems);
     }
     plan.counted = count(actual, desired, &scope.managed, &plan.changes);
-    plan.held_doubt = held_doubt(&plan, options);
-    plan.notices.extend(held_back(&plan));
+    rows::attribute(&mut plan, actual, options);
+    plan.held.sort();
+    plan.gone_sections = gone(desired, actual, &options.ledger);
+    plan.notices
+        .extend(plan.gone_sections.iter().map(Gone::notice));
     plan.peer_labels = labels::label_peers(&mut plan, actual);
     Ok(plan)
 }
@@ -263,44 +276,6 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
     };
     plan.peer_labels = labels::label_peers(&mut plan, actual);
     plan
-}
-
-fn held_doubt(plan: &Plan, options: &Options) -> Option<Address> {
-    let removal = |address: &Address| options.ledger.removal(address.kind, &address.name);
-    let first = plan.held.keys().filter_map(removal).min()?;
-    let deleted = plan.deleted();
-    let mut taken_out = options.ledger.taken_out_since(&first).into_iter();
-    taken_out.find(|address| !deleted.contains(address) && !plan.held.contains_key(address))
-}
-
-/// The number that would let go what is held back.
-fn held_back(plan: &Plan) -> Option<Notice> {
-    const SHOWN: usize = 10;
-    let words = |(address, why): (&Address, &String)| {
-        format!("{} {:?} ({why})", address.kind.label(), address.name)
-    };
-    let mut names: Vec<String> = plan.held.iter().take(SHOWN).map(words).collect();
-    if plan.held.len() > SHOWN {
-        names.push(format!("and {} more", plan.held.len() - SHOWN));
-    }
-    let number = plan.deletions() + plan.held_objects;
-    let it = if plan.held_objects == 1 { "it" } else { "them" };
-    let way = match &plan.held_doubt {
-        None => format!("agree to \"Allow-Deletes: {number}\""),
-        Some(other) => format!(
-            "run apply with --allow-deletes {number} (a line in a commit does not count: it may have been meant for \
-             {} {:?}, which left the file since)",
-            other.kind.label(),
-            other.name
-        ),
-    };
-    (plan.held_objects > 0).then(|| {
-        let text = format!(
-            "held back, though the file declares {it} no more: {}; to delete {it} too, {way}",
-            names.join(", ")
-        );
-        Notice::general(Code::Held, text)
-    })
 }
 
 /// Objects of each kind that are ours, as far as the plan knows: declared, or deleted by it. Of the keys those that live.

@@ -9,12 +9,13 @@ pub mod json;
 pub mod markdown;
 pub mod terminal;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
 use crate::gates::Refusal;
 use crate::notice::{self, Notice, Said};
-use crate::plan::Plan;
+use crate::plan::{Held, Plan};
 use crate::state::Kind;
 
 /// What became of one change.
@@ -56,8 +57,12 @@ pub struct Document {
     pub changed: bool,
     /// How long each change of the plan took, in milliseconds; empty before an apply.
     pub durations_ms: Vec<u64>,
-    /// The number of deletions that somebody agreed to, where the plan needed that, and where they said so.
-    pub allowed: Option<(usize, String)>,
+    /// What wants somebody's agreement, and who agreed.
+    pub agreements: Vec<Agreement>,
+    /// By change of the plan: a commit's id or `#N` of what took it out of the file.
+    pub causes: Vec<Option<String>>,
+    /// Changes that take something away which the pull request of this job does not cause: places in the plan.
+    pub others: BTreeSet<usize>,
     /// Why an apply must not start.
     pub refusals: Vec<Refusal>,
     /// Why nothing was made of it, or why it stopped: the text that the terminal shows behind `error:`.
@@ -111,6 +116,42 @@ impl Document {
             true => "no operation was completed",
             false => "nothing was changed",
         }
+    }
+
+    /// Returns who agreed to deletions, and where; empty where nobody had to.
+    pub fn agreed_by(&self) -> String {
+        let by = self
+            .agreements
+            .iter()
+            .filter_map(|agreement| agreement.agreed_by.as_deref());
+        by.collect::<BTreeSet<&str>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    /// Returns what is held back, by why it is and what to do about it.
+    pub fn held(&self) -> BTreeMap<(String, &'static str), Vec<&Held>> {
+        let mut reasons: BTreeMap<_, Vec<&Held>> = BTreeMap::new();
+        for held in self.plan.iter().flat_map(|plan| &plan.held) {
+            let reason = (held.reason(), held.way_out());
+            reasons.entry(reason).or_default().push(held);
+        }
+        reasons
+    }
+
+    /// Returns by which causes those changes come that the pull request of this job does not cause, with their places.
+    pub fn others_by_cause(&self) -> BTreeMap<String, Vec<usize>> {
+        let mut causes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for place in &self.others {
+            let cause = match self.causes.get(*place).and_then(Option::as_deref) {
+                Some(pull) if pull.starts_with('#') => format!("pull request {pull}"),
+                Some(commit) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
+                None => "no change of the file".into(),
+            };
+            causes.entry(cause).or_default().push(*place);
+        }
+        causes
     }
 
     /// Returns who can open the keys that the plan makes; nobody where it makes none.

@@ -11,7 +11,7 @@ use crate::actual::Actual;
 use crate::code::Code;
 use crate::ledger::{Ledger, Proof};
 use crate::notice::Notice;
-use crate::plan::{Options, Problem};
+use crate::plan::{Held, Options, Problem, Why};
 use crate::resource::{Form, Live, Resource, differences};
 use crate::state::{Address, Id, Kind};
 use crate::text::listed;
@@ -36,10 +36,8 @@ pub struct Scope {
     pub managed: BTreeMap<Address, Live>,
     /// Goes, and why.
     pub pruned: Vec<(Address, Live, String)>,
-    /// Was declared once and stays all the same, and why.
-    pub held: BTreeMap<Address, String>,
-    /// How many objects these are: names are not unique.
-    pub held_objects: usize,
+    /// Was declared once and stays all the same.
+    pub held: Vec<Held>,
     /// Left alone, of the kinds that the file manages.
     pub unmanaged: BTreeSet<Address>,
     /// What a reader should know.
@@ -207,13 +205,20 @@ fn undeclared(
 ) {
     let protected = is_protected(address.kind, live, actual);
     let goes = |reason: &str| (address.clone(), live.clone(), reason.to_owned());
-    let held = match standing {
-        Standing::Older => Some("it was there before the file declared it"),
-        Standing::Newer => Some("it was made by hand after its entry was removed"),
-        Standing::Changed => Some("it was changed by hand into what the file never said"),
+    let held = |why: Why| Held {
+        address: address.clone(),
+        id: live.id.clone(),
+        why,
+        cause: None,
+    };
+    let why = match standing {
+        Standing::Older => Some(Why::Older),
+        Standing::Newer => Some(Why::Newer),
+        Standing::Changed => Some(Why::Changed),
+        Standing::Undated => Some(Why::Undated),
         Standing::Ours | Standing::Foreign | Standing::Unproved => None,
     };
-    match (options.prune, standing, held) {
+    match (options.prune, standing, why) {
         _ if protected => {}
         (Prune::Owned | Prune::All, Standing::Ours, _) => {
             return scope.pruned.push(goes("no longer declared"));
@@ -221,16 +226,12 @@ fn undeclared(
         // what the file refers to and never declared is somebody else's, whatever the flags
         (Prune::All, ..) if is_referenced => {}
         (Prune::All, ..) => return scope.pruned.push(goes("not declared (--prune all)")),
-        (Prune::Owned, _, Some(_)) if options.delete_held => {
+        (Prune::Owned, _, Some(_)) if options.release.contains(&live.id) => {
             return scope
                 .pruned
                 .push(goes("no longer declared (agreed to by Allow-Deletes)"));
         }
-        (Prune::Owned, _, Some(why)) => {
-            scope.held.insert(address.clone(), why.into());
-            scope.held_objects += 1;
-            return;
-        }
+        (Prune::Owned, _, Some(why)) => return scope.held.push(held(why)),
         (Prune::Owned, _, None) | (Prune::None, ..) => {}
     }
     let is_all = live.name == crate::resource::ALL && protected;

@@ -186,7 +186,7 @@ impl Case {
             now: Timestamp::from_second(NOW).expect("a second of this century"),
             ledger: Arc::default(),
             listings: Listings::default(),
-            delete_held: false,
+            release: BTreeSet::new(),
         };
         Case {
             desired: desired(&file),
@@ -218,7 +218,8 @@ impl Case {
             .iter()
             .map(|(second, text)| (*second, text.as_str()))
             .collect();
-        let ledger = crate::ledger::tests::of_at(NOW, &versions);
+        let mut ledger = crate::ledger::tests::of_at(NOW, &versions);
+        ledger.propose(&self.desired);
         self.options.listings = ledger.listings();
         self.options.ledger = Arc::new(ledger);
         self.options.prune = Prune::Owned;
@@ -326,7 +327,7 @@ fn plan_lines(plan: &Plan) -> String {
     lines.extend(
         plan.held
             .iter()
-            .map(|(address, why)| format!("held: {address}: {why}")),
+            .map(|held| format!("held: {}: {}", held.address, held.reason())),
     );
     lines.extend(
         plan.unmanaged

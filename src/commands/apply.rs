@@ -10,7 +10,7 @@ use super::session::{Origin, Request, Session};
 use super::settings::{file, halt, setting};
 use super::signals::signals;
 use super::stop::Stop;
-use super::{Ending, end, publish, unreported};
+use super::{Ending, end, publish, refused, unreported};
 use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
 use crate::change::Change;
 use crate::ci::Context;
@@ -57,9 +57,11 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.judged(&args.gates, &args.server, true, document)?;
+    let servers = (&args.server, &args.gitea);
+    let plan = session.judged(&args.gates, servers, &file(&cli.global), true, document)?;
     *document = session.document.clone();
-    if let Some(stop) = refused(&session.document) {
+    if let Some(mut stop) = refused(&session.document.refusals, &session.document.agreements) {
+        stop.error.push_str("\nnothing was changed");
         return Err(stop);
     }
     let custody = custody(&plan, args, &session)?;
@@ -224,32 +226,6 @@ pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Stop> 
         );
     }
     Ok(())
-}
-
-fn refused(document: &Document) -> Option<Stop> {
-    let refusals = &document.refusals;
-    if refusals.is_empty() {
-        return None;
-    }
-    let mut text = Vec::new();
-    for refusal in refusals {
-        text.push(refusal.text.clone());
-        if !refusal.names.is_empty() {
-            let shown: Vec<&str> = refusal.names.iter().take(10).map(String::as_str).collect();
-            let more = match refusal.names.len().saturating_sub(10) {
-                0 => String::new(),
-                _ => format!(", … (all {} with --format json)", refusal.names.len()),
-            };
-            text.push(format!("  {}{more}", visible(&shown.join(", "))));
-        }
-    }
-    text.push("nothing was changed".into());
-    let mut hints: Vec<&str> = refusals
-        .iter()
-        .map(|refusal| refusal.hint.as_str())
-        .collect();
-    hints.dedup();
-    Some(Stop::refused(text.join("\n")).hint(hints.join("\n")))
 }
 
 /// Recipients and keys directory are tried before the first write, if there is anything to seal.

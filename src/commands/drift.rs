@@ -50,10 +50,11 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
     };
     let mut document = Document::default();
     let mut session = Session::open(&request, &mut document)?;
-    let plan = session.plan(&Gates {
+    let gates = Gates {
         max_deletes: usize::MAX,
         allow_deletes: None,
-    })?;
+    };
+    let plan = session.plan(&gates, &args.gitea, &file(&cli.global))?;
     let mut drift = drift::drift(
         &plan,
         &session.valid.desired,

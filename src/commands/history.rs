@@ -1,27 +1,21 @@
 //! The file's git history for a run: the ledger, and in a pull request the merge that it is about.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::stop::Stop;
-use crate::actual::Actual;
 use crate::ci::{Context, Event};
 use crate::cli;
 use crate::code::Code;
 use crate::config::Source;
+use crate::desired::Desired;
 use crate::git::{Git, GitError, Opened, RepoPath, Sha};
-use crate::ledger::{
-    Ledger, LedgerError, MergedFile, NoHistory, Removal, merge_view, text_allow_deletes,
-};
-use crate::members::{Listings, listed_names};
+use crate::ledger::{Ledger, LedgerError, MergedFile, NoHistory, merge_view};
+use crate::members::Listings;
 use crate::notice::Notice;
-use crate::plan::{Plan, deletions};
-use crate::resource::Resource;
 use crate::scope::Prune;
-use crate::state::Kind;
 
 /// What the checkout says.
 pub(super) struct History {
@@ -31,8 +25,6 @@ pub(super) struct History {
     /// The file that a merge would leave, in a pull request.
     pub(super) merged: Option<Source>,
     pub(super) notices: Vec<Notice>,
-    /// Numbers of deletions that a pull request agrees to, and where.
-    proposed: BTreeMap<usize, String>,
     /// The newest commit of the history.
     pub(super) commit: Option<String>,
 }
@@ -102,10 +94,6 @@ impl History {
                     .into_iter()
                     .map(|text| Notice::general(Code::Merge, text)),
             );
-            let commits = merge.allow_deletes.iter();
-            let commits =
-                commits.map(|line| (line.number, format!("commit {}", line.commit.short())));
-            history.proposed.extend(commits);
             history.merged = match merge.file {
                 MergedFile::File(text) => {
                     Some(Source::from_bytes(file.display().to_string(), text)?)
@@ -130,19 +118,6 @@ impl History {
                 MergedFile::TooLittleHistory | MergedFile::OldGit(..) => None,
             };
         }
-        for (text, origin) in pull_request.into_iter().flat_map(|pull| {
-            [
-                (&pull.title, "the pull request's title"),
-                (&pull.body, "the pull request's text"),
-            ]
-        }) {
-            let numbers = text_allow_deletes(text.as_deref().unwrap_or_default());
-            history.proposed.extend(
-                numbers
-                    .into_iter()
-                    .map(|number| (number, origin.to_owned())),
-            );
-        }
         history.checkout = Some((git, path));
         Ok(history)
     }
@@ -155,7 +130,6 @@ impl History {
             listings: ledger.listings(),
             ledger: Arc::new(ledger),
             merged: None,
-            proposed: BTreeMap::new(),
             commit: None,
         }
     }
@@ -167,74 +141,15 @@ impl History {
         self.commit = Some(tip.short().to_owned());
     }
 
-    /// Makes the ledger follow the renames of the file, which may be in no commit yet.
-    pub(super) fn follow(&mut self, renames: &BTreeMap<(Kind, String), String>) {
+    /// Makes the ledger take over the file, which may be in no commit yet: its renames, and what it takes away.
+    pub(super) fn follow(&mut self, desired: &Desired) {
         if let Some(ledger) = Arc::get_mut(&mut self.ledger) {
-            for ((kind, new), old) in renames {
+            for ((kind, new), old) in &desired.renamed_from {
                 ledger.follow(*kind, new, old);
             }
+            ledger.propose(desired);
             self.listings = ledger.listings();
         }
-    }
-
-    /// Returns the numbers of deletions that commits and the pull request agree to for what this plan deletes, and where:
-    /// a line counts from the removal of the first of these names to the newest commit.
-    pub(super) fn allowed(
-        &self,
-        plan: &Plan,
-        actual: &Actual,
-    ) -> Result<BTreeMap<usize, String>, Stop> {
-        self.agreed(&self.removals(plan, actual))
-    }
-
-    /// Returns the same for what this plan deletes and holds back together, where lines can tell ([`Plan::held_doubt`]).
-    pub(super) fn allowed_with_held(
-        &self,
-        plan: &Plan,
-        actual: &Actual,
-    ) -> Result<BTreeMap<usize, String>, Stop> {
-        if plan.held_doubt.is_some() {
-            return Ok(BTreeMap::new());
-        }
-        let held = plan.held.keys();
-        let held = held.filter_map(|address| self.ledger.removal(address.kind, &address.name));
-        let removals = self.removals(plan, actual).into_iter().chain(held);
-        self.agreed(&removals.collect::<Vec<_>>())
-    }
-
-    fn agreed(&self, removals: &[Removal]) -> Result<BTreeMap<usize, String>, Stop> {
-        let mut allowed = self.proposed.clone();
-        if let Some((git, _)) = &self.checkout {
-            let lines = self
-                .ledger
-                .allow_deletes(git, removals)
-                .map_err(anyhow::Error::new)?;
-            allowed.extend(
-                lines
-                    .into_iter()
-                    .map(|line| (line.number, format!("commit {}", line.commit.short()))),
-            );
-        }
-        Ok(allowed)
-    }
-
-    fn removals(&self, plan: &Plan, actual: &Actual) -> Vec<Removal> {
-        let objects = plan
-            .changes
-            .iter()
-            .filter(|change| deletions(change) > 0)
-            .map(|change| &change.address);
-        let objects =
-            objects.filter_map(|address| self.ledger.removal(address.kind, &address.name));
-        let members = plan.changes.iter().flat_map(|change| {
-            let group = matches!(change.operation.after(), Some(Resource::Group(_)))
-                .then_some(&change.address.name);
-            let gone = change.removed_members().into_iter();
-            gone.flat_map(|id| listed_names(&id, actual))
-                .filter_map(|name| self.ledger.member_removal(group?, name))
-                .collect::<Vec<_>>()
-        });
-        objects.chain(members).collect()
     }
 
     /// A file beside the file, such as one of recipients, as the base branch (without a pull request: the newest commit)

@@ -4,19 +4,21 @@ use super::history::is_touched;
 use super::session::{Origin, Request, Session};
 use super::settings::{environment_name, file};
 use super::stop::Stop;
-use super::{Ending, end, publish, unreported};
+use super::{Ending, end, publish, refused, unreported};
 use crate::change::Change;
 use crate::ci::Context;
 use crate::cli::{Cli, PlanArgs};
 use crate::code::Code;
 use crate::exit::Exit;
+use crate::gates::Refusal;
 use crate::logging::Say;
 use crate::notice::Notice;
 use crate::render::Document;
 
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let mut document = Document::default();
-    let mut ending = match make(cli, args, &mut document) {
+    let mut red = Vec::new();
+    let mut ending = match make(cli, args, &mut document, &mut red) {
         Ok(ending) => ending,
         Err(stop) => Ending::stopped(document, stop, false),
     };
@@ -32,10 +34,25 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
             ending.exit = unreported(ending.exit, &ending.document);
         }
     }
-    end(cli, say, ending)
+    let agreements = ending.document.agreements.clone();
+    let exit = end(cli, say, ending);
+    if let Some(stop) = refused(&red, &agreements) {
+        let error = format!(
+            "{}\nonce this is merged, every apply is refused",
+            stop.error
+        );
+        say.error("refused", &error, stop.hint.as_deref());
+    }
+    exit
 }
 
-fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, Stop> {
+/// `red` are the refusals that the pull request of this job causes.
+fn make(
+    cli: &Cli,
+    args: &PlanArgs,
+    document: &mut Document,
+    red: &mut Vec<Refusal>,
+) -> Result<Ending, Stop> {
     let (path, context) = (file(&cli.global), Context::of_process());
     let of_pull_request = context.is_pull_request_event()
         && context.pull_request.is_some()
@@ -63,13 +80,19 @@ fn make(cli: &Cli, args: &PlanArgs, document: &mut Document) -> Result<Ending, S
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.judged(&args.gates, &args.server, false, document)?;
+    let servers = (&args.server, &args.gitea);
+    let plan = session.judged(&args.gates, servers, &path, false, document)?;
+    *red = session.red(&plan, &args.gates, &path);
     session
         .document
         .notices
         .extend(no_recipient(&plan.changes, session.recipients.is_empty()));
     let pending = args.detailed_exitcode && !plan.is_empty();
-    let exit = if pending { Exit::Pending } else { Exit::Done };
+    let exit = match pending {
+        _ if !red.is_empty() => Exit::Refused,
+        true => Exit::Pending,
+        false => Exit::Done,
+    };
     Ok(Ending {
         document: session.document,
         exit,

@@ -2,28 +2,34 @@
 
 pub(super) mod notices;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use super::agreements;
+use super::forge::Forge;
 use super::history::History;
 use super::settings::{
     connect, environment, environment_name, file, halt, readable, recipients, replaced, setting,
 };
 use super::stop::Stop;
 use crate::actual::Actual;
+use crate::agreement::{Agreement, Evidence, Outcome};
 use crate::api::Api;
-use crate::change::Operation;
+use crate::change::{Change, Operation};
 use crate::ci::Context;
-use crate::cli::{Cli, Gates, Scope, Sealing, Server};
+use crate::cli::{Cli, Gates, GiteaArgs, Scope, Sealing, Server};
+use crate::code::Code;
 use crate::config::{self, Source};
 use crate::desired::KeyType;
 use crate::fetch::{self, More, Needs};
-use crate::gates;
-use crate::plan::{self, Options, Plan, Problem, Renames};
+use crate::gates::{self, Refusal};
+use crate::ledger::Cause;
+use crate::notice::Notice;
+use crate::plan::{self, Held, Options, Plan, Problem, Renames, Row, Why};
 use crate::render::Document;
 use crate::scope::Prune;
 use crate::secret::Recipients;
@@ -56,6 +62,8 @@ pub(super) struct Session {
     pub(super) history: History,
     pub(super) context: Context,
     pub(super) document: Document,
+    /// What of the plan somebody agreed to.
+    agreed: BTreeSet<Row>,
     started: Instant,
 }
 
@@ -106,7 +114,7 @@ impl Session {
         };
         document.file_digest = short_digest(source.text().as_bytes());
         let valid = check(&source)?;
-        history.follow(&valid.desired.renamed_from);
+        history.follow(&valid.desired);
         document.notices.extend(notices::of_file(&valid));
         let recipients = recipients(request.sealing)?;
         document
@@ -129,7 +137,7 @@ impl Session {
             now: Timestamp::now(),
             ledger: history.ledger.clone(),
             listings: history.listings.clone(),
-            delete_held: false,
+            release: BTreeSet::new(),
         };
         let (api, account) = match request.origin {
             Origin::Server(server) => (
@@ -166,6 +174,7 @@ impl Session {
             history,
             context,
             document,
+            agreed: BTreeSet::new(),
             started,
         };
         session.read()?;
@@ -180,9 +189,14 @@ impl Session {
         Ok(())
     }
 
-    /// Makes the plan. Where it deletes, what could refer to that is fetched first and the plan is made again, so that
-    /// all referrers are named at once; where somebody agreed to the number that includes what is held, that goes too.
-    pub(super) fn plan(&mut self, gates: &Gates) -> Result<Plan, Stop> {
+    /// Makes the plan, with what is held back where somebody agreed to that. Looks for agreements as far as the plan needs
+    /// them.
+    pub(super) fn plan(
+        &mut self,
+        gates: &Gates,
+        gitea: &GiteaArgs,
+        file: &Path,
+    ) -> Result<Plan, Stop> {
         // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
         let more = More {
             events: self.offboards(),
@@ -192,23 +206,86 @@ impl Session {
             self.read()?;
         }
         let mut plan = self.plan_whole()?;
-        let with_held = plan.deletions() + plan.held_objects;
-        if plan.held_objects > 0 {
-            let allowed = self.history.allowed_with_held(&plan, &self.actual)?;
-            if allowed.contains_key(&with_held) || gates.allow_deletes == Some(with_held) {
-                self.options.delete_held = true;
-                plan = self.plan_whole()?;
+        let mut evidence = agreements::asked(gates.allow_deletes.as_deref(), &self.context)?;
+        agreements::of_this_job(&mut evidence, &self.context);
+        let mut outcome = self.evidence(&mut evidence, &plan, gates, gitea, file)?;
+        if !outcome.release.is_empty() {
+            self.options.release.clone_from(&outcome.release);
+            plan = self.plan_whole()?;
+            // a person's number was that of all of it
+            if let Some((number, _)) = &mut evidence.number {
+                *number = plan.deletions();
             }
+            outcome = self.judge(&evidence, &plan, gates);
         }
-        let allowed = self.allowed(gates, &plan)?;
         // that nothing is provably ours matters where there is something else
         if !plan.unmanaged.is_empty() || !plan.foreign_members.is_empty() {
             self.document.notices.append(&mut self.history.notices);
         }
-        self.document
-            .notices
-            .extend(notices::agreements(&allowed, plan.deletions()));
+        let name = |cause| evidence.name(cause, &self.options.ledger);
+        let cause = |change: &Change| {
+            let rows = Row::of(change).into_iter();
+            let newest = rows.filter_map(|row| plan.causes.get(&row)).max();
+            newest.and_then(|cause| name(*cause))
+        };
+        self.document.causes = plan.changes.iter().map(cause).collect();
+        self.document.notices.extend(outcome.notices);
+        self.document.agreements = outcome.agreements;
+        self.agreed = outcome.rows;
         Ok(plan)
+    }
+
+    /// Gathers what was said: in commits always, in pull requests where it is still wanted.
+    fn evidence(
+        &mut self,
+        evidence: &mut Evidence,
+        plan: &Plan,
+        gates: &Gates,
+        gitea: &GiteaArgs,
+        file: &Path,
+    ) -> Result<Outcome, Stop> {
+        let held = plan.held.iter().filter(|held| held.weight() > 0);
+        let causes = || {
+            plan.causes
+                .values()
+                .copied()
+                .chain(held.clone().filter_map(|held| held.cause))
+        };
+        if plan.deletions() > 0 || held.clone().next().is_some() {
+            agreements::in_messages(evidence, &self.history, causes())?;
+        }
+        let outcome = self.judge(evidence, plan, gates);
+        let is_open = |agreement: &Agreement| agreement.agreed_by.is_none();
+        if !outcome.agreements.iter().any(is_open) {
+            return Ok(outcome);
+        }
+        let asked = Forge::open(gitea, &self.context, file).map_err(|stop| stop.error);
+        let asked = asked.and_then(|forge| {
+            let words = |error: anyhow::Error| format!("{error:#}");
+            agreements::in_this_description(evidence, &self.context, forge.as_ref())
+                .map_err(words)?;
+            match &forge {
+                Some(forge) => {
+                    agreements::in_descriptions(evidence, &self.history, forge, causes())
+                        .map_err(words)
+                }
+                None => Ok(()),
+            }
+        });
+        if let Err(error) = asked {
+            let text =
+                format!("whether a pull request agrees to deletions could not be asked: {error}");
+            self.document
+                .notices
+                .push(Notice::general(Code::Agreement, text));
+        }
+        Ok(self.judge(evidence, plan, gates))
+    }
+
+    fn judge(&self, evidence: &Evidence, plan: &Plan, gates: &Gates) -> Outcome {
+        let refusals = gates::deletions(plan, gates.max_deletes, &BTreeSet::new()).into_iter();
+        let needed = refusals.flat_map(|refusal| refusal.rows).collect();
+        evidence.judge(plan, &self.options.ledger, &needed)
     }
 
     /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again, so that all
@@ -270,22 +347,13 @@ impl Session {
                 .iter()
                 .any(|change| !change.removed_members().is_empty())
         };
+        // what is held back since something needs it names all that does
+        let is_needed = |held: &Held| matches!(held.why, Why::Needed(_) | Why::PeerNeeded { .. });
         More {
-            referrers: goes(Kind::Group) || goes(Kind::Peer),
+            referrers: goes(Kind::Group) || goes(Kind::Peer) || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All
                 && (loses() || !plan.foreign_members.is_empty()),
         }
-    }
-
-    /// Returns the numbers of deletions that somebody agreed to, and where.
-    fn allowed(&self, gates: &Gates, plan: &Plan) -> Result<BTreeMap<usize, String>, Stop> {
-        let mut allowed = self.history.allowed(plan, &self.actual)?;
-        allowed.extend(
-            gates
-                .allow_deletes
-                .map(|number| (number, "--allow-deletes".to_owned())),
-        );
-        Ok(allowed)
     }
 
     /// Makes the plan and lets the gates judge it; what came of both stands in the session's document then, and where no
@@ -293,38 +361,70 @@ impl Session {
     pub(super) fn judged(
         &mut self,
         gates: &Gates,
-        server: &Server,
+        (server, gitea): (&Server, &GiteaArgs),
+        file: &Path,
         applying: bool,
         document: &mut Document,
     ) -> Result<Plan, Stop> {
-        let plan = self.plan(gates);
+        let plan = self.plan(gates, gitea, file);
         self.measure();
         let mut plan = plan.inspect_err(|_| *document = self.document.clone())?;
         notices::place(&mut plan.notices, &self.valid);
         let account = setting(server.account.as_ref());
-        let context = self.gates(gates, account, &plan, applying)?;
-        let deletions = plan.deletions();
-        let allowed = context.allowed.get_key_value(&deletions);
-        let allowed = allowed.filter(|_| deletions > 0);
-        self.document.allowed = allowed.map(|(number, origin)| (*number, origin.clone()));
+        let context = self.gates(gates, account, applying);
         self.document.refusals = gates::check(&plan, &context);
         self.document.plan = Some(plan.clone());
         Ok(plan)
     }
 
+    /// Returns the refusals of deletions that the pull request of this job causes; none in another job. What it takes away
+    /// is the plan of the merge without that of the base's file. All else that goes is set apart in the document.
+    pub(super) fn red(&mut self, plan: &Plan, gates: &Gates, file: &Path) -> Vec<Refusal> {
+        if !self.context.is_pull_request_event() {
+            return Vec::new();
+        }
+        let own = match self.base_rows(file) {
+            Some(base) => &plan.rows() - &base,
+            // nobody can plan the base's file: what history says has to do
+            None => {
+                let proposed = plan
+                    .causes
+                    .iter()
+                    .filter(|(_, cause)| **cause == Cause::Proposed);
+                proposed.map(|(row, _)| row.clone()).collect()
+            }
+        };
+        let is_others = |change: &Change| {
+            let rows = Row::of(change);
+            !rows.is_empty() && rows.iter().all(|row| !own.contains(row))
+        };
+        let places = plan.changes.iter().enumerate();
+        let others = places
+            .filter(|(_, change)| is_others(change))
+            .map(|(place, _)| place);
+        self.document.others = others.collect();
+        gates::deletions_of(plan, gates.max_deletes, &self.agreed, &own)
+    }
+
+    /// What an apply of the base's file would take away, by the same answers; `None` where there is no such plan.
+    fn base_rows(&self, file: &Path) -> Option<BTreeSet<Row>> {
+        let text = self.history.base_version(file)?;
+        let source = Source::from_bytes(file.display().to_string(), text).ok()?;
+        let desired = validate(&source).ok()?.desired;
+        let mut snapshot = self.snapshot.clone();
+        let renames = plan::renames(&desired, &mut snapshot, &self.options.ledger);
+        let actual = Actual::read(&snapshot).ok()?;
+        let plan = plan::plan(&desired, &actual, &renames, &self.options).ok()?;
+        Some(plan.rows())
+    }
+
     /// What the gates look at.
-    fn gates(
-        &self,
-        gates: &Gates,
-        account: Option<String>,
-        plan: &Plan,
-        applying: bool,
-    ) -> Result<gates::Context, Stop> {
+    fn gates(&self, gates: &Gates, account: Option<String>, applying: bool) -> gates::Context {
         let ids = self.snapshot.accounts.iter().flatten();
         let ids = ids.filter_map(|account| Some(account["id"].as_str()?.to_owned()));
-        Ok(gates::Context {
+        gates::Context {
             max_deletes: gates.max_deletes,
-            allowed: self.allowed(gates, plan)?,
+            agreed: self.agreed.clone(),
             halt: halt(),
             me: self.actual.me.clone(),
             account,
@@ -332,7 +432,7 @@ impl Session {
             online: self.api.is_some(),
             applying,
             recipients: self.recipients.describe().len(),
-        })
+        }
     }
 
     /// Puts the numbers of the run into the document.

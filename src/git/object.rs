@@ -40,32 +40,17 @@ pub enum Entry {
     Other(&'static str),
 }
 
-/// A commit's message.
+/// A commit and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// The commit.
     pub commit: Sha,
+    /// How many parents it has.
+    pub parents: usize,
+    /// Who wrote it, by the name that they gave themselves.
+    pub author: String,
     /// Subject and body; what is no UTF-8 is replaced.
     pub text: String,
-}
-
-/// Which commits' messages are read.
-#[derive(Debug, Clone, Copy)]
-pub enum Range<'a> {
-    /// From `first`, a first-parent ancestor of `tip`, to `tip`, along first parents; both included.
-    FirstParents {
-        /// The oldest.
-        first: &'a Sha,
-        /// The newest.
-        tip: &'a Sha,
-    },
-    /// Every commit that `head` has and `base` has not.
-    Between {
-        /// Left out, with its ancestors.
-        base: &'a Sha,
-        /// The newest.
-        head: &'a Sha,
-    },
 }
 
 /// What a mode of a tree says that is no file.

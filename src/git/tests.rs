@@ -5,7 +5,7 @@ mod hostile;
 use std::path::Path;
 
 use super::testing::{Repo, at, netbird_json, open};
-use super::{Entry, Git, Merged, Opened, Range, Sha};
+use super::{Entry, Git, Merged, Opened, Sha};
 
 #[test]
 fn a_directory_outside_of_git_is_no_checkout() {
@@ -149,45 +149,43 @@ fn revisions_are_resolved_and_dashes_are_no_options() {
 }
 
 #[test]
-fn messages_are_those_of_first_parents_or_of_all() {
+fn messages_are_those_of_first_parents() {
     let repo = Repo::new();
-    repo.file(1, "1");
+    let root = repo.file(1, "1");
     let first = repo.commit(2, "the first\n\nwith a body");
     repo.git(&["checkout", "-q", "-b", "side"]);
-    let head = repo.commit(3, "beside");
+    let side = repo.commit(3, "beside");
     repo.git(&["checkout", "-q", "main"]);
     repo.commit(4, "between");
     repo.git_at(5, &["merge", "-q", "--no-ff", "-m", "the merge", "side"]);
     let (git, tip) = (repo.open(), repo.tip());
-    let texts = |range| -> Vec<String> {
-        let messages = git.messages(range).unwrap().into_iter();
+    let told = |first: &Sha, tip: &Sha| -> Vec<String> {
+        let messages = git.messages(first, tip).unwrap().into_iter();
         messages
-            .map(|message| message.text.trim_end().to_owned())
+            .map(|message| {
+                let text = message.text.trim_end();
+                format!("{} {}: {text}", message.author, message.parents)
+            })
             .collect()
     };
-    let range = Range::FirstParents {
-        first: &first,
-        tip: &tip,
-    };
     assert_eq!(
-        texts(range),
-        ["the merge", "between", "the first\n\nwith a body"]
+        told(&first, &tip),
+        [
+            "a 2: the merge",
+            "a 1: between",
+            "a 1: the first\n\nwith a body"
+        ]
     );
-    let range = Range::Between {
-        base: &first,
-        head: &head,
-    };
-    assert_eq!(texts(range), ["beside"]);
-    let root = Sha::parse(&repo.git(&["rev-list", "--max-parents=0", "HEAD"])).unwrap();
-    let range = Range::FirstParents {
-        first: &root,
-        tip: &root,
-    };
     assert_eq!(
-        texts(range),
-        ["a change"],
-        "a root has no parents to leave out"
+        told(&root, &root),
+        ["a 0: a change"],
+        "a root has no parents"
     );
+    assert!(git.is_ancestor(&side, &tip).unwrap());
+    assert!(git.is_ancestor(&tip, &tip).unwrap());
+    assert!(!git.is_ancestor(&tip, &side).unwrap());
+    let unknown = Sha::parse(&"1".repeat(40)).unwrap();
+    assert!(git.is_ancestor(&unknown, &tip).is_err());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Error, IssueEdit, Repo, decode, encode, or_default};
+use super::{Error, IssueEdit, Repo, User, decode, encode, or_default};
 use crate::http::Method;
 
 /// A pull request.
@@ -28,6 +28,11 @@ pub struct Pull {
     /// Its page.
     #[serde(default, deserialize_with = "or_default")]
     pub html_url: String,
+    /// Who opened it, and can change its text for ever.
+    pub user: Option<User>,
+    /// The commit that its branch began at.
+    #[serde(default, deserialize_with = "or_default")]
+    pub merge_base: String,
     /// Where it comes from.
     #[serde(default, deserialize_with = "or_default")]
     pub head: PullEnd,
@@ -79,6 +84,14 @@ impl Repo {
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns who may write to the repository; whoever reads it may ask (gitea-api.md, "who agreed"). No pages.
+    pub fn writers(&self) -> Result<Vec<User>, Error> {
+        decode(
+            &self.send(Method::Get, "/assignees", None)?,
+            "a list of users",
+        )
     }
 
     /// Returns the open pull request of this repository's branch `head` into `base`.

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
+
 use crate::resource::Tie;
 use crate::state::Kind;
 
@@ -17,6 +19,8 @@ pub(super) enum Fact {
     Listed(String, String),
     /// A setup key that is marked enrolled.
     Enrolled(String),
+    /// A setup key's `reissue_after`.
+    Reissued(String, Timestamp),
     /// An entry's `renamed_from`: new name, old name.
     Renamed(Kind, String, String),
     /// What an entry of that name connects, at one of its ends.
@@ -29,7 +33,7 @@ impl Fact {
         match self {
             Fact::Declared(kind, _) | Fact::Renamed(kind, _, _) | Fact::Tied(kind, _, _) => *kind,
             Fact::Listed(_, _) => Kind::Group,
-            Fact::Enrolled(_) => Kind::SetupKey,
+            Fact::Enrolled(_) | Fact::Reissued(..) => Kind::SetupKey,
         }
     }
 }

@@ -1,8 +1,7 @@
 //! What a pull request is about: the merge, not the branch (design §3).
 
-use crate::git::{Git, Merged, Range, RepoPath, Sha};
+use crate::git::{Git, Merged, RepoPath, Sha};
 
-use super::allow::{AllowDeletes, in_messages};
 use super::{Ledger, LedgerError};
 
 /// The file as a merge would leave it.
@@ -33,9 +32,6 @@ pub struct MergeView {
     pub conflicts: Vec<String>,
     /// How many commits the base has that the head has not; none where history does not tell.
     pub behind: Option<usize>,
-    /// The lines `Allow-Deletes: N` in the pull request's commits: they will count if it is merged so that the message
-    /// becomes part of the base's (squash, rebase), and are shown in any case.
-    pub allow_deletes: Vec<AllowDeletes>,
 }
 
 impl MergeView {
@@ -96,11 +92,9 @@ pub fn merge_view(
         Merged::OldGit(major, minor) => (MergedFile::OldGit(major, minor), Vec::new()),
     };
     let whole = !git.is_shallow() && file != MergedFile::TooLittleHistory;
-    let (behind, allow_deletes) = if whole {
-        let between = Range::Between { base, head };
-        (Some(git.behind(base, head)?), in_messages(git, between)?)
-    } else {
-        (None, Vec::new())
+    let behind = match whole {
+        true => Some(git.behind(base, head)?),
+        false => None,
     };
     Ok(MergeView {
         base: base.clone(),
@@ -108,6 +102,5 @@ pub fn merge_view(
         file,
         conflicts,
         behind,
-        allow_deletes,
     })
 }

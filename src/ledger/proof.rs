@@ -123,6 +123,14 @@ impl Ledger {
         is_open(self.intervals(&Fact::Declared(kind, name.to_owned())))
     }
 
+    /// Returns whether the newest version has the section of that kind; `None` where no version ever had it.
+    pub fn has_section(&self, kind: Kind) -> Option<bool> {
+        let holes = self.history.holes.get(&kind).map_or(&[][..], Vec::as_slice);
+        let is_open = holes.last().is_some_and(|hole| hole.to.is_none());
+        let never = matches!(holes, [Interval { from: 0, to: None }]);
+        (!never && !self.history.commits.is_empty()).then_some(!is_open)
+    }
+
     /// Returns every name of that kind that was ever declared.
     pub fn names(&self, kind: Kind) -> BTreeSet<&str> {
         let facts = self.history.facts.keys();

@@ -179,6 +179,12 @@ impl<'t> Scanner<'t> {
                 (Kind::Route, b"network" | b"domains") => {
                     self.tie(kind, &name, End::Network, &mut found, facts)?
                 }
+                (Kind::SetupKey, b"reissue_after") if self.peek() == Some(b'"') => {
+                    let instant = self.string()?;
+                    let instant = self.decode(instant)?.parse().ok();
+                    let fact = instant.map(|instant| Fact::Reissued(name.clone(), instant));
+                    found.extend(fact.map(|fact| facts.id(fact)));
+                }
                 (_, b"renamed_from") if kind != Kind::SetupKey && self.peek() == Some(b'"') => {
                     let old = self.string()?;
                     let old = self.decode(old)?;

@@ -1,6 +1,7 @@
 //! The ledger on histories made for each test.
 
 mod accidents;
+mod causes;
 mod merges;
 mod names;
 mod property;

@@ -3,13 +3,17 @@
 //! A peer's deletion is the one thing that cannot be undone by an apply, so it needs proof: the key was ours, still lives
 //! and is bound to that peer, and no group lists it. The gates then want the word of somebody, whatever the number.
 
+use std::collections::BTreeSet;
+
+use super::held::{Held, Why, holder};
+use super::rows::Row;
 use super::{Options, Plan, Problem};
 use crate::actual::Actual;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::Binding;
-use crate::ledger::Proof;
+use crate::ledger::{Cause, Ledger, Proof};
 use crate::notice::Notice;
 use crate::resource::{Live, Resource};
 use crate::scope::Prune;
@@ -42,13 +46,10 @@ pub(super) fn offboard(
         desired.setup_key(&address.name).is_none()
             && options.ledger.proof(Kind::SetupKey, &address.name, made) == Proof::Ours
     });
-    let mut changes = Vec::new();
-    let mut held = Vec::new();
+    let mut notices = Vec::new();
+    let (mut changes, mut held) = (Vec::new(), Vec::new());
     for (address, key) in undeclared {
-        let mut stays = |text: String| {
-            plan.notices
-                .push(Notice::about(Code::PeerStays, address, text))
-        };
+        let mut stays = |text: String| notices.push(Notice::about(Code::PeerStays, address, text));
         let peer = match actual.bindings.of_key(&key.id) {
             Some(Binding::Event(id) | Binding::Time(id)) => actual.peers.get(id),
             Some(Binding::Several(peers)) => {
@@ -74,40 +75,95 @@ pub(super) fn offboard(
             ));
             continue;
         }
-        let lists = |(_, group): &(_, &crate::desired::Group)| {
-            group
-                .peers
-                .iter()
-                .flatten()
-                .any(|name| *name == peer.name || *name == address.name)
+        let names = [peer.name.as_str(), address.name.as_str()];
+        // it was due once the entry was gone and no group listed it any more
+        let ledger = &options.ledger;
+        let unlisted = names.into_iter().filter_map(|name| ledger.unlisting(name));
+        let due = ledger
+            .removal(Kind::SetupKey, &address.name)
+            .into_iter()
+            .chain(unlisted)
+            .max();
+        // the key goes last: it alone proves that the peer may
+        let waits = |why: Why| Held {
+            address: address.clone(),
+            id: key.id.clone(),
+            why,
+            cause: due,
         };
-        if let Some((group, _)) = desired.groups().find(lists) {
-            stays(format!(
-                "was removed, and its peer {:?} stays: group {group:?} still lists it",
-                peer.name
-            ));
+        let lists = |group: &crate::desired::Group| {
+            let mut listed = group.peers.iter().flatten();
+            listed.any(|name| names.contains(&name.as_str()))
+        };
+        let groups = desired.groups().filter(|(_, group)| lists(group));
+        let groups: BTreeSet<String> = groups.map(|(name, _)| name.clone()).collect();
+        let label = peer.name.clone();
+        if !groups.is_empty() {
+            held.push(waits(Why::Listed {
+                peer: label,
+                groups,
+            }));
             continue;
         }
-        match in_the_way(peer, plan, actual) {
-            Some(InTheWay::Held(what)) => held.push((address.clone(), key.id.clone(), peer, what)),
-            Some(InTheWay::Problem(problem)) => problems.push(problem),
-            None => changes.push(deletion(peer, address, actual)),
+        let users = users(peer, plan, actual);
+        if users
+            .iter()
+            .any(|user| user.at.is_some_and(|at| desired.declares(at)))
+        {
+            problems.push(in_the_way(peer, users));
+            continue;
         }
+        if !users.is_empty() {
+            let until_agreed = users.iter().all(|user| user.waits_for_agreement);
+            held.push(waits(Why::PeerNeeded {
+                peer: label,
+                holders: users.into_iter().map(|user| user.words).collect(),
+                until_agreed,
+            }));
+            continue;
+        }
+        let change = deletion(peer, address, actual);
+        let rows = [Row::object(address, key)]
+            .into_iter()
+            .chain(Row::of(&change));
+        let rows: Vec<Row> = rows.collect();
+        changes.push((change, rows, due));
     }
-    // whoever agrees to what is held back agrees to all of it, and what hangs together goes together
-    for (key, id, peer, what) in held {
-        let is_key = |change: &Change| {
-            let live = change.operation.live();
-            live.is_some_and(|live| live.id == id)
-        };
-        plan.changes.retain(|change| !is_key(change));
-        let why = format!("its peer {:?} stays: {what}", peer.name);
-        plan.held.insert(key, why);
-        let why = format!("{what} would be hit, and is held back");
-        plan.held.insert(Address::new(Kind::Peer, &peer.name), why);
-        plan.held_objects += 2;
+    for (change, rows, due) in changes {
+        plan.causes
+            .extend(rows.into_iter().filter_map(|row| Some((row, due?))));
+        plan.changes.push(change);
     }
-    plan.changes.extend(changes);
+    plan.changes.retain(|change| {
+        let live = change.operation.live();
+        !held
+            .iter()
+            .any(|held| live.is_some_and(|live| live.id == held.id))
+    });
+    plan.held.extend(held);
+    plan.notices.extend(notices);
+}
+
+/// Says of a name that groups list that it was a setup key until this change: from now on it is a peer's name, and as long as
+/// one of them lists it the key's peer stays.
+pub(super) fn names_of_keys(desired: &Desired, ledger: &Ledger) -> Vec<Notice> {
+    let was_key = |name: &String| {
+        desired.setup_key(name).is_none()
+            && ledger.removal(Kind::SetupKey, name) == Some(Cause::Proposed)
+    };
+    let listed = desired.groups().flat_map(|(group, entry)| {
+        let names = entry.peers.iter().flatten();
+        names
+            .filter(|name| was_key(name))
+            .map(move |name| (group, name))
+    });
+    let notice = |(group, name): (&String, &String)| {
+        let text = format!(
+            "lists {name:?}, which was a setup key until this change: it means the peer of that name now, and keeps it"
+        );
+        Notice::member(Code::WasKey, &Address::new(Kind::Group, group), name, text)
+    };
+    listed.map(notice).collect()
 }
 
 fn deletion(peer: &Peer, key: &Address, actual: &Actual) -> Change {
@@ -122,9 +178,19 @@ fn deletion(peer: &Peer, key: &Address, actual: &Actual) -> Change {
     }
 }
 
-/// What the peer's deletion would hit: the server deletes policies that name it whole, leaves routes through it
-/// dangling, and refuses while a router uses it (netbird-api.md §4).
-fn in_the_way(peer: &Peer, plan: &Plan, actual: &Actual) -> Option<InTheWay> {
+/// What a peer's deletion would hit.
+struct User<'a> {
+    /// Its address, where it is of a kind that a file declares.
+    at: Option<&'a Address>,
+    /// Its name for people.
+    words: String,
+    /// Whether it goes once somebody agrees.
+    waits_for_agreement: bool,
+}
+
+/// What the peer's deletion would hit: the server deletes policies that name it whole, leaves routes through it dangling, and
+/// refuses while a router uses it (netbird-api.md §4).
+fn users<'a>(peer: &Peer, plan: &Plan, actual: &'a Actual) -> Vec<User<'a>> {
     let goes = |id: &Id| {
         plan.changes.iter().any(|change| match &change.operation {
             Operation::Delete { live } => live.id == *id,
@@ -141,40 +207,36 @@ fn in_the_way(peer: &Peer, plan: &Plan, actual: &Actual) -> Option<InTheWay> {
     };
     let users = actual.objects.iter().flat_map(|(address, all)| {
         let using = all.iter().filter(uses).filter(|live| !goes(&live.id));
-        using.map(move |_| address)
+        using.map(move |live| User {
+            at: Some(address),
+            words: holder(address, live, actual),
+            waits_for_agreement: plan
+                .held
+                .iter()
+                .any(|held| held.id == live.id && held.weight() > 0),
+        })
     });
-    let (held, users): (Vec<&Address>, Vec<&Address>) =
-        users.partition(|address| plan.held.contains_key(address));
-    let routers = actual
-        .peer_routers
-        .get(&peer.id)
-        .into_iter()
-        .flatten()
-        .cloned();
-    let words = |addresses: &[&Address]| -> Vec<String> {
-        addresses.iter().map(ToString::to_string).collect()
-    };
-    let all: Vec<String> = words(&users).into_iter().chain(routers).collect();
-    if all.is_empty() {
-        return (!held.is_empty()).then(|| InTheWay::Held(words(&held).join(", ")));
-    }
-    let all: Vec<String> = words(&held).into_iter().chain(all).collect();
-    let text = format!("cannot be deleted: {} would be hit", all.join(", "));
+    let routers = actual.peer_routers.get(&peer.id).into_iter().flatten();
+    users
+        .chain(routers.map(|router| User {
+            at: None,
+            words: router.clone(),
+            waits_for_agreement: false,
+        }))
+        .collect()
+}
+
+/// What the file itself says stands in the way of the peer's deletion.
+fn in_the_way(peer: &Peer, users: Vec<User>) -> Problem {
+    let users: Vec<String> = users.into_iter().map(|user| user.words).collect();
+    let text = format!("cannot be deleted: {} would be hit", users.join(", "));
     let hint = "take the peer out of them first; a policy that names it would be deleted whole";
-    Some(InTheWay::Problem(Problem {
+    Problem {
         of_deletion: true,
         ..Problem::new(
             &Address::new(Kind::Peer, &peer.name),
             text,
             Some(hint.into()),
         )
-    }))
-}
-
-/// What keeps a peer from being deleted.
-enum InTheWay {
-    /// Something that stays until somebody agrees that it goes too, in words.
-    Held(String),
-    /// Something that stays.
-    Problem(Problem),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Problem;
+use super::{Plan, Problem};
 use crate::actual::Actual;
 use crate::change::{Change, Operation};
 use crate::code::Code;
@@ -146,19 +146,21 @@ fn deleted_groups(changes: &[Change]) -> impl Iterator<Item = (&Id, &str)> {
     })
 }
 
-/// The server refuses to delete a group that is referred to and names one referrer at a time; here are all of them.
+/// The server refuses to delete a group that is referred to and names one referrer at a time; here are all of them. What
+/// only others need is held back before (`held`).
 fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
     let left = referrers(changes, actual);
     deleted_groups(changes)
         .filter_map(|(id, name)| {
-            let ours = left.get(name).into_iter().flatten().map(Address::to_string);
+            let users = left.get(name).into_iter().flatten();
+            let users = users.map(|(address, _)| address.to_string());
             let foreign = actual
                 .foreign_referrers
                 .get(id)
                 .into_iter()
                 .flatten()
                 .cloned();
-            let all: Vec<String> = ours.chain(foreign).collect();
+            let all: Vec<String> = users.chain(foreign).collect();
             let text = format!("cannot be deleted: it is still used by {}", all.join(", "));
             let hint = Some("take the group out of them first, or declare it".into());
             (!all.is_empty()).then(|| Problem {
@@ -170,12 +172,15 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
 }
 
 /// Returns what refers to each group once the changes are carried out.
-fn referrers(changes: &[Change], actual: &Actual) -> BTreeMap<String, BTreeSet<Address>> {
+pub(super) fn referrers<'a>(
+    changes: &[Change],
+    actual: &'a Actual,
+) -> BTreeMap<String, Vec<(&'a Address, &'a Live)>> {
     let by_id: BTreeMap<&Id, &Operation> = changes
         .iter()
         .filter_map(|change| Some((&change.operation.live()?.id, &change.operation)))
         .collect();
-    let mut referrers: BTreeMap<String, BTreeSet<Address>> = BTreeMap::new();
+    let mut referrers: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for (address, live) in actual
         .objects
         .iter()
@@ -186,11 +191,12 @@ fn referrers(changes: &[Change], actual: &Actual) -> BTreeMap<String, BTreeSet<A
             Some(Operation::Update { after, .. }) => after.over(&live.resource),
             Some(Operation::Create { .. }) | None => live.resource.clone(),
         };
-        for group in after.references() {
+        let groups: BTreeSet<&str> = after.references().into_iter().collect();
+        for group in groups {
             referrers
                 .entry(group.to_owned())
                 .or_default()
-                .insert(address.clone());
+                .push((address, live));
         }
     }
     referrers
@@ -217,38 +223,47 @@ pub(super) fn look_alikes(changes: &[Change], actual: &Actual) -> Vec<Notice> {
 }
 
 /// Takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.
-pub(super) fn let_go(changes: &mut Vec<Change>, desired: &Desired, actual: &Actual) {
-    let going: BTreeSet<String> = deleted_groups(changes)
+pub(super) fn let_go(plan: &mut Plan, desired: &Desired, actual: &Actual) {
+    let going: BTreeSet<String> = deleted_groups(&plan.changes)
         .map(|(_, name)| name.to_owned())
         .collect();
-    let busy: BTreeSet<Id> = changes
+    let busy: BTreeSet<Id> = plan
+        .changes
         .iter()
         .filter_map(|change| Some(change.operation.live()?.id.clone()))
         .collect();
     let dead = |live: &&Live| actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-    for (name, _) in desired.setup_keys() {
-        for live in actual.named(Kind::SetupKey, name).iter().filter(dead) {
-            let Resource::SetupKey(key) = &live.resource else {
-                continue;
-            };
-            let groups = key.auto_groups.clone().unwrap_or_default();
-            let kept: BTreeSet<String> = groups.difference(&going).cloned().collect();
-            if kept.len() == groups.len() || busy.contains(&live.id) {
-                continue;
-            }
-            let mut after = key.clone();
-            after.auto_groups = Some(kept);
-            let after = Resource::SetupKey(after);
-            let fields = differences(&after, &live.resource);
-            changes.push(Change {
-                address: Address::new(Kind::SetupKey, name),
-                operation: Operation::Update {
-                    live: live.clone(),
-                    fields,
-                    after,
-                },
-                reason: "a dead key that would keep its group from being deleted".into(),
-            });
+    let declared = desired
+        .setup_keys()
+        .flat_map(|(name, _)| actual.named(Kind::SetupKey, name));
+    let waits = |live: &&Live| {
+        let mut held = plan.held.iter();
+        held.any(|held| held.id == live.id && held.waits())
+    };
+    let waiting = actual.objects.values().flatten().filter(waits);
+    let mut changes = Vec::new();
+    for live in declared.chain(waiting).filter(dead) {
+        let Resource::SetupKey(key) = &live.resource else {
+            continue;
+        };
+        let groups = key.auto_groups.clone().unwrap_or_default();
+        let kept: BTreeSet<String> = groups.difference(&going).cloned().collect();
+        if kept.len() == groups.len() || busy.contains(&live.id) {
+            continue;
         }
+        let mut after = key.clone();
+        after.auto_groups = Some(kept);
+        let after = Resource::SetupKey(after);
+        let fields = differences(&after, &live.resource);
+        changes.push(Change {
+            address: Address::new(Kind::SetupKey, &live.name),
+            operation: Operation::Update {
+                live: live.clone(),
+                fields,
+                after,
+            },
+            reason: "a dead key that would keep its group from being deleted".into(),
+        });
     }
+    plan.changes.extend(changes);
 }

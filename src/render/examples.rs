@@ -7,7 +7,8 @@ use serde_json::json;
 use super::{CreatedKey, Document, Status};
 use crate::code::Code;
 use crate::notice::Notice;
-use crate::state::{Address, Kind};
+use crate::plan::{Held, Why};
+use crate::state::{Address, Id, Kind};
 use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
     route, used_at,
@@ -83,9 +84,12 @@ pub(super) fn mixed() -> Document {
     case.snapshot.events = Some(vec![enrolled("Pilot-hawk-72", "ip-10-0-0-9")]);
     let mut document = case.document();
     let plan = document.plan.as_mut().expect("made above");
-    let held = Address::new(Kind::Route, "taken-over");
-    plan.held
-        .insert(held, "it was there before the file declared it".into());
+    plan.held.push(Held {
+        address: Address::new(Kind::Route, "taken-over"),
+        id: Id("daojn050reig0m8bel20".into()),
+        why: Why::Older,
+        cause: None,
+    });
     document.recipients = vec![AGE.into(), "ssh-ed25519 AAAA…7x (ops@laptop)".into()];
     document
 }

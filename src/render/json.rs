@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{Document, Status};
+use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
+use crate::ledger::AllowDeletes;
 use crate::notice::{Notice, Said};
 use crate::plan::Plan;
 use crate::resource::Resource;
@@ -38,6 +40,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         .enumerate()
         .map(|(index, (change, status))| {
             let mut operation = operation(change, planned, status);
+            operation["cause"] = json!(document.causes.get(index).cloned().flatten());
             if let Some(duration) = document.durations_ms.get(index) {
                 operation["duration_ms"] = json!(duration);
             }
@@ -52,9 +55,11 @@ pub fn document(document: &Document, applied: bool) -> String {
     let unmanaged = plan.map(|plan| {
         let entry =
             |address: &Address| json!({ "kind": address.kind.word(), "name": address.name });
-        let held = plan.held.iter().map(|(address, why)| {
-            let mut entry = entry(address);
-            entry["declared_once"] = json!(why);
+        let held = plan.held.iter().map(|held| {
+            let mut entry = entry(&held.address);
+            entry["id"] = json!(held.id.0);
+            entry["declared_once"] = json!(held.reason());
+            entry["way_out"] = json!(held.way_out());
             entry
         });
         let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();
@@ -84,9 +89,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         "notice_details": said.iter().map(notice).collect::<Vec<_>>(),
         "unmanaged": unmanaged.unwrap_or_default(),
         "refusals": refusals.collect::<Vec<_>>(),
-        "allowed_deletes": document.allowed.as_ref().map(|(number, origin)| {
-            json!({ "number": number, "by": origin })
-        }),
+        "agreements": document.agreements.iter().map(agreement).collect::<Vec<_>>(),
         "recipients": document.recipients,
         "digest": plan.map(|plan| plan.digest()),
         "requests": document.requests,
@@ -116,6 +119,17 @@ fn notice(said: &Said) -> Value {
     let is_placed = |notice: &&&Notice| notice.about.is_some() || notice.place.is_some();
     let about: Vec<Value> = said.notices.iter().filter(is_placed).map(about).collect();
     json!({ "code": first.code.word(), "message": said.text, "count": said.notices.len(), "about": about })
+}
+
+fn agreement(agreement: &Agreement) -> Value {
+    let line = |line: &Option<AllowDeletes>| line.as_ref().map(ToString::to_string);
+    json!({
+        "cause": agreement.cause,
+        "rows": agreement.rows,
+        "line": line(&agreement.line),
+        "line_with_held": line(&agreement.line_with_held),
+        "agreed_by": agreement.agreed_by,
+    })
 }
 
 fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {

@@ -61,18 +61,21 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
     parts.extend(error(document, usize::MAX));
     parts.extend(left_out(document, plan, level));
     parts.extend(parts::refusals(document));
+    parts.extend(parts::ways_out(document));
     if !applied {
-        parts.extend(parts::warnings(plan));
+        parts.extend(parts::warnings(document, plan));
     }
-    if !plan.is_empty() {
+    if plan.changes.len() > document.others.len() {
         parts.push(table::table(document, plan, level));
     }
+    parts.extend(table::others(document, plan));
     if level == Level::Full {
         parts.extend(parts::details(plan));
     }
     if level < Level::Bare {
         parts.extend(parts::keys(document));
         parts.extend(parts::notices(document));
+        parts.extend(parts::held(document));
         parts.extend(parts::left_alone(document, plan));
     }
     parts.push(parts::footer(document, plan));
@@ -100,9 +103,10 @@ fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
         true => "",
         false => " – **apply would refuse it**",
     };
+    let agreed = parts::agreed(document);
     match plan.is_empty() {
         true => format!("### {title}: No changes{refused}"),
-        false => format!("### {title}: {}{refused}", parts::to_do(plan)),
+        false => format!("### {title}: {}{agreed}{refused}", parts::to_do(plan)),
     }
 }
 

@@ -4,9 +4,10 @@ use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact, removed_members};
 use super::{Counts, Document, Status, describe};
+use crate::agreement::ways_out as ways_out_of;
 use crate::change::{Change, Operation};
-use crate::plan::Plan;
-use crate::state::Kind;
+use crate::plan::{Held, Plan};
+use crate::state::{Address, Kind};
 use crate::text::{listed, visible};
 
 /// Whether to colour.
@@ -47,13 +48,17 @@ pub fn plan(document: &Document, color: Color) -> String {
         return String::new();
     };
     let to_do = to_do(plan);
+    let agreed = agreed(document);
     let refused = match document.refusals.is_empty() {
         true => String::new(),
         false => color.paint("31", "; apply would refuse it"),
     };
-    let mut out = format!("NetBird plan: {to_do}{refused}\n{}\n", origin(document));
+    let mut out = format!(
+        "NetBird plan: {to_do}{agreed}{refused}\n{}\n",
+        origin(document)
+    );
     if !plan.is_empty() {
-        out.push_str(&changes(plan, color));
+        out.push_str(&changes(document, plan, color));
         out.push_str(&format!("\n{to_do}.\n"));
     }
     out.push_str(&recipients(document));
@@ -72,7 +77,22 @@ pub fn plan(document: &Document, color: Color) -> String {
             visible(&refusal.hint)
         ));
     }
+    out.push_str(&ways_out(document));
     out
+}
+
+/// Lines to copy, each with nothing beside it.
+fn ways_out(document: &Document) -> String {
+    let ways = ways_out_of(&document.agreements).into_iter();
+    let way = |(what, line): (String, String)| format!("\n{}:\n\n{line}\n", visible(&what));
+    ways.map(way).collect()
+}
+
+fn agreed(document: &Document) -> String {
+    match document.agreed_by().as_str() {
+        "" => String::new(),
+        by => format!(", agreed to by {}", visible(by)),
+    }
 }
 
 /// Returns what an apply did.
@@ -119,7 +139,8 @@ pub fn applied(document: &Document, color: Color) -> String {
         Some(_) if failed + unknown + not_tried.len() == 0 => " did not converge",
         Some(_) => " stopped",
     };
-    let mut out = format!("NetBird apply{how}: {done}\n{}", origin(document));
+    let agreed = agreed(document);
+    let mut out = format!("NetBird apply{how}: {done}{agreed}\n{}", origin(document));
     if document.error.is_some() {
         let done = names(|status| *status == Status::Success);
         if !done.is_empty() {
@@ -155,7 +176,9 @@ pub fn applied(document: &Document, color: Color) -> String {
         }
         out.extend(table.lines().map(|line| format!("{}\n", line.trim_end())));
     }
+    out.push_str(&held_back(document));
     out.push_str(&notes(document, color));
+    out.push_str(&ways_out(document));
     out
 }
 
@@ -194,8 +217,8 @@ fn blank_table() -> Table {
     table
 }
 
-/// Two blocks with common columns: what a reader must look at, and the rest.
-fn changes(plan: &Plan, color: Color) -> String {
+/// Blocks with common columns: what a reader must look at, the rest, and what others left to do.
+fn changes(document: &Document, plan: &Plan, color: Color) -> String {
     let mut table = blank_table();
     for change in &plan.changes {
         table.add_row(vec![
@@ -205,28 +228,43 @@ fn changes(plan: &Plan, color: Color) -> String {
             describe::summary(change, plan),
         ]);
     }
-    let (mut loud, mut quiet) = (String::new(), String::new());
-    for (line, change) in table.lines().zip(&plan.changes) {
-        let impact = impact(change, plan);
-        let block = if impact.is_some() {
-            &mut loud
-        } else {
-            &mut quiet
-        };
-        block.push_str(&color.of(&change.operation, line.trim_end()));
-        block.push('\n');
-        block.push_str(&fields(change));
-        // the line itself says who is in a group
-        let impact =
-            impact.filter(|impact| change.address.kind != Kind::Group || impact.verb != "Deletes");
-        block.extend(impact.map(|impact| warning(&impact, color)));
-    }
-    let blocks = [loud, quiet];
-    blocks
+    let rows: Vec<(String, bool)> = table
+        .lines()
+        .zip(&plan.changes)
+        .map(|(line, change)| row(line.trim_end(), change, plan, color))
+        .collect();
+    let own = |loud: bool| -> String {
+        let own = rows.iter().enumerate();
+        let own = own.filter(|(place, row)| !document.others.contains(place) && row.1 == loud);
+        own.map(|(_, row)| row.0.as_str()).collect()
+    };
+    let others = document
+        .others_by_cause()
         .into_iter()
+        .map(|(cause, places)| {
+            let rows: String = places.iter().map(|place| rows[*place].0.as_str()).collect();
+            format!(
+                "Not of this pull request, left to do by {}:\n{rows}",
+                visible(&cause)
+            )
+        });
+    let blocks = [own(true), own(false)].into_iter().chain(others);
+    blocks
         .filter(|block| !block.is_empty())
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+/// A change in lines, and whether a reader must look at it.
+fn row(line: &str, change: &Change, plan: &Plan, color: Color) -> (String, bool) {
+    let impact = impact(change, plan);
+    let is_loud = impact.is_some();
+    let mut text = color.of(&change.operation, line) + "\n" + &fields(change);
+    // the line itself says who is in a group
+    let impact =
+        impact.filter(|impact| change.address.kind != Kind::Group || impact.verb != "Deletes");
+    text.extend(impact.map(|impact| warning(&impact, color)));
+    (text, is_loud)
 }
 
 fn warning(impact: &Impact, color: Color) -> String {
@@ -284,14 +322,7 @@ fn left_alone(document: &Document, plan: &Plan) -> String {
             parts.join("; ")
         ));
     }
-    for (address, why) in &plan.held {
-        out.push_str(&format!(
-            "Left alone, declared once: {} \"{}\", {}.\n",
-            address.kind.label(),
-            visible(&address.name),
-            visible(why)
-        ));
-    }
+    out.push_str(&held_back(document));
     for (group, members) in &plan.foreign_members {
         let labels = members.iter().filter_map(|id| plan.peer_labels.get(id));
         let labels: Vec<_> = labels.map(|label| visible(label)).collect();
@@ -302,6 +333,24 @@ fn left_alone(document: &Document, plan: &Plan) -> String {
         ));
     }
     out
+}
+
+fn held_back(document: &Document) -> String {
+    let mut out = String::new();
+    for ((reason, way_out), held) in document.held() {
+        let names: Vec<String> = held.iter().map(|held| held_name(held)).collect();
+        out.push_str(&format!(
+            "Held back: {}: {}; {way_out}.\n",
+            visible(&listed(&names)),
+            visible(&reason)
+        ));
+    }
+    out
+}
+
+fn held_name(held: &Held) -> String {
+    let Address { kind, name } = &held.address;
+    format!("{} \"{name}\" ({})", kind.label(), held.id)
 }
 
 fn notes(document: &Document, color: Color) -> String {

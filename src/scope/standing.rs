@@ -18,6 +18,8 @@ pub(super) enum Standing {
     Newer,
     /// We made it, and somebody changed it since into what the file never said.
     Changed,
+    /// It was declared once, and its id does not say when it was made.
+    Undated,
     /// It bears the name, and its form says that we did not make it.
     Foreign,
     /// Its name was never declared, or nothing tells.
@@ -32,8 +34,9 @@ pub(super) fn standing(ledger: &Ledger, address: &Address, live: &Live) -> Stand
     // NetBird keeps one rule of what is sent, so no version of ours ever made several
     let several_rules = has_rules(live);
     match (ledger.proof(kind, name, made), form.shape) {
-        (Proof::Never | Proof::NoIdTime, _) => Standing::Unproved,
+        (Proof::Never, _) => Standing::Unproved,
         _ if several_rules => Standing::Foreign,
+        (Proof::NoIdTime, _) => Standing::Undated,
         (Proof::Ours, _) if form.ties.is_empty() => Standing::Ours,
         (Proof::Older, _) if form.ties.is_empty() => Standing::Older,
         (Proof::Ours, Shape::Plain) => match (kind, told()) {

@@ -36,7 +36,8 @@ fn made(second: i64) -> Case {
 #[test]
 fn what_was_made_while_it_was_declared_goes() {
     let agreed = |mut case: Case| {
-        case.options.delete_held = true;
+        let held = case.possible().held.into_iter();
+        case.options.release = held.map(|held| held.id).collect();
         case.outcome()
     };
     let numeric = |case: Case| {
@@ -100,18 +101,16 @@ within
     delete group g [made -300 s]: no longer declared
 more than that
     held: group g: it was there before the file declared it
-    note: held back, though the file declares it no more: group "g" (it was there before the file declared it); to delete it too, agree to "Allow-Deletes: 1"
 1 hour after
     delete group g [made +4600 s]: no longer declared
 more than that
     held: group g: it was made by hand after its entry was removed
-    note: held back, though the file declares it no more: group "g" (it was made by hand after its entry was removed); to delete it too, agree to "Allow-Deletes: 1"
 older, agreed to
     delete group g [made -301 s]: no longer declared (agreed to by Allow-Deletes)
 newer, agreed to
     delete group g [made +4601 s]: no longer declared (agreed to by Allow-Deletes)
 its id tells nothing
-    unmanaged: group g
+    held: group g: its id does not say when it was made, so nothing proves whose it is
 never declared
     unmanaged: group g
 never declared, agreed to
@@ -121,6 +120,7 @@ declared now, and live already
     note: group "g" lives in NetBird already: the file takes it over
 its section is not managed any more
     create policy p
+    note: section "groups" goes with this change, so nothing of it is managed any more; 1 group of it still lives in NetBird: "g"; put the section back to manage them, without their entries to delete what is ours
 issued by an identity provider
     unmanaged: group g
 
@@ -235,19 +235,18 @@ ours
     delete peer x: enrolled with setup key "k", whose entry was removed
     delete setup key k: no longer declared
 a group still lists the peer
-    delete setup key k: no longer declared
+    held: setup key k: its peer "x" stays: group "g" still lists it
     note: group "g" lists "x": the peer of that name is younger than the commit that listed it, so it is not added; list it again in a new commit if it is meant
-    note: setup key "k" was removed, and its peer "x" stays: group "g" still lists it
 never declared
     nothing
 unused: the key alone
     delete setup key k: no longer declared
 a policy names the peer
-    impossible: peer x cannot be deleted: policy p would be hit | take the peer out of them first; a policy that names it would be deleted whole
+    held: setup key k: its peer "x" stays: it is still used by policy "p" (daojn064mr64fain5cug)
 a route goes through the peer
-    impossible: peer x cannot be deleted: route r would be hit | take the peer out of them first; a policy that names it would be deleted whole
+    held: setup key k: its peer "x" stays: it is still used by route "r" (daojn050reig0m8bel20)
 a network router is the peer
-    impossible: peer x cannot be deleted: network router router1 would be hit | take the peer out of them first; a policy that names it would be deleted whole
+    held: setup key k: its peer "x" stays: it is still used by network router router1
 
 "#]].raw());
 }

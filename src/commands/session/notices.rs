@@ -1,13 +1,10 @@
 //! What a plan's reader is told beside the plan: the file's notices, new recipients, agreements to deletions.
 
-use std::collections::BTreeMap;
-
 use super::super::history::History;
 use crate::cli::Sealing;
 use crate::code::Code;
 use crate::notice::Notice;
 use crate::secret::Recipients;
-use crate::text::count;
 use crate::validate::Valid;
 
 /// The notices of a valid file.
@@ -50,21 +47,4 @@ pub(super) fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice
         }));
     }
     notices
-}
-
-/// Says of every number of deletions that somebody agreed to whether it is that of the plan.
-pub(super) fn agreements(allowed: &BTreeMap<usize, String>, deletions: usize) -> Vec<Notice> {
-    let text = |(number, origin): (&usize, &String)| match (*number == deletions, deletions) {
-        (true, 0) => format!("Allow-Deletes: 0 ({origin}): this plan deletes nothing"),
-        (true, _) => format!(
-            "Allow-Deletes: {number} ({origin}) agrees to the {} of this plan",
-            count(deletions, "deletion", "deletions")
-        ),
-        (false, _) => format!(
-            "Allow-Deletes: {number} ({origin}) agrees to nothing: this plan has {}",
-            count(deletions, "deletion", "deletions")
-        ),
-    };
-    let notice = |entry| Notice::general(Code::Agreement, text(entry));
-    allowed.iter().map(notice).collect()
 }

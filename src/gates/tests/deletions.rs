@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{applying, creates, outcome};
-use crate::gates::Context;
+use crate::gates::{Context, deletions_of};
 use crate::plan::Plan;
 use crate::testing::{Case, group, key, over, peer, policy, table};
 
@@ -35,51 +35,53 @@ fn removes(number: usize) -> Plan {
 
 #[test]
 fn the_number_of_deletions() {
-    let with = |plan: &Plan, max_deletes: usize, allowed: &[usize]| {
-        let allowed = allowed
-            .iter()
-            .map(|number| (*number, "--allow-deletes".to_owned()));
+    let with = |plan: &Plan, max_deletes: usize, agreed: usize| {
+        let agreed = plan.rows().into_iter().take(agreed).collect();
         outcome(
             plan,
             Context {
                 max_deletes,
-                allowed: allowed.collect(),
+                agreed,
                 ..applying()
             },
         )
     };
     let rows = [
-        ("as many as the limit", with(&deletes(2), 2, &[])),
-        ("one more", with(&deletes(3), 2, &[])),
-        ("one more, agreed to", with(&deletes(3), 2, &[3])),
-        (
-            "one more, another number agreed to",
-            with(&deletes(3), 2, &[4]),
-        ),
-        ("members count", with(&removes(3), 2, &[])),
-        ("members up to the limit", with(&removes(3), 3, &[])),
-        ("no limit at all", with(&deletes(1), 0, &[])),
-        ("nothing goes", with(&creates(), 0, &[])),
+        ("as many as the limit", with(&deletes(2), 2, 0)),
+        ("one more", with(&deletes(3), 2, 0)),
+        ("one more, all agreed to", with(&deletes(3), 2, 3)),
+        ("one more, one agreed to", with(&deletes(3), 2, 1)),
+        ("several more, one agreed to", with(&deletes(4), 2, 1)),
+        ("members count", with(&removes(3), 2, 0)),
+        ("members up to the limit", with(&removes(3), 3, 0)),
+        ("members, one agreed to", with(&removes(3), 1, 1)),
+        ("no limit at all", with(&deletes(1), 0, 0)),
+        ("nothing goes", with(&creates(), 0, 0)),
     ];
     assert_data_eq!(table(rows), str![[r#"
 as many as the limit
     passes
 one more
     deletions: this plan deletes 3 objects, more than --max-deletes 2 ["group a", "group b", "group c"]
-        if this is meant, put "Allow-Deletes: 3" on a line of the merge commit's message, or run with --allow-deletes 3
-one more, agreed to
+        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 3 does
+one more, all agreed to
     passes
-one more, another number agreed to
-    deletions: this plan deletes 3 objects, more than --max-deletes 2; --allow-deletes says 4, which is not the exact number ["group a", "group b", "group c"]
-        if this is meant, put "Allow-Deletes: 3" on a line of the merge commit's message, or run with --allow-deletes 3
+one more, one agreed to
+    passes
+several more, one agreed to
+    deletions: this plan deletes 3 objects, more than --max-deletes 2 ["group b", "group c", "group d"]
+        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 4 does
 members count
     deletions: this plan removes 3 group members, more than --max-deletes 2 ["group g"]
-        if this is meant, put "Allow-Deletes: 3" on a line of the merge commit's message, or run with --allow-deletes 3
+        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 3 does
 members up to the limit
     passes
+members, one agreed to
+    deletions: this plan removes 2 group members, more than --max-deletes 1 ["group g"]
+        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 3 does
 no limit at all
     deletions: this plan deletes 1 object, more than --max-deletes 0 ["group a"]
-        if this is meant, put "Allow-Deletes: 1" on a line of the merge commit's message, or run with --allow-deletes 1
+        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 1 does
 nothing goes
     passes
 
@@ -116,9 +118,21 @@ fn the_last_of_a_kind_and_any_peer() {
         operation: crate::change::Operation::Delete { live },
         reason: String::new(),
     });
-    let allowed = BTreeMap::from([(1, "the merge commit".to_owned())]);
+    let agreed = offboards.rows();
+    let but = |plan: &Plan, agreed: usize| {
+        let agreed = plan.rows().into_iter().take(agreed).collect();
+        outcome(
+            plan,
+            Context {
+                agreed,
+                ..applying()
+            },
+        )
+    };
     let rows = [
         ("all six", outcome(&deletes(6), applying())),
+        ("all six, one agreed to", but(&deletes(6), 1)),
+        ("all six, all but one agreed to", but(&deletes(6), 5)),
         ("all but one", outcome(&deletes(5), applying())),
         (
             "the only one there was",
@@ -173,7 +187,7 @@ fn the_last_of_a_kind_and_any_peer() {
             outcome(
                 &offboards,
                 Context {
-                    allowed,
+                    agreed,
                     ..applying()
                 },
             ),
@@ -182,14 +196,19 @@ fn the_last_of_a_kind_and_any_peer() {
     assert_data_eq!(table(rows), str![[r#"
 all six
     last-of-a-kind: this plan deletes all groups (6 names)
-        if this is meant, put "Allow-Deletes: 6" on a line of the merge commit's message, or run with --allow-deletes 6
+        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 6 does
+all six, one agreed to
+    last-of-a-kind: this plan deletes all groups (5 names)
+        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 6 does
+all six, all but one agreed to
+    passes
 all but one
     passes
 the only one there was
     passes
 both
     last-of-a-kind: this plan deletes all setup keys ["setup key k", "setup key l"]
-        if this is meant, put "Allow-Deletes: 2" on a line of the merge commit's message, or run with --allow-deletes 2
+        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 2 does
 one, beside a dead one that nobody misses
     passes
 two dead ones, and two that live stay
@@ -198,9 +217,38 @@ both, and one is made
     passes
 a peer
     peers: this plan deletes 1 peer ["peer edge"]
-        if this is meant, put "Allow-Deletes: 1" on a line of the merge commit's message, or run with --allow-deletes 1
+        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 1 does
 a peer, agreed to
     passes
 
 "#]].raw());
+}
+
+/// What a pull request is red for: its own rows, or that with them it is too much.
+#[test]
+fn the_reason_for_a_refusal() {
+    let gates = |number: usize, max: usize, agreed: &[usize], own: &[usize]| {
+        let plan = deletes(number);
+        let rows: Vec<_> = plan.rows().into_iter().collect();
+        let pick = |places: &[usize]| places.iter().map(|place| rows[*place].clone()).collect();
+        let refusals = deletions_of(&plan, max, &pick(agreed), &pick(own));
+        let names: Vec<&str> = refusals.iter().map(|refusal| refusal.gate).collect();
+        names.join(", ")
+    };
+    // five of six go
+    assert_eq!(gates(5, 2, &[], &[0, 1, 2]), "deletions");
+    assert_eq!(gates(5, 2, &[], &[0, 1]), "", "others are too many alone");
+    assert_eq!(gates(5, 4, &[], &[0]), "deletions", "the one too many");
+    assert_eq!(gates(5, 4, &[0], &[0]), "", "agreed to");
+    assert_eq!(gates(5, 2, &[0, 1], &[0, 1, 2]), "deletions", "half of it");
+    assert_eq!(gates(5, 10, &[], &[]), "", "none of it is its own");
+    // all six go
+    let all = [0, 1, 2, 3, 4, 5];
+    assert_eq!(gates(6, 10, &[], &all), "last-of-a-kind");
+    assert_eq!(gates(6, 10, &[], &[0]), "last-of-a-kind", "the last one");
+    assert_eq!(
+        gates(6, 10, &all[1..], &[0]),
+        "",
+        "the others are agreed to"
+    );
 }

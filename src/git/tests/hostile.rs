@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::git::scratch::{Objects, Scratch};
 use crate::git::testing::{Repo, netbird_json};
-use crate::git::{Git, GitError, Merged, Opened, Range};
+use crate::git::{Git, GitError, Merged, Opened};
 use crate::ledger::Ledger;
 
 /// Every way known to us in which reading a repository runs something. `{}` is the program.
@@ -173,11 +173,8 @@ fn nothing_that_the_checkout_names_is_run() {
             .is_err()
     );
     git.show(&base, &path).unwrap().unwrap();
-    git.messages(Range::Between {
-        base: &start,
-        head: &git.resolve("main").unwrap(),
-    })
-    .unwrap();
+    git.messages(&start, &git.resolve("main").unwrap()).unwrap();
+    git.is_ancestor(&start, &head).unwrap();
     Ledger::read(
         &git,
         &git.resolve("main").unwrap(),

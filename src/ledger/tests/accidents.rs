@@ -1,7 +1,7 @@
 //! Merge accidents in the file, clocks that differ, checkouts that lack something.
 
 use crate::git::testing::{Repo, at, netbird_json, open};
-use crate::ledger::{Ledger, Proof};
+use crate::ledger::{Cause, Ledger, Proof};
 use crate::members::Listing;
 use crate::state::Kind;
 
@@ -123,7 +123,7 @@ fn an_empty_section_removes_all_of_it() {
         (100_000, WHOLE),
         (200_000, r#"{"groups": {}, "routes": {"lan": {}}}"#),
     ]);
-    assert_eq!(ledger.removal(Kind::Group, "ops").unwrap().second, 200_000);
+    assert_eq!(ledger.removal(Kind::Group, "ops"), Some(Cause::Commit(1)));
     assert_eq!(ledger.removal(Kind::Route, "lan"), None);
 }
 
@@ -135,7 +135,7 @@ fn what_is_gone_when_the_section_is_back_was_removed_then() {
         (250_000, r#"{"groups": {"x": {}}}"#),
         (300_000, r#"{"groups": {}, "routes": {}}"#),
     ]);
-    assert_eq!(ledger.removal(Kind::Route, "lan").unwrap().second, 300_000);
+    assert_eq!(ledger.removal(Kind::Route, "lan"), Some(Cause::Commit(3)));
     assert_eq!(ledger.proof(Kind::Route, "lan", Some(150_000)), Proof::Ours);
     assert_eq!(
         ledger.proof(Kind::Route, "lan", Some(250_000)),
@@ -204,8 +204,8 @@ fn a_file_that_moved_keeps_its_history_where_its_earlier_paths_are_named() {
         2,
         "a move without a change is no version"
     );
-    let removal = both.removal(Kind::Group, "ops").unwrap();
-    assert_eq!(removal.commit, tip);
+    assert_eq!(both.removal(Kind::Group, "ops"), Some(Cause::Commit(1)));
+    assert_eq!(both.commits()[1].sha, tip);
 }
 
 #[test]

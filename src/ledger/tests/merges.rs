@@ -1,7 +1,7 @@
 //! Merges in the history, and the merge that a pull request asks for.
 
 use crate::git::testing::{Repo, netbird_json, open};
-use crate::ledger::{MergeView, MergedFile, Proof, merge_view};
+use crate::ledger::{Cause, MergeView, MergedFile, Proof, merge_view};
 use crate::members::Listing;
 use crate::state::Kind;
 
@@ -61,7 +61,7 @@ fn forked(main: &[&str], side: &[&str]) -> (Repo, MergeView) {
     repo.file(100_000, file(&["a", "b", "c", "d", "e"]));
     repo.git(&["checkout", "-q", "-b", "side"]);
     repo.write("netbird.json", file(side));
-    let head = repo.commit(110_000, "change\n\nAllow-Deletes: 4");
+    let head = repo.commit(110_000, "change");
     repo.git(&["checkout", "-q", "main"]);
     let base = repo.file(120_000, file(main));
     let git = repo.open();
@@ -80,13 +80,11 @@ fn a_pull_request_is_about_the_merge() {
         view.notices(),
         ["the branch is 1 commit behind its base; the plan is that of the merge"]
     );
-    assert_eq!(view.allow_deletes[0].number, 4);
-    assert_eq!(view.allow_deletes[0].commit, view.head);
 
     let git = repo.open();
     let ledger = view.ledger(&git, &[netbird_json(&git)], NOW).unwrap();
-    let removal = ledger.removal(Kind::Group, "a").unwrap();
-    assert_eq!(removal.commit, view.base, "a commit in between");
+    assert_eq!(ledger.removal(Kind::Group, "a"), Some(Cause::Commit(1)));
+    assert_eq!(ledger.commits()[1].sha, view.base, "a commit in between");
     assert_eq!(ledger.proof(Kind::Group, "f", Some(115_000)), Proof::Never);
     assert_eq!(ledger.listings().of("f", "x"), Listing::New);
 }

@@ -1,11 +1,10 @@
-//! Renames, `Allow-Deletes`, and versions that ask for the same.
+//! Renames, and versions that ask for the same.
 
-use crate::git::testing::Repo;
-use crate::ledger::{Proof, content_differs_but_for_enrolled, text_allow_deletes};
+use crate::ledger::{Cause, Proof, content_differs_but_for_enrolled};
 use crate::members::Listing;
 use crate::state::Kind;
 
-use super::{of, read};
+use super::of;
 
 const OLD: &str = r#"{"groups": {"old": {"peers": ["a", "b"]}}}"#;
 const NEW: &str = r#"{"groups": {"new": {"renamed_from": "old", "peers": ["a"]}}}"#;
@@ -30,10 +29,10 @@ fn a_renamed_object_is_as_old_as_its_first_name() {
         Proof::Newer,
         "the new name says nothing of the old one"
     );
-    assert_eq!(ledger.removal(Kind::Group, "new").unwrap().second, 300_000);
+    assert_eq!(ledger.removal(Kind::Group, "new"), Some(Cause::Commit(3)));
     assert!(ledger.was_listed("new", "b"));
     assert!(!ledger.is_listed("new", "b"));
-    assert_eq!(ledger.member_removal("new", "b").unwrap().second, 200_000);
+    assert_eq!(ledger.member_removal("new", "b"), Some(Cause::Commit(1)));
 }
 
 #[test]
@@ -92,100 +91,6 @@ fn names_that_go_round_in_a_circle_end() {
     assert_eq!(ledger.proof(Kind::Group, "old", Some(350_000)), Proof::Ours);
     let own = r#"{"groups": {"x": {"renamed_from": "x"}}}"#;
     assert_eq!(of(&[(1, own)]).spans(Kind::Group, "x").len(), 1);
-}
-
-#[test]
-fn allow_deletes_is_strict() {
-    let yes = [
-        ("Allow-Deletes: 3", 3),
-        ("allow-deletes:0", 0),
-        ("x\n\nALLOW-DELETES:\t12 \r\n", 12),
-    ];
-    for (text, number) in yes {
-        assert_eq!(text_allow_deletes(text), [number], "{text:?}");
-    }
-    let no = [
-        " Allow-Deletes: 3",
-        "> Allow-Deletes: 3",
-        "- Allow-Deletes: 3",
-        "`Allow-Deletes: 3`",
-        "Allow-Deletes: 3.",
-        "Allow-Deletes: 3 objects",
-        "Allow-Deletes: +3",
-        "Allow-Deletes: -3",
-        "Allow-Deletes: 03",
-        "Allow-Deletes: ٣",
-        "Allow-Deletes:",
-        "Allow-Deletes : 3",
-        "Allow Deletes: 3",
-        "Not-Allow-Deletes: 3",
-        "Allow-Deletes: 99999999999999999999999",
-        "Allow-Delete\u{17f}: 3",
-        "ünïcödé-in-here",
-    ];
-    for text in no {
-        assert!(text_allow_deletes(text).is_empty(), "{text:?}");
-    }
-    assert_eq!(
-        text_allow_deletes("Allow-Deletes: 1\nAllow-Deletes: 2"),
-        [1, 2]
-    );
-}
-
-#[test]
-fn allow_deletes_counts_from_the_first_removal_to_head() {
-    let repo = Repo::new();
-    let file = |names: &str| format!(r#"{{"groups": {{{names}}}}}"#);
-    let write = |names: &str| repo.write("netbird.json", file(names));
-    write(r#""a": {}, "b": {}, "c": {}"#);
-    repo.commit(1, "all\n\nAllow-Deletes: 1");
-    write(r#""b": {}, "c": {}"#);
-    repo.commit(2, "a goes\n\nAllow-Deletes: 2");
-    repo.commit(3, "nothing of the file\n\nAllow-Deletes: 3");
-    write(r#""c": {}"#);
-    repo.commit(4, "b goes");
-    repo.commit(5, "a bot's\n\nallow-deletes: 5");
-    let ledger = read(&repo);
-    let git = repo.open();
-    let numbers = |names: &[&str]| -> Vec<usize> {
-        let removals: Vec<_> = names
-            .iter()
-            .filter_map(|name| ledger.removal(Kind::Group, name))
-            .collect();
-        let lines = ledger.allow_deletes(&git, &removals).unwrap();
-        lines.into_iter().map(|line| line.number).collect()
-    };
-    assert_eq!(numbers(&["b"]), [5]);
-    assert_eq!(numbers(&["b", "a"]), [5, 3, 2]);
-    assert_eq!(numbers(&["c"]), [0; 0], "declared");
-    assert_eq!(numbers(&[]), [0; 0]);
-}
-
-#[test]
-fn a_line_on_a_side_branch_does_not_count_until_it_is_in_the_merge() {
-    let repo = Repo::new();
-    repo.file(1, OLD);
-    repo.git(&["checkout", "-q", "-b", "side"]);
-    repo.write("netbird.json", GONE);
-    repo.commit(2, "goes\n\nAllow-Deletes: 7");
-    repo.git(&["checkout", "-q", "main"]);
-    repo.git_at(
-        3,
-        &[
-            "merge",
-            "-q",
-            "--no-ff",
-            "-m",
-            "the merge\n\nAllow-Deletes: 8",
-            "side",
-        ],
-    );
-    let ledger = read(&repo);
-    let removal = ledger.removal(Kind::Group, "old").unwrap();
-    assert_eq!(removal.commit, repo.tip());
-    let lines = ledger.allow_deletes(&repo.open(), &[removal]).unwrap();
-    let numbers: Vec<_> = lines.iter().map(|line| line.number).collect();
-    assert_eq!(numbers, [8]);
 }
 
 #[test]

@@ -292,7 +292,9 @@ fn dead_keys_let_go_of_groups_that_go() {
             .outcome(),
         ),
     ];
-    assert_data_eq!(table(rows), str![[r#"
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
 ours
     update setup key k: a dead key that would keep its group from being deleted
         auto_groups ["g","keep"] → ["keep"]
@@ -303,7 +305,9 @@ ours, and another that goes
     delete setup key other: not declared (--prune all)
     delete group g: not declared (--prune all)
 not ours, keys are not managed
-    impossible: group g cannot be deleted: it is still used by setup key other | take the group out of them first, or declare it
+    held: group g: it is still used by setup key "other" (daojn02697iataqjdpo0, overused)
 
-"#]].raw());
+"#]]
+        .raw()
+    );
 }

@@ -47,9 +47,9 @@ fn a_group_in_use_names_whoever_uses_it() {
 nobody
     delete group g: not declared (--prune all)
 a policy, a route, nameservers and a key that are not managed
-    impossible: group g cannot be deleted: it is still used by setup key k, policy p, policy q, route s, nameserver group n | take the group out of them first, or declare it
+    held: group g: it is still used by nameserver group "n" (daojn07mlbcpef9967cg), policy "p" (daojn064mr64fain5cug), policy "q" (daojn064mr5kfain5650), route "s" (daojn050rej00m8berrg), setup key "k" (daojn058v557f7ctlctg, valid)
 a network resource, a user, a router, a zone, the DNS settings
-    impossible: group g cannot be deleted: it is still used by DNS zone lab, network resource res1, network router router1, the DNS settings (disabled management groups), user Mira | take the group out of them first, or declare it
+    held: group g: it is still used by DNS zone lab, network resource res1, network router router1, the DNS settings (disabled management groups), user Mira
 a policy that takes another group instead
     update policy p
         sources ["g"] → ["keep"]

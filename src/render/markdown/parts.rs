@@ -4,12 +4,13 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::inert::{code, fenced, line, text};
+use crate::agreement;
 use crate::change::{Change, list_changes};
-use crate::plan::Plan;
+use crate::plan::{Held, Plan};
 use crate::render::impact::{impact, removed_members};
 use crate::render::{Counts, Document, Status, describe};
-use crate::state::Kind;
-use crate::text::count;
+use crate::state::{Address, Kind};
+use crate::text::{count, listed};
 
 /// Most warnings at the top; the table has them all.
 const MOST_WARNINGS: usize = 20;
@@ -57,10 +58,34 @@ pub(super) fn done(document: &Document, plan: &Plan, title: &str) -> String {
             .filter(|status| **status == Status::Success)
             .count();
     match (rest, &document.error) {
-        (0, None) => format!("{title}: {done}"),
+        (0, None) => format!("{title}: {done}{}", agreed(document)),
         (0, Some(_)) => format!("{title} **did not converge**: {done}"),
         (rest, _) => format!("{title} **stopped**: {done}, {rest} not done"),
     }
+}
+
+/// Who agreed to what goes.
+pub(super) fn agreed(document: &Document) -> String {
+    match document.agreed_by().as_str() {
+        "" => String::new(),
+        by => format!(", agreed to by {}", code(by)),
+    }
+}
+
+/// Lines to copy, each in a block of its own.
+pub(super) fn ways_out(document: &Document) -> Option<String> {
+    let ways = agreement::ways_out(&document.agreements).into_iter();
+    let block =
+        |(what, line): (String, String)| format!("{}:\n\n{}", sentence(&what), fenced("", &line));
+    let blocks: Vec<String> = ways.map(block).collect();
+    (!blocks.is_empty()).then(|| blocks.join("\n\n"))
+}
+
+/// The text with a capital letter, as a paragraph begins.
+fn sentence(it: &str) -> String {
+    let mut chars = it.chars();
+    let first = chars.next().map(|char| char.to_uppercase().to_string());
+    line(&(first.unwrap_or_default() + chars.as_str()))
 }
 
 /// Why an apply would not start.
@@ -97,13 +122,14 @@ pub(super) fn refusals(document: &Document) -> Option<String> {
 }
 
 /// What takes something away or opens something, as sentences.
-pub(super) fn warnings(plan: &Plan) -> Option<String> {
+pub(super) fn warnings(document: &Document, plan: &Plan) -> Option<String> {
     let name = |change: &Change| {
         let label = change.address.kind.label();
         format!("{label} {}", code(&change.address.name))
     };
     let (mut lines, mut idle) = (Vec::new(), Vec::new());
-    for change in &plan.changes {
+    let own = plan.changes.iter().enumerate();
+    for (_, change) in own.filter(|(place, _)| !document.others.contains(place)) {
         match impact(change, plan) {
             None => {}
             Some(impact) if impact.harmless => idle.push(name(change)),
@@ -251,17 +277,6 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Option<String> {
         .iter()
         .map(|(label, list)| format!("- {label} {}", names(&mut list.iter().copied())))
         .collect();
-    for (address, why) in &plan.held {
-        lines.push(format!(
-            "- {} {}, declared once: {}",
-            address.kind.label(),
-            code(&address.name),
-            text(why)
-        ));
-    }
-    if !plan.held.is_empty() {
-        counts.push(format!("{} declared once", plan.held.len()));
-    }
     for (group, members) in &plan.foreign_members {
         let mut labels = members
             .iter()
@@ -282,6 +297,25 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Option<String> {
     }
     let title = format!("Not managed here, left alone: {}", counts.join(", "));
     (!lines.is_empty()).then(|| folded(&title, &lines.join("\n")))
+}
+
+/// What was ours once and stays, why, and what to do.
+pub(super) fn held(document: &Document) -> Option<String> {
+    let name = |held: &&Held| {
+        let Address { kind, name } = &held.address;
+        format!("{} {} ({})", kind.label(), code(name), code(&held.id.0))
+    };
+    let part = |((reason, way_out), held): ((String, &str), Vec<&Held>)| {
+        let names: Vec<String> = held.iter().map(name).collect();
+        format!(
+            "- {}: {}; {}.",
+            listed(&names),
+            text(&reason),
+            text(way_out)
+        )
+    };
+    let lines: Vec<String> = document.held().into_iter().map(part).collect();
+    (!lines.is_empty()).then(|| format!("**Held back:**\n\n{}", lines.join("\n")))
 }
 
 pub(super) fn footer(document: &Document, plan: &Plan) -> String {

@@ -23,18 +23,11 @@ pub(super) fn quiet(plan: &Plan) -> impl Iterator<Item = &Change> {
 
 pub(super) fn table(document: &Document, plan: &Plan, level: Level) -> String {
     let has_results = !document.statuses.is_empty();
-    let (title, line) = if has_results {
-        (" result |", "---|")
-    } else {
-        ("", "")
-    };
-    let mut rows = vec![
-        format!("|   | kind | name | what changes |{title}"),
-        format!("|---|---|---|---|{line}"),
-    ];
+    let mut rows = head(has_results);
     let mut quiet = Vec::new();
     let mut folded = BTreeMap::<(Kind, &str), usize>::new();
-    for (index, change) in plan.changes.iter().enumerate() {
+    let own = plan.changes.iter().enumerate();
+    for (index, change) in own.filter(|(index, _)| !document.others.contains(index)) {
         let status = document.statuses.get(index);
         if is_loud(change, plan) {
             rows.push(row(change, plan, status));
@@ -54,6 +47,31 @@ pub(super) fn table(document: &Document, plan: &Plan, level: Level) -> String {
         )
     }));
     rows.join("\n")
+}
+
+/// What others left to do, by its cause: all of it takes something away.
+pub(super) fn others(document: &Document, plan: &Plan) -> Option<String> {
+    let part = |(cause, places): (String, Vec<usize>)| {
+        let rows = places
+            .iter()
+            .map(|place| row(&plan.changes[*place], plan, None));
+        let rows: Vec<String> = head(false).into_iter().chain(rows).collect();
+        format!("Left to do by {}:\n\n{}", code(&cause), rows.join("\n"))
+    };
+    let parts: Vec<String> = document.others_by_cause().into_iter().map(part).collect();
+    (!parts.is_empty()).then(|| format!("#### Not of this pull request\n\n{}", parts.join("\n\n")))
+}
+
+fn head(has_results: bool) -> Vec<String> {
+    let (title, line) = if has_results {
+        (" result |", "---|")
+    } else {
+        ("", "")
+    };
+    vec![
+        format!("|   | kind | name | what changes |{title}"),
+        format!("|---|---|---|---|{line}"),
+    ]
 }
 
 fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {

@@ -1,4 +1,4 @@
-//! `Allow-Deletes: N`: where it counts, and that a plan shows it.
+//! `Allow-Deletes: N DIGEST`: what it agrees to, where it counts in the history, and that a plan prints it.
 
 use serde_json::{Value, json};
 
@@ -19,30 +19,53 @@ fn twelve() -> Bench {
     bench
 }
 
-fn applies(bench: &Bench) {
-    bench.apply(&[]).expect(0).shows("12 deleted");
+fn applies(bench: &Bench) -> Run {
+    let run = bench.apply(&[]).expect(0).shows("12 deleted");
     assert_eq!(bench.names("/groups"), ["All", "g"]);
+    run
 }
 
 #[test]
 fn it_counts_in_the_commit_of_the_removal() {
     let bench = twelve();
-    bench.declared_with(5.0, base(), "clean up\n\nAllow-Deletes: 12");
+    bench.declared_agreed(5.0, base(), "clean up");
     let plan = bench.plan(&["--format", "json"]).expect(0).json();
     assert_eq!(plan["refusals"], json!([]));
-    let notices = plan["notices"].to_string();
-    assert!(notices.contains("Allow-Deletes: 12 (commit "), "{notices}");
-    applies(&bench);
+    let commit = bench.git(&["rev-parse", "HEAD"]);
+    let agreement = &plan["agreements"][0];
+    assert_eq!(agreement["cause"], json!(commit));
+    assert_eq!(agreement["rows"], 12);
+    assert_eq!(agreement["line_with_held"], Value::Null);
+    assert_eq!(
+        agreement["agreed_by"],
+        json!(format!("a, in commit {}", &commit[..10]))
+    );
+    assert_eq!(plan["operations"][0]["cause"], json!(commit));
+    // the first line says who agreed, and where
+    let run = applies(&bench);
+    let first = run.stdout.lines().next().unwrap();
+    let wanted = format!(
+        "NetBird apply: 12 deleted, agreed to by a, in commit {}",
+        &commit[..10]
+    );
+    assert_eq!(first, wanted);
 }
 
 #[test]
-fn the_result_records_who_agreed() {
+fn the_line_is_the_same_before_and_after_the_commit_and_half_way() {
     let bench = twelve();
-    bench.declared_with(5.0, base(), "clean up\n\nAllow-Deletes: 12");
-    let commit = bench.git(&["rev-parse", "--short=10", "HEAD"]);
-    let result = bench.apply(&["--format", "json"]).expect(0).json();
-    let notices = result["notices"].to_string();
-    assert!(notices.contains(&commit), "{notices}");
+    bench.hour(5.0).file(base());
+    let line = bench.line("line", &[]);
+    assert!(line.starts_with("Allow-Deletes: 12 "), "{line}");
+    bench.commit(second(5.0), "clean up");
+    assert_eq!(bench.line("line", &[]), line);
+    // agreed to after all, in a commit of its own; the apply is killed after the first
+    bench.commit(second(6.0), &format!("agreed\n\n{line}"));
+    bench.delete("/groups", "x00");
+    bench
+        .apply(&["--max-deletes", "3"])
+        .expect(0)
+        .shows("11 deleted");
 }
 
 #[test]
@@ -50,8 +73,9 @@ fn it_counts_in_any_commit_up_to_the_newest() {
     let bench = twelve();
     bench.declared(5.0, base());
     bench.refuses(&[]);
+    let line = bench.line("line", &[]);
     // of another file, of a bot, whatever
-    bench.commit(second(6.0), "agreed after all\n\nAllow-Deletes: 12\n");
+    bench.commit(second(6.0), &format!("agreed after all\n\n{line}\n"));
     bench.commit(second(7.0), "chore: mark k as enrolled [automated]");
     applies(&bench);
 }
@@ -59,63 +83,149 @@ fn it_counts_in_any_commit_up_to_the_newest() {
 #[test]
 fn it_does_not_count_before_the_removal() {
     let bench = twelve();
-    bench.commit(second(4.0), "early\n\nAllow-Deletes: 12");
+    bench.file(base());
+    let line = bench.line("line", &[]);
+    bench
+        .file(groups(12))
+        .commit(second(4.0), &format!("early\n\n{line}"));
     bench.declared(5.0, base());
     bench
         .refuses(&[])
         .says("this plan deletes 12 objects, more than --max-deletes 10")
-        .says("put \"Allow-Deletes: 12\" on a line");
+        .says(&line)
+        .shows(&format!("\n\n{line}\n"));
 }
 
 #[test]
-fn from_the_first_of_several_removals() {
+fn each_cause_has_its_line_and_a_gate_counts_the_rest() {
     let bench = twelve();
-    bench.declared_with(5.0, groups(6), "half\n\nAllow-Deletes: 12");
+    bench.declared(5.0, groups(6));
+    let first = bench.line("line", &["--max-deletes", "0"]);
     bench.declared(6.0, base());
+    bench.refuses(&["--max-deletes", "5"]);
+    let plan = bench.plan(&["--format", "json"]).expect(0).json();
+    let rows: Vec<&Value> = plan["agreements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| &a["rows"])
+        .collect();
+    assert_eq!(rows, [6, 6]);
+    // one of the two is agreed to: six are left, which the gate's ten pass and five do not
+    bench.commit(second(7.0), &format!("the first six\n\n{first}"));
+    bench
+        .refuses(&["--max-deletes", "5"])
+        .says("this plan deletes 6 objects");
+    bench
+        .apply(&["--max-deletes", "6"])
+        .expect(0)
+        .shows("12 deleted");
+}
+
+#[test]
+fn both_lines_add_up() {
+    let bench = twelve();
+    bench.declared_agreed_at(5.0, groups(6));
+    bench.declared_agreed_at(6.0, base());
+    bench
+        .apply(&["--max-deletes", "0"])
+        .expect(0)
+        .shows("12 deleted");
+}
+
+impl Bench {
+    /// Commits this file with its line, where any deletion at all wants one.
+    fn declared_agreed_at(&self, hour: f64, file: Value) {
+        self.hour(hour).file(file);
+        let plan = self
+            .plan(&["--format", "json", "--max-deletes", "0"])
+            .expect(0)
+            .json();
+        let own = plan["agreements"].as_array().unwrap().iter();
+        let own: Vec<&Value> = own.filter(|entry| entry["cause"].is_null()).collect();
+        let line = own[0]["line"].as_str().unwrap();
+        self.commit(second(hour), &format!("goes\n\n{line}"));
+    }
+}
+
+#[test]
+fn another_number_or_digest_agrees_to_nothing() {
+    let digest = {
+        let bench = twelve();
+        bench.file(base());
+        bench.line("line", &[])["Allow-Deletes: 12 ".len()..].to_owned()
+    };
+    for line in [
+        format!("11 {digest}"),
+        "12".into(),
+        "12 00000000".into(),
+        format!("012 {digest}"),
+        format!("12 {digest} groups"),
+        format!("-12 {digest}"),
+        format!("0xC {digest}"),
+        "0".into(),
+    ] {
+        let bench = twelve();
+        bench.declared_with(5.0, base(), &format!("clean up\n\nAllow-Deletes: {line}"));
+        bench.refuses(&[]);
+    }
+    let bench = twelve();
+    bench.declared_with(5.0, base(), "clean up\n\nAllow-Deletes: 12");
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("agrees to nothing: it has no digest");
+    let bench = twelve();
+    let few = format!("clean up\n\nAllow-Deletes: 11 {digest}");
+    bench.declared_with(5.0, base(), &few);
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("agrees to nothing: by now 12 deletions come by it");
+    // more is as good: what is left of a cause is agreed to
+    let more = format!("clean up\n\nAllow-Deletes: 13 {digest}");
+    bench.commit(second(6.0), &more);
     applies(&bench);
 }
 
 #[test]
-fn another_number_agrees_to_nothing() {
-    for number in ["11", "13", "0", "012", "12 groups", "-12", "0xC"] {
-        let bench = twelve();
-        bench.declared_with(5.0, base(), &format!("clean up\n\nAllow-Deletes: {number}"));
-        bench.refuses(&[]);
-    }
-    let bench = twelve();
-    bench.declared_with(5.0, base(), "clean up\n\nAllow-Deletes: 11");
-    bench.refuses(&[]).says("is not the exact number");
-}
-
-#[test]
-fn a_line_that_is_quoted_or_indented_agrees_to_nothing() {
-    for message in [
-        "a\n\n> Allow-Deletes: 12",
-        "a\n\n  Allow-Deletes: 12",
-        "a\n\nplease add Allow-Deletes: 12",
-        "a\n\n- Allow-Deletes: 12",
+fn a_line_that_is_quoted_indented_or_hidden_agrees_to_nothing() {
+    for (before, after) in [
+        ("> ", ""),
+        ("  ", ""),
+        ("please add ", ""),
+        ("- ", ""),
+        ("<!-- ", " -->"),
+        ("<!--\n", "\n-->"),
+        ("> somebody said\n", ""),
     ] {
         let bench = twelve();
-        bench.declared_with(5.0, base(), message);
+        bench.hour(5.0).file(base());
+        let line = bench.line("line", &[]);
+        bench.commit(second(5.0), &format!("a\n\n{before}{line}{after}"));
         bench.refuses(&[]);
     }
 }
 
 #[test]
 fn it_counts_in_a_merge_and_not_in_what_was_merged() {
-    for (branch, merge, counts) in [
-        ("Allow-Deletes: 12", "merge", false),
-        ("remove", "merge\n\nAllow-Deletes: 12", true),
-    ] {
+    for in_merge in [false, true] {
         let bench = twelve();
         bench.git(&["checkout", "-q", "-b", "feature"]);
-        bench.declared_with(5.0, base(), &format!("a change\n\n{branch}"));
+        bench.hour(5.0).file(base());
+        let line = bench.line("line", &[]);
+        let (branch, merge) = match in_merge {
+            false => (line.as_str(), "nothing"),
+            true => ("nothing", line.as_str()),
+        };
+        bench.commit(second(5.0), &format!("a change\n\n{branch}"));
         bench.git(&["checkout", "-q", "main"]);
+        let merge = format!("merge\n\n{merge}");
         bench.git_at(
             second(6.0),
-            &["merge", "-q", "--no-ff", "-m", merge, "feature"],
+            &["merge", "-q", "--no-ff", "-m", &merge, "feature"],
         );
-        if counts {
+        if in_merge {
             applies(&bench);
         } else {
             bench.refuses(&[]);
@@ -127,8 +237,9 @@ fn it_counts_in_a_merge_and_not_in_what_was_merged() {
 fn it_does_not_count_in_a_branch_that_is_merged_after_the_removal() {
     let bench = twelve();
     bench.declared(5.0, base());
+    let line = bench.line("line", &[]);
     bench.git(&["checkout", "-q", "-b", "feature"]);
-    bench.commit(second(6.0), "elsewhere\n\nAllow-Deletes: 12");
+    bench.commit(second(6.0), &format!("elsewhere\n\n{line}"));
     bench.git(&["checkout", "-q", "main"]);
     let merge = ["merge", "-q", "--no-ff", "-m", "merge", "feature"];
     bench.git_at(second(7.0), &merge);
@@ -138,15 +249,17 @@ fn it_does_not_count_in_a_branch_that_is_merged_after_the_removal() {
 #[test]
 fn it_does_not_count_where_the_section_was_merely_lost() {
     let bench = twelve();
+    bench.hour(5.0).file(base());
+    let line = bench.line("line", &[]);
     let mut lost = base();
     lost.as_object_mut().unwrap().remove("groups");
     lost["policies"]["p"] = json!({ "sources": ["g"], "destinations": ["g"] });
-    bench.declared_with(5.0, lost.clone(), "lost\n\nAllow-Deletes: 12");
+    bench.declared_with(5.0, lost.clone(), &format!("lost\n\n{line}"));
     bench.apply(&[]).expect(0).shows("1 created");
     let mut found = lost;
     found["groups"] = json!({ "g": {} });
     bench.declared(6.0, found);
-    bench.refuses(&[]).says("Allow-Deletes: 12");
+    bench.refuses(&[]).says("Allow-Deletes: 12 ");
 }
 
 #[test]
@@ -160,7 +273,7 @@ fn members_that_leave_are_agreed_to_likewise() {
     bench.hour(2.0).peer("p03");
     let file = |peers: &[String]| json!({ "groups": { "g": { "peers": peers } } });
     bench.applied(1.0, file(&names));
-    bench.declared_with(5.0, file(&names[11..]), "they leave\n\nAllow-Deletes: 11");
+    bench.declared_agreed(5.0, file(&names[11..]), "they leave");
     bench.apply(&[]).expect(0);
     assert_eq!(bench.one("/groups", "g")["peers_count"], 1);
 }
@@ -178,65 +291,64 @@ fn a_member_that_was_listed_by_its_keys_name_is_agreed_to_likewise() {
         bench.edit("/peers", name, json!({ "name": format!("{name}-renamed") }));
     }
     bench.leaves_all(&[]);
-    bench.declared_with(5.0, file(&names[11..]), "they leave\n\nAllow-Deletes: 11");
+    bench.declared_agreed(5.0, file(&names[11..]), "they leave");
     bench.apply(&[]).expect(0);
     assert_eq!(bench.one("/groups", "g")["peers_count"], 1);
 }
 
-#[test]
-fn what_is_held_is_agreed_to_by_a_commit() {
+/// The group `old`, which was taken over, and `new`, which is ours; both are declared until hour 9.
+fn taken_over() -> Bench {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     bench.group("old");
-    bench.applied(
-        3.0,
-        with(
-            with(base(), "groups", "old", json!({})),
-            "groups",
-            "new",
-            json!({}),
-        ),
-    );
-    bench.declared_with(9.0, base(), "both\n\nAllow-Deletes: 1");
-    // 1 is what goes by itself, not what is held
+    let both = with(base(), "groups", "old", json!({}));
+    bench.applied(3.0, with(both, "groups", "new", json!({})));
+    bench
+}
+
+#[test]
+fn what_is_held_is_agreed_to_by_a_line_of_its_own() {
+    let bench = taken_over();
+    bench.declared(9.0, base());
+    let (line, with_held) = (bench.line("line", &[]), bench.line("line_with_held", &[]));
+    assert!(line.starts_with("Allow-Deletes: 1 "), "{line}");
+    assert!(with_held.starts_with("Allow-Deletes: 2 "), "{with_held}");
+    // both stand in the plan by themselves
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows(&format!("\n\n{line}\n"))
+        .shows(&format!("\n\n{with_held}\n"));
+    // what goes by itself is not what is held
+    bench.commit(second(10.0), &format!("one\n\n{line}"));
     assert_eq!(bench.planned(&[]), ["delete_group new"]);
-    bench.commit(second(10.0), "both\n\nAllow-Deletes: 2");
+    bench.commit(second(11.0), &format!("both\n\n{with_held}"));
     assert_eq!(bench.planned(&[]), ["delete_group new", "delete_group old"]);
     bench.apply(&[]).expect(0).shows("2 deleted");
 }
 
 #[test]
-fn a_line_whose_removals_are_done_agrees_to_nothing_that_is_held() {
-    let bench = Bench::in_git();
-    bench.applied(0.0, base());
-    bench.group("old");
-    let both = with(
-        with(base(), "groups", "old", json!({})),
-        "groups",
-        "new",
-        json!({}),
-    );
-    bench.applied(3.0, both);
+fn what_is_held_is_agreed_to_at_any_time() {
+    let bench = taken_over();
     let new = with(base(), "groups", "new", json!({}));
     bench.applied(5.0, new);
-    bench.declared_with(9.0, base(), "new goes\n\nAllow-Deletes: 1");
-    bench.apply(&[]).expect(0).shows("1 deleted");
-    // the number was that of the one deletion that is done
-    bench.leaves_all(&[]);
-    assert_eq!(bench.names("/groups"), ["All", "g", "old"]);
-    // nor does anybody know what a later one means: it is found in the history for as long as old stays
-    bench.commit(second(10.0), "old goes too\n\nAllow-Deletes: 1");
-    let run = bench.leaves_all(&[]);
-    run.shows("to delete it too, run apply with --allow-deletes 1")
-        .shows("it may have been meant for group \"new\", which left the file since");
+    let of_old = bench.line("line_with_held", &[]);
     assert_eq!(
-        bench.planned(&["--allow-deletes", "1"]),
-        ["delete_group old"]
+        bench.plan(&["--format", "json"]).expect(0).json()["agreements"][0]["line"],
+        Value::Null
     );
+    // other things come and go meanwhile, with lines of their own
+    bench.declared_agreed_at(9.0, base());
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    bench.leaves_all(&[]).shows(&of_old);
+    assert_eq!(bench.names("/groups"), ["All", "g", "old"]);
+    bench.commit(second(30.0), &format!("old goes too\n\n{of_old}"));
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    assert_eq!(bench.names("/groups"), ["All", "g"]);
 }
 
 #[test]
-fn a_later_line_for_a_refused_removal_agrees_to_nothing_that_is_held() {
+fn a_line_for_one_cause_agrees_to_nothing_of_another() {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     let (held, ours) = (["held1", "held2"], ["ours1", "ours2"]);
@@ -249,46 +361,38 @@ fn a_later_line_for_a_refused_removal_agrees_to_nothing_that_is_held() {
     bench.applied(3.0, declare(declare(base(), held), ours));
     bench.applied(5.0, declare(base(), ours));
     bench.declared(8.0, base());
-    // four would be all of them; two are those of the last commit, which the limit refuses
     bench.refuses(&["--max-deletes", "1"]);
-    bench.commit(second(9.0), "ours go\n\nAllow-Deletes: 2");
+    let plan = bench
+        .plan(&["--format", "json", "--max-deletes", "1"])
+        .expect(0)
+        .json();
+    let entries = plan["agreements"].as_array().unwrap();
+    let of_ours = entries.iter().find(|entry| entry["rows"] == 2).unwrap();
+    // the same number as what is held, and another cause
+    let line = of_ours["line"].as_str().unwrap();
+    bench.commit(second(9.0), &format!("ours go\n\n{line}"));
     bench
         .apply(&["--max-deletes", "1"])
         .expect(0)
         .shows("2 deleted");
     bench.leaves_all(&[]);
     assert_eq!(bench.names("/groups"), ["All", "g", "held1", "held2"]);
-    // taken into the file and out again, it is plain what the number is about
-    bench.applied(10.0, declare(base(), held));
-    bench.declared_with(11.0, base(), "held go\n\nAllow-Deletes: 2");
-    bench.apply(&[]).expect(0).shows("2 deleted");
-    assert_eq!(bench.names("/groups"), ["All", "g"]);
 }
 
 #[test]
-fn a_rename_beside_what_is_held_takes_nothing_out() {
+fn a_rename_beside_what_is_held() {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     bench.group("old");
     let both = with(base(), "groups", "a", json!({}));
     bench.applied(3.0, with(both, "groups", "old", json!({})));
     let renamed = with(base(), "groups", "b", json!({ "renamed_from": "a" }));
-    bench.declared_with(5.0, renamed, "a is b, old goes\n\nAllow-Deletes: 1");
+    bench.declared(5.0, renamed);
+    let line = bench.line("line_with_held", &[]);
+    assert!(line.starts_with("Allow-Deletes: 1 "), "{line}");
+    bench.commit(second(6.0), &format!("old goes\n\n{line}"));
     bench.apply(&[]).expect(0).shows("1 deleted");
     assert_eq!(bench.names("/groups"), ["All", "b", "g"]);
-}
-
-#[test]
-fn what_is_held_makes_no_older_line_count() {
-    let bench = Bench::in_git();
-    bench.applied(0.0, base());
-    bench.group("old");
-    let all = with(groups(12), "groups", "old", json!({}));
-    bench.applied(3.0, all);
-    bench.applied(5.0, groups(12));
-    bench.commit(second(6.0), "of other deletions\n\nAllow-Deletes: 12");
-    bench.declared(9.0, base());
-    bench.refuses(&[]).says("Allow-Deletes: 12");
 }
 
 #[test]
@@ -300,103 +404,63 @@ fn it_agrees_to_the_last_of_a_kind() {
     none["groups"] = json!({});
     bench.declared(5.0, none.clone());
     bench.refuses(&[]).says("this plan deletes all groups");
-    bench.commit(second(6.0), "all of it\n\nAllow-Deletes: 2");
+    let line = bench.line("line", &[]);
+    bench.commit(second(6.0), &format!("all of it\n\n{line}"));
     bench.apply(&[]).expect(0).shows("2 deleted");
 }
 
-/// A plan in the job of a pull request from the branch `feature`, of which the base is hour 1.
-fn in_pull_request(bench: &Bench, title: &str, body: &str) -> Run {
-    let sha = |rev: &str| bench.git(&["rev-parse", rev]);
-    let event = json!({ "number": 7, "pull_request": { "number": 7, "title": title, "body": body,
-        "base": { "ref": "main", "sha": sha("main") }, "head": { "ref": "feature", "sha": sha("feature") } } });
-    std::fs::write(bench.path("event.json"), event.to_string()).unwrap();
-    let path = bench.path("event.json").display().to_string();
-    let environment = [
-        ("GITHUB_EVENT_NAME", "pull_request"),
-        ("GITHUB_EVENT_PATH", path.as_str()),
-    ];
-    bench.run_with(&["plan", "--format", "json"], &environment)
-}
-
 #[test]
-fn a_plan_shows_it_wherever_it_stands_in_a_pull_request() {
-    let rows = [
-        ("", "", "a change\n\nAllow-Deletes: 12", "commit "),
-        (
-            "Allow-Deletes: 12",
-            "",
-            "a change",
-            "the pull request's title",
-        ),
-        (
-            "t",
-            "why\n\nAllow-Deletes: 12\n",
-            "a change",
-            "the pull request's text",
-        ),
-    ];
-    for (title, body, message, place) in rows {
-        let bench = twelve();
-        bench.git(&["checkout", "-q", "-b", "feature"]);
-        bench.declared_with(5.0, base(), message);
-        let plan = in_pull_request(&bench, title, body).expect(0).json();
-        assert_eq!(plan["refusals"], json!([]));
-        let notices = plan["notices"].to_string();
-        let wanted = format!("Allow-Deletes: 12 ({place}");
-        assert!(notices.contains(&wanted), "{wanted}: {notices}");
-        // a wrong one is shown beside the refusal
-        let wrong = in_pull_request(&bench, "Allow-Deletes: 3", "x")
-            .expect(0)
-            .json();
-        assert!(wrong["notices"].to_string().contains("Allow-Deletes: 3"));
-        if message == "a change" {
-            assert_eq!(wrong["refusals"][0]["gate"], "deletions");
-        }
-    }
-}
-
-#[test]
-fn a_plan_in_a_pull_request_is_of_the_merge_and_its_ledger() {
+fn in_a_job_a_number_alone_is_no_agreement() {
     let bench = twelve();
-    bench.git(&["checkout", "-q", "-b", "feature"]);
-    let mut change = groups(12);
-    change["policies"]["p"] = json!({ "sources": ["g"], "destinations": ["g"] });
-    bench.declared(3.0, change);
-    // what the branch added and took back itself was never declared
-    bench.declared(3.5, with(groups(12), "groups", "tried", json!({})));
-    let mut change = groups(12);
-    change["policies"]["p"] = json!({ "sources": ["g"], "destinations": ["g"] });
-    bench.declared(4.0, change);
-    bench.hour(3.6).group("tried");
-    bench.git(&["checkout", "-q", "main"]);
-    // the base goes on: a group of its own goes
-    bench.declared(5.0, {
-        let mut file = groups(12);
-        file["groups"].as_object_mut().unwrap().remove("x00");
-        file
-    });
-    bench.git(&["checkout", "-q", "feature"]);
-    let run = in_pull_request(&bench, "t", "b").expect(0);
-    let operations = run.operations();
-    let wanted = ["delete_group x00 pending", "create_policy p pending"];
-    assert_eq!(operations, wanted);
-    let notices = run.json()["notices"].to_string();
-    assert!(notices.contains("1 commit behind its base"), "{notices}");
+    bench.declared(5.0, base());
+    let line = bench.line("line", &[]);
+    let n_digest = line.strip_prefix("Allow-Deletes: ").unwrap();
+    let job = [("CI", "true"), ("GITHUB_ACTOR", "mira")];
+    let apply = |text: &str, code: i32| {
+        bench
+            .run_with(&["apply", "--allow-deletes", text], &job)
+            .expect(code)
+    };
+    apply("12", 1)
+        .says("--allow-deletes 12 says a number alone")
+        .says("N DIGEST");
+    for nonsense in ["twelve", "12 abc", "012", "1 2 3"] {
+        apply(nonsense, 1).says("is no agreement");
+    }
+    // an input that nobody filled in
+    apply("", 3);
+    let other = format!("13 {}", "0".repeat(8));
+    apply(&other, 3);
+    bench.assert_writes(&[]);
+    let plan = ["plan", "--allow-deletes", &other];
+    bench
+        .run_with(&plan, &job)
+        .expect(0)
+        .shows("agrees to nothing: it is no line of this plan");
+    apply(n_digest, 0).shows("12 deleted, agreed to by mira, by --allow-deletes");
 }
 
 #[test]
-fn a_conflict_is_said_and_there_is_no_plan() {
-    let bench = Bench::in_git();
-    let policy = |description: &str| {
-        let entry = json!({ "sources": ["g"], "destinations": ["g"], "description": description });
-        with(base(), "policies", "p", entry)
-    };
-    bench.applied(1.0, policy("one"));
-    bench.git(&["checkout", "-q", "-b", "feature"]);
-    bench.declared(3.0, policy("two"));
-    bench.git(&["checkout", "-q", "main"]);
-    bench.declared(4.0, policy("three"));
-    in_pull_request(&bench, "t", "b")
-        .expect(1)
-        .says("conflicts with the base branch");
+fn the_whole_line_is_as_good_and_several_add_up() {
+    let bench = twelve();
+    bench.declared(5.0, groups(6));
+    let first = bench.line("line", &["--max-deletes", "0"]);
+    bench.declared(6.0, base());
+    let plan = bench
+        .plan(&["--format", "json", "--max-deletes", "0"])
+        .expect(0)
+        .json();
+    let lines: Vec<&str> = plan["agreements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["line"].as_str().unwrap())
+        .collect();
+    assert!(lines.contains(&first.as_str()), "{lines:?}");
+    let text = lines.join(", ");
+    let args = ["apply", "--max-deletes", "0", "--allow-deletes", &text];
+    bench
+        .run_with(&args, &[("CI", "1")])
+        .expect(0)
+        .shows("12 deleted");
 }

@@ -180,7 +180,8 @@ fn what_is_held_back_is_no_refusal() {
     bench.applied(3.0, groups(12));
     bench.declared(9.0, with(base(), "groups", "new", json!({})));
     let run = bench.apply(&[]).expect(0).shows("1 created");
-    run.says_anywhere("and 2 more; to delete them too, agree to \"Allow-Deletes: 12\"");
+    run.shows("and 2 more: it was there before the file declared it")
+        .shows("\n\nAllow-Deletes: 12 ");
     bench
         .apply(&["--allow-deletes", "12"])
         .expect(0)

@@ -112,7 +112,7 @@ fn c006_dead_keys_of_ours_let_go_of_a_group_first() {
 }
 
 #[test]
-fn t10_a_foreign_dead_key_that_names_the_group_is_a_refusal() {
+fn t10_a_foreign_dead_key_that_names_the_group_holds_it_and_nothing_else() {
     let bench = Bench::in_git();
     let mut with_h = file(&[]);
     with_h["groups"]["h"] = json!({});
@@ -121,10 +121,20 @@ fn t10_a_foreign_dead_key_that_names_the_group_is_a_refusal() {
     let body = json!({ "name": "theirs", "type": "one-off", "expires_in": 315_360_000, "auto_groups": [h] });
     bench.create("/setup-keys", body);
     bench.edit("/setup-keys", "theirs", json!({ "revoked": true }));
-    bench.declared(9.0, file(&[]));
-    bench
-        .cannot(&[])
-        .says("group \"h\" cannot be deleted: it is still used by setup key theirs");
+    let theirs = bench.id("/setup-keys", "theirs");
+    let mut with_new = file(&[]);
+    with_new["groups"]["new"] = json!({});
+    bench.declared(9.0, with_new);
+    let run = bench.apply(&[]).expect(0).shows("1 created");
+    run.shows(&format!(
+        "it is still used by setup key \"theirs\" ({theirs}, revoked); take it out of them"
+    ));
+    // no agreement helps, so none is asked for
+    let plan = bench.plan(&["--format", "json"]).expect(0).json();
+    assert_eq!(plan["agreements"], json!([]));
+    assert_eq!(plan["unmanaged"][0]["name"], "h");
+    bench.delete("/setup-keys", "theirs");
+    assert_eq!(bench.planned(&[]), ["delete_group h"]);
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn held_namesakes_are_counted_one_by_one() {
 }
 
 #[test]
-fn a_held_group_that_is_in_use_is_found_before_the_first_write() {
+fn a_held_group_that_is_in_use_stays_whoever_agrees() {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     let x = bench.group("x");
@@ -206,8 +206,8 @@ fn a_held_group_that_is_in_use_is_found_before_the_first_write() {
     bench.declared(9.0, base());
     bench.leaves_all(&[]);
     bench
-        .cannot(&["--allow-deletes", "1"])
-        .says("DNS zone zone");
+        .leaves_all(&["--allow-deletes", "1"])
+        .shows("it is still used by DNS zone zone");
 }
 
 #[test]
@@ -260,8 +260,13 @@ fn ids_without_a_time_prove_nothing() {
     let id = bench.id("/setup-keys", "x");
     std::fs::write(bench.path("live.json"), raw.replace(&id, "1802457731")).unwrap();
     assert_eq!(bench.planned(&[]), ["delete_setup_key x"]);
-    assert_eq!(
-        bench.planned(&["--live", "live.json"]),
-        Vec::<String>::new()
-    );
+    // it can still be used: it is held and named, and goes once somebody agrees
+    let live = ["--live", "live.json"];
+    assert_eq!(bench.planned(&live), Vec::<String>::new());
+    let run = bench.plan(&live).expect(0);
+    run.shows("Held back: setup key \"x\" (1802457731): its id does not say when");
+    let line = bench.line("line_with_held", &live);
+    let text = line.strip_prefix("Allow-Deletes: ").unwrap();
+    let agreed = ["--live", "live.json", "--allow-deletes", text];
+    assert_eq!(bench.planned(&agreed), ["delete_setup_key x"]);
 }

@@ -119,15 +119,60 @@ fn a_peer_whose_key_is_gone_stays() {
 }
 
 #[test]
-fn listed_in_a_group_still_it_stays() {
+fn listed_in_groups_still_key_and_peer_wait_for_all_of_them() {
     let bench = enrolled(&["k"]);
-    let mut listed = file(&[]);
-    listed["groups"]["g"]["peers"] = json!(["k"]);
+    let listed = |groups: &[&str], keys: &[&str]| {
+        let mut listed = file(keys);
+        listed["groups"]["h"] = json!({ "peers": [] });
+        for group in groups {
+            listed["groups"][*group] = json!({ "peers": ["k"] });
+        }
+        listed
+    };
+    bench.applied(3.0, listed(&["g", "h"], &["k"]));
+    // the plan of the change says what the name was
+    bench.hour(9.0).file(listed(&["g", "h"], &[]));
+    let run = bench.plan(&[]).expect(0);
+    run.shows("lists \"k\", which was a setup key until this change");
+    bench.commit(crate::run::history::second(9.0), "half of it");
+    bench
+        .leaves_all(&[])
+        .shows("its peer \"k\" stays: groups \"g\", \"h\" still list it");
+    bench.applied(10.0, listed(&["h"], &[]));
+    bench
+        .leaves_all(&[])
+        .shows("its peer \"k\" stays: group \"h\" still lists it");
+    // the last of them lets both go, and is the cause
+    bench.declared(11.0, listed(&[], &[]));
+    bench.refuses(&[]).says("this plan deletes 1 peer");
+    let plan = bench.plan(&["--format", "json"]).expect(0).json();
+    assert_eq!(
+        plan["agreements"][0]["cause"],
+        json!(bench.git(&["rev-parse", "HEAD"]))
+    );
+    let line = bench.line("line", &[]);
+    bench.commit(
+        crate::run::history::second(12.0),
+        &format!("it leaves\n\n{line}"),
+    );
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.names("/peers"), Vec::<String>::new());
+    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+}
+
+#[test]
+fn a_key_that_waits_lets_go_of_a_group_that_goes() {
+    let bench = enrolled(&["k"]);
+    let mut listed = file(&["k"]);
+    listed["groups"]["h"] = json!({ "peers": ["k"] });
+    bench.applied(3.0, listed.clone());
+    listed["setup_keys"] = json!({});
+    listed["groups"].as_object_mut().unwrap().remove("g");
     bench.declared(9.0, listed);
-    let run = bench.apply(&[]).expect(0);
-    run.says_anywhere("its peer \"k\" stays: group \"g\" still lists it");
-    assert_eq!(bench.names("/peers"), ["k"]);
-    assert_eq!(bench.one("/groups", "g")["peers_count"], 1);
+    bench.apply(&[]).expect(0);
+    bench.assert_writes(&["PUT /setup-keys", "DELETE /groups"]);
+    assert_eq!(bench.names("/setup-keys"), ["k"]);
+    assert_eq!(bench.names("/groups"), ["All", "h"]);
 }
 
 #[test]
@@ -204,21 +249,38 @@ fn a_foreign_keys_peer_stays_even_where_the_key_goes() {
 }
 
 #[test]
-fn a_policy_that_names_the_peer_is_a_refusal() {
+fn a_policy_of_others_that_names_the_peer_holds_it() {
     let bench = enrolled(&["k"]);
     let peer = bench.id("/peers", "k");
     bench.create("/policies", policy_to(&bench, &peer));
     // the file does not even manage policies
     bench.declared(9.0, file(&[]));
     bench
-        .cannot(&["--allow-deletes", "2"])
-        .says("cannot be deleted: policy to-k would be hit");
+        .leaves_all(&["--allow-deletes", "2"])
+        .shows("its peer \"k\" stays: it is still used by policy \"to-k\" (");
     bench.delete("/policies", "to-k");
     bench.apply(&["--allow-deletes", "2"]).expect(0);
 }
 
 #[test]
-fn a_route_through_the_peer_is_a_refusal() {
+fn a_policy_of_the_file_that_names_the_peer_is_an_error() {
+    let bench = enrolled(&["k"]);
+    let peer = bench.id("/peers", "k");
+    let mut declared = file(&["k"]);
+    declared["policies"] = json!({ "to-k": { "sources": ["g"], "destinations": ["g"] } });
+    bench.applied(3.0, declared.clone());
+    let mut rule = policy_to(&bench, &peer)["rules"][0].clone();
+    rule["destinations"] = Value::Null;
+    bench.edit("/policies", "to-k", json!({ "rule": rule }));
+    declared["setup_keys"] = json!({});
+    bench.declared(9.0, declared);
+    bench
+        .cannot(&["--allow-deletes", "2"])
+        .says("cannot be deleted: policy \"to-k\" (");
+}
+
+#[test]
+fn a_route_of_others_through_the_peer_holds_it() {
     let bench = enrolled(&["k"]);
     let (peer, g) = (bench.id("/peers", "k"), bench.id("/groups", "g"));
     let route = json!({ "network_id": "lan", "network": "10.9.0.0/16", "peer": peer, "groups": [g], "metric": 9999,
@@ -226,20 +288,20 @@ fn a_route_through_the_peer_is_a_refusal() {
     bench.create("/routes", route);
     bench.declared(9.0, file(&[]));
     bench
-        .cannot(&["--allow-deletes", "2"])
-        .says("cannot be deleted: route lan would be hit");
+        .leaves_all(&["--allow-deletes", "2"])
+        .shows("its peer \"k\" stays: it is still used by route \"lan\" (");
 }
 
 #[test]
-fn a_router_is_a_refusal() {
+fn a_router_holds_its_peer() {
     let bench = enrolled(&["k"]);
     let network = id(&bench.create("/networks", json!({ "name": "office", "description": "" })));
     let router = json!({ "peer": bench.id("/peers", "k"), "metric": 9999, "masquerade": true, "enabled": true });
     bench.create(&format!("/networks/{network}/routers"), router);
     bench.declared(9.0, file(&[]));
     bench
-        .cannot(&["--allow-deletes", "2"])
-        .says("cannot be deleted: network router ");
+        .leaves_all(&["--allow-deletes", "2"])
+        .shows("its peer \"k\" stays: it is still used by network router ");
 }
 
 #[test]
@@ -263,7 +325,7 @@ fn what_would_be_hit_and_goes_by_itself_is_in_nobodys_way() {
 #[test]
 fn several_at_once_need_the_number_of_all() {
     let bench = enrolled(&["k", "l", "m"]);
-    bench.declared_with(9.0, file(&["m"]), "k and l leave\n\nAllow-Deletes: 4");
+    bench.declared_agreed(9.0, file(&["m"]), "k and l leave");
     bench.apply(&[]).expect(0).shows("4 deleted");
     assert_eq!(bench.names("/peers"), ["m"]);
 }

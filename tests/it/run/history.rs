@@ -102,6 +102,23 @@ impl Bench {
         self
     }
 
+    /// Commits this file in that hour, with the line that the plan of the work tree prints for it.
+    #[track_caller]
+    pub(crate) fn declared_agreed(&self, hour: f64, file: Value, subject: &str) -> &Bench {
+        self.hour(hour).file(file);
+        let message = format!("{subject}\n\n{}", self.line("line", &[]));
+        self.commit(second(hour), &message)
+    }
+
+    /// The line that the plan prints first, or the one that goes with it (`line_with_held`).
+    #[track_caller]
+    pub(crate) fn line(&self, which: &str, args: &[&str]) -> String {
+        let plan = self.plan(&[&["--format", "json"], args].concat()).expect(0);
+        let line = plan.json()["agreements"][0][which].clone();
+        let line = line.as_str().map(str::to_owned);
+        line.unwrap_or_else(|| panic!("no {which}: {}", plan.stdout))
+    }
+
     /// What a plan with these flags would do, as `delete_group x`.
     #[track_caller]
     pub(crate) fn planned(&self, args: &[&str]) -> Vec<String> {

@@ -69,7 +69,7 @@ impl Inner {
             now: jiff::Timestamp::now(),
             ledger: Arc::new(ledger),
             listings,
-            delete_held: false,
+            release: Default::default(),
         };
         let token = Token::parse(&bench.server().token()).expect("a token");
         let config = api::config(&bench.server().url()).expect("a loopback URL");

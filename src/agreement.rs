@@ -1,0 +1,409 @@
+//! Who agreed to what a plan takes away.
+//!
+//! Rows of a plan belong to causes: changes of the file ([`crate::ledger::Cause`]). The commits of one pull request are one
+//! matter, where that is known. A line `Allow-Deletes: N DIGEST` agrees to a matter, or to a part of its commits that are
+//! next to each other, as long as no more than N rows are left of it. Where lines stand is for `commands` to find out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::code::Code;
+use crate::ledger::{AllowDeletes, Cause, Ledger, Taken};
+use crate::notice::Notice;
+use crate::plan::{Held, Plan, Row};
+use crate::state::Id;
+use crate::text::count;
+
+/// A line, and what it can count for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The line.
+    pub line: AllowDeletes,
+    /// Who said so, and where.
+    pub by: String,
+    /// The first change that it counts for.
+    pub first: Cause,
+    /// The last one.
+    pub last: Cause,
+}
+
+/// Changes that one pull request brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Brought {
+    /// Its number.
+    pub number: u64,
+    /// The first change.
+    pub first: Cause,
+    /// The last one.
+    pub last: Cause,
+}
+
+/// What was said, and what is known of the changes.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence {
+    /// The lines.
+    pub lines: Vec<Said>,
+    /// Pull requests that brought changes; that of this job brought the proposed one.
+    pub pulls: Vec<Brought>,
+    /// The exact number of all rows that a person agreed to (`--allow-deletes N`), and in which words.
+    pub number: Option<(usize, String)>,
+}
+
+/// What a plan takes away by one cause, and the lines that agree to that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agreement {
+    /// A commit's full id or `#N`; `None` in a work tree, and for what no change of the file caused.
+    pub cause: Option<String>,
+    /// Whether the file of this run is the cause.
+    pub is_proposed: bool,
+    /// How many objects, peers and members go.
+    pub rows: usize,
+    /// How many objects are held back until somebody agrees to them.
+    pub held: usize,
+    /// Agrees to the rows; `None` where there is none.
+    pub line: Option<AllowDeletes>,
+    /// Agrees to the rows and to what is held; `None` where nothing is.
+    pub line_with_held: Option<AllowDeletes>,
+    /// Who agreed, and where.
+    pub agreed_by: Option<String>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Rows that somebody agreed to.
+    pub rows: BTreeSet<Row>,
+    /// Held objects that somebody agreed to delete.
+    pub release: BTreeSet<Id>,
+    /// One entry a cause that is `needed` or has something held, that of this run first.
+    pub agreements: Vec<Agreement>,
+    /// What is to be said of lines that agree to nothing.
+    pub notices: Vec<Notice>,
+}
+
+impl Evidence {
+    /// Returns a commit's full id or `#N` for a cause; `None` in a work tree.
+    pub fn name(&self, cause: Cause, ledger: &Ledger) -> Option<String> {
+        if let Some(pull) = self.pull(cause) {
+            return Some(format!("#{}", pull.number));
+        }
+        match cause {
+            Cause::Commit(index) => Some(ledger.commits().get(index)?.sha.to_string()),
+            Cause::Proposed => None,
+        }
+    }
+
+    fn pull(&self, cause: Cause) -> Option<&Brought> {
+        let mut pulls = self.pulls.iter();
+        pulls.find(|pull| (pull.first..=pull.last).contains(&cause))
+    }
+
+    /// Judges the rows of a plan and what it holds back. `needed` are rows that a gate would refuse without agreement.
+    pub fn judge(&self, plan: &Plan, ledger: &Ledger, needed: &BTreeSet<Row>) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut matters: BTreeMap<Option<Cause>, Matter> = BTreeMap::new();
+        let held = plan.held.iter().filter(|held| held.weight() > 0);
+        for (cause, what) in plan
+            .rows()
+            .into_iter()
+            .map(|row| (plan.causes.get(&row).copied(), What::Row(row)))
+            .chain(held.map(|held| (held.cause, What::Held(held.clone()))))
+        {
+            let matter = matters.entry(self.matter(cause, ledger)).or_default();
+            match what {
+                What::Row(row) => matter.rows.push((cause, row)),
+                What::Held(held) => matter.held.push((cause, held)),
+            }
+        }
+        let all = self.all_by_number(plan);
+        let mut told = BTreeSet::new();
+        for (first, matter) in matters {
+            let is_needed = matter.rows.iter().any(|(_, row)| needed.contains(row));
+            let range = self.range(first);
+            let judged = match &all {
+                Some((with_held, by)) => {
+                    let mut judged = Judged::default();
+                    judged.agree(&matter, &|_| true, *with_held, by);
+                    judged
+                }
+                None => self.lines_for(&matter, range, plan, ledger, &mut told),
+            };
+            let taken = self.taken(&matter, range, plan, ledger);
+            let (rows, held) = (
+                matter.rows.len(),
+                matter.count(&|_| true, true) - matter.rows.len(),
+            );
+            let line = |with_held| AllowDeletes {
+                number: if with_held { rows + held } else { rows },
+                digest: Some(taken.digest(with_held)),
+            };
+            if is_needed || held > 0 {
+                let is_whole = judged.rows.len() == rows && rows > 0;
+                outcome.agreements.push(Agreement {
+                    cause: first.and_then(|cause| self.name(cause, ledger)),
+                    is_proposed: first == Some(Cause::Proposed),
+                    rows,
+                    held,
+                    line: (rows > 0).then(|| line(false)),
+                    line_with_held: (held > 0).then(|| line(true)),
+                    agreed_by: (is_whole || !judged.release.is_empty())
+                        .then(|| judged.by.iter().cloned().collect::<Vec<_>>().join(", ")),
+                });
+            }
+            let short = judged.short.into_iter();
+            outcome
+                .notices
+                .extend(short.map(|text| Notice::general(Code::Agreement, text)));
+            outcome.rows.extend(judged.rows);
+            outcome.release.extend(judged.release);
+        }
+        outcome
+            .agreements
+            .sort_by_key(|agreement| !agreement.is_proposed);
+        outcome.notices.extend(self.void_lines(plan, &told));
+        outcome
+    }
+
+    /// Whether a person's number is that of all rows, or of them and all that is held; and their words.
+    fn all_by_number(&self, plan: &Plan) -> Option<(bool, String)> {
+        let (number, by) = self.number.as_ref()?;
+        let rows = plan.deletions();
+        let held = plan.held_for_agreement();
+        if *number == rows + held && held > 0 {
+            return Some((true, by.clone()));
+        }
+        (*number == rows && rows > 0).then(|| (false, by.clone()))
+    }
+
+    /// By which cause a matter is known: the first of its pull request.
+    fn matter(&self, cause: Option<Cause>, ledger: &Ledger) -> Option<Cause> {
+        let cause = cause?;
+        let pull = self.pull(cause);
+        // what a pull request added and took away again is in none of its lines
+        let whole = pull.filter(|pull| !ledger.taken(pull.first, pull.last).is_empty());
+        Some(whole.map_or(cause, |pull| pull.first))
+    }
+
+    fn range(&self, first: Option<Cause>) -> Option<(Cause, Cause)> {
+        let first = first?;
+        let last = self.pull(first).filter(|pull| pull.first == first);
+        Some((first, last.map_or(first, |pull| pull.last)))
+    }
+
+    /// What the lines of a matter are about. Without a cause in the file it is the rows themselves.
+    fn taken(
+        &self,
+        matter: &Matter,
+        range: Option<(Cause, Cause)>,
+        plan: &Plan,
+        ledger: &Ledger,
+    ) -> Taken {
+        if let Some((first, last)) = range {
+            return ledger.taken(first, last);
+        }
+        let mut taken = Taken::default();
+        for (_, row) in &matter.rows {
+            let member = row.member.as_ref().map(|id| {
+                let label = plan.peer_labels.get(id);
+                label.map_or(id.0.as_str(), String::as_str)
+            });
+            taken.add(row.address.kind, &row.address.name, member);
+        }
+        for (_, held) in &matter.held {
+            taken.add(held.address.kind, &held.address.name, None);
+        }
+        taken
+    }
+
+    fn lines_for(
+        &self,
+        matter: &Matter,
+        range: Option<(Cause, Cause)>,
+        plan: &Plan,
+        ledger: &Ledger,
+        told: &mut BTreeSet<(AllowDeletes, String)>,
+    ) -> Judged {
+        let mut judged = Judged::default();
+        let newest = ledger.commits().len().checked_sub(1).map(Cause::Commit);
+        let mut parts: Vec<(Option<(Cause, Cause)>, Taken)> = Vec::new();
+        for said in &self.lines {
+            let Some(digest) = &said.line.digest else {
+                continue;
+            };
+            let reaches = match range {
+                Some((first, last)) => said.first <= last && first <= said.last,
+                None => newest.is_none_or(|newest| said.last >= newest),
+            };
+            if !reaches {
+                continue;
+            }
+            if parts.is_empty() {
+                let ranges = parts_of(range);
+                let taken = |part| (part, self.taken(matter, part, plan, ledger));
+                parts = ranges.into_iter().map(taken).collect();
+                parts.retain(|(_, taken)| !taken.is_empty());
+            }
+            for (part, taken) in &parts {
+                let with_held = match digest {
+                    digest if *digest == taken.digest(false) => false,
+                    digest if *digest == taken.digest(true) => true,
+                    _ => continue,
+                };
+                let is_part = |cause: Option<Cause>| match (part, cause) {
+                    (Some((first, last)), Some(cause)) => (*first..=*last).contains(&cause),
+                    (None, None) => true,
+                    _ => false,
+                };
+                let number = matter.count(&is_part, with_held);
+                if number == 0 {
+                    continue;
+                }
+                told.insert((said.line.clone(), said.by.clone()));
+                if number <= said.line.number {
+                    judged.agree(matter, &is_part, with_held, &said.by);
+                } else {
+                    judged.short.insert(format!(
+                        "{} ({}) agrees to nothing: by now {} by it",
+                        said.line,
+                        said.by,
+                        count(number, "deletion comes", "deletions come")
+                    ));
+                }
+            }
+        }
+        judged
+    }
+
+    /// Says of each line that agreed to nothing why.
+    fn void_lines(&self, plan: &Plan, told: &BTreeSet<(AllowDeletes, String)>) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        let rows = plan.deletions();
+        for said in &self.lines {
+            if told.contains(&(said.line.clone(), said.by.clone())) {
+                continue;
+            }
+            let why = match (&said.line.digest, said.last) {
+                (None, _) => "it has no digest, so nobody can tell what it is about",
+                (Some(_), Cause::Proposed) => {
+                    "it is no line of this plan: another change, or more goes by it than that"
+                }
+                // agreed to what is done, or to what no plan holds against anybody
+                (Some(_), Cause::Commit(_)) => continue,
+            };
+            let text = format!("{} ({}) agrees to nothing: {why}", said.line, said.by);
+            notices.push(Notice::general(Code::Agreement, text));
+        }
+        if let Some((number, by)) = &self.number
+            && self.all_by_number(plan).is_none()
+        {
+            let text = format!(
+                "{by} says {number}, which is not the exact number: this plan has {}",
+                count(rows, "deletion", "deletions")
+            );
+            notices.push(Notice::general(Code::Agreement, text));
+        }
+        notices
+    }
+}
+
+enum What {
+    Row(Row),
+    Held(Held),
+}
+
+/// Rows and held objects of one cause, or of the commits of one pull request.
+#[derive(Default)]
+struct Matter {
+    rows: Vec<(Option<Cause>, Row)>,
+    held: Vec<(Option<Cause>, Held)>,
+}
+
+impl Matter {
+    fn count(&self, is_part: &impl Fn(Option<Cause>) -> bool, with_held: bool) -> usize {
+        let rows = self
+            .rows
+            .iter()
+            .filter(|(cause, _)| is_part(*cause))
+            .count();
+        let held = self.held.iter().filter(|(cause, _)| is_part(*cause));
+        let held: usize = held.map(|(_, held)| held.weight()).sum();
+        if with_held { rows + held } else { rows }
+    }
+}
+
+/// What was agreed to of a matter.
+#[derive(Default)]
+struct Judged {
+    rows: BTreeSet<Row>,
+    release: BTreeSet<Id>,
+    by: BTreeSet<String>,
+    /// Lines for less than goes by now.
+    short: BTreeSet<String>,
+}
+
+impl Judged {
+    fn agree(
+        &mut self,
+        matter: &Matter,
+        is_part: &impl Fn(Option<Cause>) -> bool,
+        with_held: bool,
+        by: &str,
+    ) {
+        let rows = matter.rows.iter().filter(|(cause, _)| is_part(*cause));
+        self.rows.extend(rows.map(|(_, row)| row.clone()));
+        if with_held {
+            let held = matter.held.iter().filter(|(cause, _)| is_part(*cause));
+            self.release.extend(held.map(|(_, held)| held.id.clone()));
+        }
+        self.by.insert(by.to_owned());
+    }
+}
+
+/// Every run of changes next to each other, the whole first: before its merge a pull request can be seen as one change, or
+/// as several, and what follows it on the branch can look like a part of it.
+fn parts_of(range: Option<(Cause, Cause)>) -> Vec<Option<(Cause, Cause)>> {
+    let Some((Cause::Commit(first), Cause::Commit(last))) = range else {
+        return vec![range];
+    };
+    let runs = (first..=last).flat_map(|from| (from..=last).map(move |to| (from, to)));
+    let mut runs: Vec<(usize, usize)> = runs.collect();
+    runs.sort_by_key(|(from, to)| std::cmp::Reverse(to - from));
+    let part = |(from, to)| Some((Cause::Commit(from), Cause::Commit(to)));
+    runs.into_iter().map(part).collect()
+}
+
+/// Returns what is to be copied where a gate refuses, or something is held: a sentence, and the line.
+pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
+    let mut ways = Vec::new();
+    for agreement in agreements
+        .iter()
+        .filter(|agreement| agreement.agreed_by.is_none())
+    {
+        let whose = match &agreement.cause {
+            Some(cause) if cause.starts_with('#') => format!("pull request {cause}"),
+            Some(commit) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
+            None => "what no commit has yet".into(),
+        };
+        let rows = count(agreement.rows, "deletion", "deletions");
+        let held = count(
+            agreement.held,
+            "object that is held back",
+            "objects that are held back",
+        );
+        ways.extend(agreement.line.as_ref().map(|line| {
+            (
+                format!("to agree to the {rows} of {whose}"),
+                line.to_string(),
+            )
+        }));
+        ways.extend(agreement.line_with_held.as_ref().map(|line| {
+            let what = match agreement.rows {
+                0 => format!("to agree to the deletion of the {held}, of {whose}"),
+                _ => {
+                    format!("to agree to the {rows} of {whose}, and to the deletion of the {held}")
+                }
+            };
+            (what, line.to_string())
+        }));
+    }
+    ways
+}

@@ -1,0 +1,268 @@
+//! What a change of the file takes away: the cause of deletions, and the digest by which somebody agrees to it.
+//!
+//! All of it is read from the file's versions, so that a pull request, the branch after its merge and an apply that runs
+//! again half way see the same.
+
+use std::collections::{BTreeSet, HashSet};
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::desired::Desired;
+use crate::state::Kind;
+
+use super::Ledger;
+use super::facts::Fact;
+use super::timeline::Interval;
+
+/// A change of the file. The earlier one is the smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// A commit, by its place in [`Ledger::commits`].
+    Commit(usize),
+    /// The file of this run: a work tree's, or what a merge would leave. No commit of the history has it yet.
+    Proposed,
+}
+
+/// What changes of the file take away. A kind that is added later adds what it can lose here, as a field of its entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken(BTreeSet<(&'static str, String, Detail)>);
+
+/// What of an entry goes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    /// All of it.
+    Whole,
+    /// A member.
+    Member(String),
+    /// What a field stood for.
+    Field(&'static str),
+}
+
+impl Taken {
+    /// Adds an entry, or a member of one.
+    pub fn add(&mut self, kind: Kind, name: &str, member: Option<&str>) {
+        let detail = member.map_or(Detail::Whole, |member| Detail::Member(member.to_owned()));
+        self.0.insert((kind.word(), name.to_owned(), detail));
+    }
+
+    /// Returns whether nothing is taken away.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns 8 hexadecimal digits that differ where what is taken away does. What somebody agrees to differs by whether
+    /// what is held back goes with it (`with_held`), so that nobody agrees to that by the line for the rest.
+    pub fn digest(&self, with_held: bool) -> String {
+        let items = self.0.iter().map(|(kind, name, detail)| match detail {
+            Detail::Whole => serde_json::json!([kind, name]),
+            Detail::Member(member) => serde_json::json!([kind, name, "member", member]),
+            Detail::Field(field) => serde_json::json!([kind, name, "field", field]),
+        });
+        let items: Vec<_> = items.collect();
+        let text = serde_json::json!([with_held, items]).to_string();
+        let digest = Sha256::digest(text);
+        digest[..4].iter().map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+/// The facts of a file that is in no commit yet.
+#[derive(Debug)]
+pub(super) struct Proposal {
+    facts: HashSet<Fact>,
+    managed: BTreeSet<Kind>,
+}
+
+impl Proposal {
+    fn of(desired: &Desired) -> Self {
+        let mut facts = HashSet::new();
+        let mut declare = |kind: Kind, names: Vec<&String>| {
+            facts.extend(
+                names
+                    .into_iter()
+                    .map(|name| Fact::Declared(kind, name.clone())),
+            );
+        };
+        declare(
+            Kind::Group,
+            desired.groups().map(|(name, _)| name).collect(),
+        );
+        declare(
+            Kind::SetupKey,
+            desired.setup_keys().map(|(name, _)| name).collect(),
+        );
+        declare(
+            Kind::Policy,
+            desired.policies.iter().flatten().map(|(n, _)| n).collect(),
+        );
+        declare(
+            Kind::Route,
+            desired.routes.iter().flatten().map(|(n, _)| n).collect(),
+        );
+        let nameservers = desired.nameserver_groups.iter().flatten();
+        declare(Kind::NameserverGroup, nameservers.map(|(n, _)| n).collect());
+        for (name, group) in desired.groups() {
+            let members = group.peers.iter().flatten();
+            facts.extend(members.map(|member| Fact::Listed(name.clone(), member.clone())));
+        }
+        for (name, key) in desired.setup_keys() {
+            let reissued = key.reissue_after;
+            facts.extend(reissued.map(|instant| Fact::Reissued(name.clone(), instant)));
+        }
+        let managed = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind));
+        Proposal {
+            facts,
+            managed: managed.collect(),
+        }
+    }
+}
+
+impl Ledger {
+    /// Takes over the file of this run, which may be in no commit yet: what it takes away has a cause, too. It proves
+    /// nothing.
+    pub fn propose(&mut self, desired: &Desired) {
+        self.proposal = Some(Proposal::of(desired));
+    }
+
+    /// Returns the change that last took that entry out of the file; `None` where it is declared, or never was.
+    pub fn removal(&self, kind: Kind, name: &str) -> Option<Cause> {
+        let fact = Fact::Declared(kind, name.to_owned());
+        self.end(&fact, self.intervals(&fact))
+    }
+
+    /// Returns the change that last took that member out of the list of the group, which may have had another name.
+    pub fn member_removal(&self, group: &str, member: &str) -> Option<Cause> {
+        let listed = |group| Fact::Listed(group, member.to_owned());
+        let intervals = self.followed(Kind::Group, group, listed);
+        self.end(&listed(group.to_owned()), &intervals)
+    }
+
+    /// Returns the change by which the last group ceased to list that member; `None` where one does, or none ever did.
+    pub fn unlisting(&self, member: &str) -> Option<Cause> {
+        let facts = self.history.facts.iter();
+        let ends = facts.filter_map(|(fact, intervals)| match fact {
+            Fact::Listed(_, of) if of == member => Some(self.end(fact, intervals)),
+            _ => None,
+        });
+        ends.collect::<Option<Vec<Cause>>>()?.into_iter().max()
+    }
+
+    /// Returns the instant of the key's `reissue_after`, and the change that set it. A key that was new then was asked
+    /// for, not asked for again.
+    pub fn reissue(&self, key: &str) -> Option<(Timestamp, Cause)> {
+        let committed = self.history.facts.iter().filter_map(|(fact, intervals)| {
+            let last = intervals.last().filter(|last| last.to.is_none())?;
+            Some((fact, Cause::Commit(last.from)))
+        });
+        let proposed = self.proposal.iter().flat_map(|proposal| &proposal.facts);
+        let proposed = proposed.map(|fact| (fact, Cause::Proposed));
+        // of a fact that both have, the commit set it
+        let set = committed.chain(proposed).find_map(|(fact, cause)| {
+            let Fact::Reissued(of, instant) = fact else {
+                return None;
+            };
+            let is_said = of == key && self.says(Cause::Proposed, fact);
+            is_said.then_some((*instant, cause))
+        });
+        let declared = Fact::Declared(Kind::SetupKey, key.to_owned());
+        set.filter(|(_, cause)| self.said_before(*cause, &declared))
+    }
+
+    /// Returns what the changes from `first` to `last` take away together.
+    pub fn taken(&self, first: Cause, last: Cause) -> Taken {
+        let mut taken = Taken::default();
+        let facts = self.history.facts.keys();
+        for fact in facts.filter(|fact| self.said_before(first, fact)) {
+            match fact {
+                Fact::Declared(kind, name) if !self.says(last, fact) => {
+                    taken.add(*kind, name, None)
+                }
+                Fact::Listed(group, member) => {
+                    // a group that went takes its list along; one that was renamed has it under the new name
+                    let Some(group) = self.name_after(group, first, last) else {
+                        continue;
+                    };
+                    if !self.says(last, &Fact::Listed(group.to_owned(), member.clone())) {
+                        taken.add(Kind::Group, group, Some(member));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let proposed = self.proposal.iter().flat_map(|proposal| &proposal.facts);
+        for fact in self.history.facts.keys().chain(proposed) {
+            if let Fact::Reissued(key, _) = fact
+                && self.says(last, fact)
+                && !self.said_before(first, fact)
+                && self.said_before(first, &Fact::Declared(Kind::SetupKey, key.clone()))
+            {
+                let field = Detail::Field("reissue_after");
+                taken.0.insert((Kind::SetupKey.word(), key.clone(), field));
+            }
+        }
+        taken
+    }
+
+    /// The name that a group has after these changes, if it is still there.
+    fn name_after<'a>(&'a self, group: &'a str, first: Cause, last: Cause) -> Option<&'a str> {
+        let declared = |name: &str| self.says(last, &Fact::Declared(Kind::Group, name.to_owned()));
+        if declared(group) {
+            return Some(group);
+        }
+        let mut links = self.renames.iter();
+        links.find_map(|((kind, new), olds)| {
+            let is_it = |(old, at): &(String, usize)| {
+                old == group && (self.place(first)..=self.place(last)).contains(at)
+            };
+            (*kind == Kind::Group && olds.iter().any(is_it) && declared(new))
+                .then_some(new.as_str())
+        })
+    }
+
+    /// The index of a change: the proposed one is behind all commits.
+    fn place(&self, cause: Cause) -> usize {
+        match cause {
+            Cause::Commit(index) => index,
+            Cause::Proposed => self.history.commits.len(),
+        }
+    }
+
+    /// Whether the version before a change says that.
+    fn said_before(&self, cause: Cause, fact: &Fact) -> bool {
+        let before = self.place(cause).checked_sub(1);
+        before.is_some_and(|before| self.says(Cause::Commit(before), fact))
+    }
+
+    /// Whether the version of a change says that, or does not speak of that section and an earlier one said so.
+    fn says(&self, cause: Cause, fact: &Fact) -> bool {
+        let at = self.place(cause);
+        match (cause, &self.proposal) {
+            (Cause::Proposed, Some(proposal)) if proposal.managed.contains(&fact.kind()) => {
+                proposal.facts.contains(fact)
+            }
+            _ => {
+                let holds = |span: &Interval| span.from <= at && span.to.is_none_or(|to| to > at);
+                self.intervals(fact).iter().any(holds)
+            }
+        }
+    }
+
+    /// The change that ended what `intervals` say; `fact` is the same in the words of the newest version.
+    fn end(&self, fact: &Fact, intervals: &[Interval]) -> Option<Cause> {
+        let is_open = intervals.iter().any(|span| span.to.is_none());
+        match &self.proposal {
+            Some(proposal) if proposal.managed.contains(&fact.kind()) => {
+                if proposal.facts.contains(fact) {
+                    return None;
+                }
+                if is_open {
+                    return Some(Cause::Proposed);
+                }
+            }
+            _ if is_open => return None,
+            _ => {}
+        }
+        let ends = intervals.iter().filter_map(|span| span.to);
+        ends.max().map(Cause::Commit)
+    }
+}

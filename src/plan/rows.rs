@@ -1,0 +1,87 @@
+//! What a plan takes away, row by row, and which change of the file is the cause of each.
+
+use super::{Options, Plan};
+use crate::actual::Actual;
+use crate::change::{Change, Operation};
+use crate::ledger::{Cause, Ledger};
+use crate::members::listed_names;
+use crate::resource::Live;
+use crate::state::{Address, Id, Kind};
+
+/// An object that goes, or a member that a group loses.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Row {
+    /// The object, or the group.
+    pub address: Address,
+    /// Its id.
+    pub object: Id,
+    /// The member.
+    pub member: Option<Id>,
+}
+
+impl Row {
+    /// The row of an object that goes.
+    pub fn object(address: &Address, live: &Live) -> Self {
+        Row {
+            address: address.clone(),
+            object: live.id.clone(),
+            member: None,
+        }
+    }
+
+    /// Returns the rows of a change: none where it takes nothing away.
+    pub fn of(change: &Change) -> Vec<Row> {
+        match &change.operation {
+            Operation::Delete { live } => vec![Row::object(&change.address, live)],
+            operation => {
+                let members = change.removed_members().into_iter();
+                let group = operation.live();
+                let row = |member| {
+                    Some(Row {
+                        member: Some(member),
+                        ..Row::object(&change.address, group?)
+                    })
+                };
+                members.filter_map(row).collect()
+            }
+        }
+    }
+}
+
+/// Finds the cause of each row, and of what is held, unless an earlier stage knew better. What no change of the file
+/// caused (flags, leftovers of killed runs) has none.
+pub(super) fn attribute(plan: &mut Plan, actual: &Actual, options: &Options) {
+    let ledger = &options.ledger;
+    for row in plan.changes.iter().flat_map(Row::of) {
+        if plan.causes.contains_key(&row) {
+            continue;
+        }
+        let Address { kind, name } = &row.address;
+        let cause = match &row.member {
+            Some(member) => listed_names(member, actual)
+                .filter_map(|listed| ledger.member_removal(name, listed))
+                .max(),
+            None => ledger
+                .removal(*kind, name)
+                .or_else(|| reissued(&row, ledger)),
+        };
+        plan.causes.extend(cause.map(|cause| (row, cause)));
+    }
+    for held in &mut plan.held {
+        let Address { kind, name } = &held.address;
+        held.cause = held.cause.or_else(|| ledger.removal(*kind, name));
+    }
+}
+
+/// The change that asked for a new key in the place of this one.
+fn reissued(row: &Row, ledger: &Ledger) -> Option<Cause> {
+    if row.address.kind != Kind::SetupKey {
+        return None;
+    }
+    let (instant, cause) = ledger.reissue(&row.address.name)?;
+    let is_older = |made: i64| made < instant.as_second();
+    row.object
+        .created_at()
+        .is_some_and(is_older)
+        .then_some(cause)
+}

@@ -1,0 +1,82 @@
+//! Sections that the file had and no longer has: nothing of them is managed any more, and what lives of them stays.
+
+use std::collections::BTreeSet;
+
+use crate::actual::Actual;
+use crate::code::Code;
+use crate::desired::Desired;
+use crate::ledger::{Ledger, Proof};
+use crate::notice::Notice;
+use crate::state::{Address, Kind};
+use crate::text::{count, listed};
+
+/// Such a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gone {
+    /// Its kind.
+    pub kind: Kind,
+    /// What lives of it: declared when the section was last there, or made by us.
+    pub left: BTreeSet<Address>,
+    /// Whether it is this very change that takes it out: no commit of the history did.
+    pub is_new: bool,
+}
+
+impl Gone {
+    /// Says so.
+    pub fn notice(&self) -> Notice {
+        let section = self.kind.section();
+        let when = if self.is_new {
+            "goes with this change"
+        } else {
+            "is no longer in the file"
+        };
+        let names: Vec<String> = self
+            .left
+            .iter()
+            .map(|at| format!("{:?}", at.name))
+            .collect();
+        let left = match self.left.len() {
+            0 => "nothing of it lives in NetBird".to_owned(),
+            number => format!(
+                "{} of it still {} in NetBird: {}",
+                count(number, self.kind.label(), self.kind.plural()),
+                if number == 1 { "lives" } else { "live" },
+                listed(&names)
+            ),
+        };
+        let way = match self.left.is_empty() {
+            true => String::new(),
+            false => "; put the section back to manage them, without their entries to delete what is ours".into(),
+        };
+        let text = format!(
+            "section {section:?} {when}, so nothing of it is managed any more; {left}{way}"
+        );
+        Notice::general(Code::SectionGone, text)
+    }
+}
+
+/// Returns the sections that the history had and the file has not: those of which something lives, and those that go just
+/// now.
+pub fn gone(desired: &Desired, actual: &Actual, ledger: &Ledger) -> Vec<Gone> {
+    let kinds = Kind::ALL.into_iter().filter(|kind| !desired.manages(*kind));
+    let section = |kind| {
+        let is_new = ledger.has_section(kind)?;
+        let of_kind = actual
+            .objects
+            .iter()
+            .filter(|(address, _)| address.kind == kind);
+        let left = of_kind.filter(|(address, all)| {
+            let was_ours = |created| ledger.proof(kind, &address.name, created) == Proof::Ours;
+            let declared = ledger.is_declared(kind, &address.name);
+            all.iter().any(|live| {
+                // a dead key opens nothing
+                let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
+                let is_protected = actual.protected_groups.contains_key(&live.id);
+                !is_dead && !is_protected && (declared || was_ours(live.id.created_at()))
+            })
+        });
+        let left: BTreeSet<Address> = left.map(|(address, _)| address.clone()).collect();
+        (is_new || !left.is_empty()).then_some(Gone { kind, left, is_new })
+    };
+    kinds.filter_map(section).collect()
+}
