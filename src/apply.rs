@@ -7,6 +7,7 @@
 mod creations;
 mod keys;
 mod members;
+mod namesakes;
 mod put_back;
 mod verify;
 mod write;
@@ -164,6 +165,16 @@ fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
+/// The group that goes since an older one bears its name too: it has another name here.
+fn is_surplus_group(change: &Change) -> Option<&Live> {
+    match &change.operation {
+        Operation::Delete { live } if change.address.kind == Kind::Group => {
+            (live.name != change.address.name).then_some(live)
+        }
+        _ => None,
+    }
+}
+
 /// Whether a step only takes away.
 fn breaks(step: Step, change: &Change) -> bool {
     matches!(step.part, Part::Removals | Part::Breaking)
@@ -217,11 +228,14 @@ impl Run<'_> {
         work: impl FnOnce(&mut Run) -> T,
     ) -> T {
         let before = api.writes();
+        let mut groups = actual.groups.clone();
+        let surplus = plan.changes.iter().filter_map(is_surplus_group);
+        surplus.for_each(|live| groups.set_aside(&live.id));
         let mut run = Run {
             labels: &plan.peer_labels,
             foreign_members: &plan.foreign_members,
             api,
-            groups: actual.groups.clone(),
+            groups,
             custody,
             observer,
             applied,
@@ -335,7 +349,12 @@ impl Run<'_> {
             (Operation::Delete { live }, _) if address.kind == Kind::SetupKey => {
                 self.delete_key(address, live, &change.reason)
             }
-            (Operation::Delete { live }, _) => self.delete(address, live),
+            (Operation::Delete { live }, _) => {
+                if is_surplus_group(change).is_some() {
+                    self.move_newcomers(address, live)?;
+                }
+                self.delete(address, live)
+            }
         }
     }
 

@@ -114,6 +114,8 @@ pub enum Code {
     NoRecipient,
     /// Something is left for the next run.
     LeftForNext,
+    /// A second group of a name that something needs.
+    TwinStays,
     /// Somebody changed something while an apply ran, and what became of it.
     Meanwhile,
 }
@@ -269,6 +271,7 @@ impl Code {
             C::NewRecipient => ("new_recipient", None),
             C::NoRecipient => ("no_recipient", None),
             C::LeftForNext => ("left_for_next", None),
+            C::TwinStays => ("twin_stays", None),
             C::Meanwhile => ("meanwhile", None),
         }
     }

@@ -12,6 +12,7 @@ mod renames;
 mod resolve;
 mod rows;
 mod sections;
+mod twins;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ use crate::scope::{self, Prune, Scoped};
 use crate::state::{Address, Id, Kind};
 
 pub use held::{Held, Why};
+pub(crate) use twins::Twins;
+
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};
 pub use resolve::{DNS_LABEL, answered_labels, peer_renames};
@@ -187,7 +190,9 @@ pub fn plan(
             format!("{}: left alone", left.why),
         )
     }));
-    let resources = resolve::resources(desired, actual, options, &detection.enrollments, &mut plan);
+    let twins = Twins::find(desired, actual, options);
+    let enrolled = &detection.enrollments;
+    let resources = resolve::resources(desired, actual, options, enrolled, &twins, &mut plan);
     let managed = Kind::ALL
         .into_iter()
         .filter(|kind| desired.manages(*kind))
@@ -235,6 +240,17 @@ pub fn plan(
                 reason,
             }),
     );
+    plan.changes.extend(twins.deletions(actual));
+    twins.move_references(&mut plan.changes, actual, |address, live| {
+        match address.kind {
+            Kind::SetupKey => desired.setup_key(&address.name).is_some(),
+            _ => scope
+                .managed
+                .get(address)
+                .is_some_and(|at| at.id == live.id),
+        }
+    });
+    twins.keep_needed(&mut plan, actual);
     offboard::offboard(&mut plan, desired, actual, options, &mut problems);
     plan.notices
         .extend(offboard::names_of_keys(desired, &options.ledger));
@@ -246,7 +262,13 @@ pub fn plan(
     plan.notices
         .extend(possible::look_alikes(&plan.changes, actual));
     problems.extend(unknown_replacements(&options.replace, desired));
-    problems.extend(possible::check(&plan.changes, &resources, desired, actual));
+    problems.extend(possible::check(
+        &plan.changes,
+        &resources,
+        desired,
+        actual,
+        twins.groups(),
+    ));
     match order::order(&plan.changes, actual) {
         Ok(steps) => plan.steps = steps,
         Err(found) => problems.extend(found),
@@ -266,10 +288,18 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Returns a plan of these changes and nothing else, in order. They must be of groups and peers only.
+/// Returns a plan of these changes and nothing else, in order; without steps where there is none. It has no file, so
+/// nothing says who is a member beside those who join.
 pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
     let steps = order::order(&changes, actual).unwrap_or_default();
+    let members = changes.iter().filter_map(|change| {
+        let Resource::Group(group) = &change.operation.live()?.resource else {
+            return None;
+        };
+        Some((change.address.name.clone(), group.peers.clone()?))
+    });
     let mut plan = Plan {
+        foreign_members: members.collect(),
         changes,
         steps,
         ..Plan::default()

@@ -9,6 +9,7 @@ mod form;
 mod group;
 mod nameserver_group;
 mod policy;
+mod references;
 mod route;
 mod setup_key;
 
@@ -237,6 +238,17 @@ impl Groups {
     pub fn insert(&mut self, id: Id, name: String) {
         self.ids.entry(name.clone()).or_default().insert(id.clone());
         self.names.insert(id, name);
+    }
+
+    /// Takes a group's name away: it has one with its id in it from then on.
+    pub fn set_aside(&mut self, id: &Id) {
+        let Some(name) = self.names.get_mut(id) else {
+            return;
+        };
+        if let Some(ids) = self.ids.get_mut(name) {
+            ids.remove(id);
+        }
+        *name = format!("{name} ({id})");
     }
 
     /// Returns the ids of the groups of that name; several after a rename that the server did not check.

@@ -12,7 +12,7 @@ use crate::code::Code;
 use crate::ledger::{Ledger, Proof};
 use crate::notice::Notice;
 use crate::plan::{Held, Options, Problem, Why};
-use crate::resource::{Form, Live, Resource, differences};
+use crate::resource::{Form, Live, Resource};
 use crate::state::{Address, Id, Kind};
 use crate::text::listed;
 
@@ -118,19 +118,14 @@ fn declared(
     let [oldest, later @ ..] = these.as_slice() else {
         return;
     };
-    let is_ours =
-        |live: &Live| standing::standing(&options.ledger, address, live) == Standing::Ours;
-    // two runs at once make the same object twice, in what the file leaves open too
+    // two runs at once make the same object twice, in what the file leaves open too; who came into a group since is no
+    // difference, since members move
     let all_equal = || {
-        differences(desired, &oldest.resource).is_empty()
-            && later.iter().all(|live| live.resource == oldest.resource)
+        let equal = |live: &Live| live.resource == oldest.resource;
+        address.kind == Kind::Group || later.iter().all(equal)
     };
-    let all_ours = || match options.prune {
-        Prune::None => false,
-        Prune::Owned => these.iter().all(is_ours),
-        Prune::All => true,
-    };
-    let one_is_meant = later.is_empty() || (all_ours() && all_equal());
+    let one_is_meant =
+        later.is_empty() || (are_twins(address, &these, actual, options) && all_equal());
     if !one_is_meant {
         scope.problems.push(ambiguous(address, &these));
         return;
@@ -144,7 +139,9 @@ fn declared(
         scope.notices.push(notice);
     }
     scope.managed.insert(address.clone(), oldest.clone());
-    let surplus = later.iter().map(|live| {
+    // a group goes once everything has moved: `plan::twins`
+    let surplus = later.iter().filter(|_| address.kind != Kind::Group);
+    let surplus = surplus.map(|live| {
         (
             address.clone(),
             live.clone(),
@@ -152,6 +149,26 @@ fn declared(
         )
     });
     scope.pruned.extend(surplus);
+}
+
+/// Returns whether several objects of one name are all provably ours: runs at the same time made them.
+pub fn are_twins(
+    address: &Address,
+    namesakes: &[Live],
+    actual: &Actual,
+    options: &Options,
+) -> bool {
+    let is_ours =
+        |live: &Live| standing::standing(&options.ledger, address, live) == Standing::Ours;
+    let all_ours = match options.prune {
+        Prune::None => false,
+        Prune::Owned => namesakes.iter().all(is_ours),
+        Prune::All => true,
+    };
+    let mut protected = namesakes
+        .iter()
+        .map(|live| is_protected(address.kind, live, actual));
+    namesakes.len() > 1 && all_ours && !protected.any(|protected| protected)
 }
 
 /// Namesakes of a declared entry that the entry does not stand for.

@@ -34,8 +34,9 @@ impl Run<'_> {
         after: &Resource,
         error: ApiError,
     ) -> Result<String> {
-        let mut found = self.appeared(address)?;
-        let (Some(live), true) = (found.pop(), found.is_empty()) else {
+        // of several the lowest id stays
+        let found = self.appeared(address)?.into_iter();
+        let Some(live) = found.min_by(|a, b| a.id.cmp(&b.id)) else {
             return Err(error.into());
         };
         self.groups_learn(address, &live);

@@ -167,6 +167,22 @@ impl Run<'_> {
         }
     }
 
+    /// Lets those who joined a surplus group since the plan was made join the one that stays.
+    pub(super) fn move_newcomers(&mut self, address: &Address, surplus: &Live) -> Result<()> {
+        let fresh = match self.read_again(Kind::Group, &surplus.id) {
+            Ok(fresh) => members_of(Some(&fresh.resource)),
+            // the deletion sees that it is gone
+            Err(_) => return Ok(()),
+        };
+        let known = members_of(Some(&surplus.resource));
+        let joined: BTreeSet<Id> = fresh.difference(&known).cloned().collect();
+        if !joined.is_empty() {
+            let stays = self.groups.id(&address.name)?.clone();
+            self.write_members(&stays, None, &Moves::joining(joined))?;
+        }
+        Ok(())
+    }
+
     /// Events that were there before the first replacement tell of nothing that this run did. Their times do not tell
     /// that, since the server's answers have whole seconds.
     fn remember_events(&mut self) -> Result<()> {

@@ -4,21 +4,19 @@
 //! replacement. What such races leave is put right here: of namesakes the oldest stays, and members that a replacement
 //! threw out come back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 
+use super::namesakes::{Namesakes, take_back};
 use super::put_back::settle_from;
 use super::{Applied, Observer};
 use crate::actual::Actual;
-use crate::api::{Api, object_path};
+use crate::api::Api;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
 use crate::fetch::{Needs, fetch};
-use crate::keys::{self, never_sealed};
 use crate::plan::{self, Options, Problem, plan};
-use crate::resource::{Live, Resource, differences};
-use crate::snapshot::Snapshot;
 use crate::state::{Id, Kind};
 
 /// What a verification found.
@@ -30,7 +28,7 @@ pub struct Verified {
     pub enrolled: Vec<String>,
 }
 
-/// Fetches and plans again. Takes back keys and policies that this run made second, and puts back members that its
+/// Fetches and plans again. Takes back what this run made second, and puts back members that its
 /// writes threw out.
 pub fn verify(
     api: &Api,
@@ -46,8 +44,12 @@ pub fn verify(
         snapshot.groups = api.list(Kind::Group.path()).context("cannot verify")?;
     }
     let actual = Actual::read(&snapshot)?;
-    let surplus = settle_namesakes(api, desired, &actual, applied, observer)?;
-    drop_entries(&mut snapshot, &surplus);
+    let namesakes = Namesakes::find(desired, &actual, applied);
+    if !namesakes.ours.is_empty() {
+        take_back(&namesakes.ours, api, desired, &actual, applied, observer)?;
+        snapshot = fetch(api, needs, desired).context("cannot verify")?;
+    }
+    namesakes.without_theirs(&mut snapshot);
     let renames = plan::renames(desired, &mut snapshot, &options.ledger);
     let actual = Actual::read(&snapshot)?;
     // what was asked to be made anew is made
@@ -87,88 +89,5 @@ fn is_enrollment(change: &Change, before: &Actual) -> bool {
             change.removed_members().is_empty() && !added.is_empty() && added.iter().all(is_new)
         }
         _ => false,
-    }
-}
-
-/// Deletes what this run made under a name that another run took first: the lowest id stays. Returns every surplus
-/// namesake, those of other runs too, which those runs delete.
-fn settle_namesakes(
-    api: &Api,
-    desired: &Desired,
-    actual: &Actual,
-    applied: &mut Applied,
-    observer: &mut dyn Observer,
-) -> Result<BTreeSet<Id>> {
-    let mut surplus = BTreeSet::new();
-    let made: BTreeMap<Id, _> = applied
-        .made
-        .iter()
-        .map(|(id, made)| (id.clone(), made.address.clone()))
-        .collect();
-    for (id, address) in made {
-        let rivals: Vec<&Live> = actual
-            .named(address.kind, &address.name)
-            .iter()
-            .filter(|live| live.id != id && rivals(live, &address.name, desired, actual, applied))
-            .collect();
-        if rivals.iter().all(|live| live.id > id) {
-            surplus.extend(rivals.into_iter().map(|live| live.id.clone()));
-            continue;
-        }
-        let deleted = api.delete(&object_path(address.kind.path(), &id.0)?);
-        if let Err(error) =
-            deleted.or_else(|error| if error.is_gone() { Ok(()) } else { Err(error) })
-        {
-            return Err(error).with_context(|| {
-                format!("{address} was made by another run too, and ours {id} stays")
-            });
-        }
-        if let Some(file) = applied.made.remove(&id).and_then(|made| made.file) {
-            file.remove().with_context(|| {
-                format!("the file of {address}, which another run made too, stays")
-            })?;
-            applied.created_keys.remove(&address.name);
-        }
-        observer.say(&format!(
-            "{address}: another run made it first; ours was deleted again"
-        ));
-        surplus.insert(id);
-    }
-    Ok(surplus)
-}
-
-/// Whether a namesake stands for the same declared entry as what this run made.
-fn rivals(live: &Live, name: &str, desired: &Desired, actual: &Actual, applied: &Applied) -> bool {
-    match &live.resource {
-        Resource::SetupKey(_) => {
-            let (Some(key), Some(declared)) = (actual.keys.get(&live.id), desired.setup_key(name))
-            else {
-                return false;
-            };
-            let in_the_making = never_sealed(key, true) && !applied.known.contains(&live.id);
-            let equal = differences(&keys::desired(declared), &live.resource).is_empty();
-            key.valid && key.used_times == 0 && (equal || in_the_making)
-        }
-        Resource::Policy(_) => {
-            let declared = desired
-                .policies
-                .iter()
-                .flatten()
-                .find(|(declared, _)| *declared == name);
-            declared.is_some_and(|(_, policy)| {
-                differences(&Resource::Policy(policy.clone()), &live.resource).is_empty()
-            })
-        }
-        _ => false,
-    }
-}
-
-fn drop_entries(snapshot: &mut Snapshot, surplus: &BTreeSet<Id>) {
-    for list in [&mut snapshot.setup_keys, &mut snapshot.policies] {
-        list.retain(|entry| {
-            !entry["id"]
-                .as_str()
-                .is_some_and(|id| surplus.contains(&Id(id.to_owned())))
-        });
     }
 }

@@ -27,20 +27,8 @@ pub fn plan(enrollments: &[Enrollment], actual: &Actual) -> Plan {
         };
         update(live, joining).filter(|_| !actual.protected_groups.contains_key(&live.id))
     });
-    let groups: Vec<Change> = groups.collect();
-    // nothing here says who is a member beside those who join
-    let members = groups.iter().filter_map(|change| {
-        let Resource::Group(group) = &change.operation.live()?.resource else {
-            return None;
-        };
-        Some((change.address.name.clone(), group.peers.clone()?))
-    });
-    let foreign_members = members.collect();
-    let renames = peer_renames(enrollments, actual);
-    Plan {
-        foreign_members,
-        ..ordered(groups.into_iter().chain(renames).collect(), actual)
-    }
+    let changes = groups.chain(peer_renames(enrollments, actual)).collect();
+    ordered(changes, actual)
 }
 
 fn update(live: &Live, joining: BTreeSet<Id>) -> Option<Change> {

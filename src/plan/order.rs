@@ -124,7 +124,7 @@ impl<'a> Order<'a> {
                 .push(Problem::new(&change.address, text, hint));
             return;
         }
-        for blocker in self.route_blockers(change) {
+        for blocker in self.blockers(change) {
             let of_blocker = |step: &&Step| {
                 let live = self.changes[step.change].operation.live();
                 live.is_some_and(|live| live.id == blocker.id)
@@ -132,6 +132,17 @@ impl<'a> Order<'a> {
             let first = self.breaks.iter().chain(makes).find(of_blocker).copied();
             match first.filter(|first| !self.still_blocks(*first, change)) {
                 Some(first) => self.place(first, waiting, makes),
+                None if change.address.kind == Kind::NameserverGroup => {
+                    self.problems.push(Problem::new(
+                        &change.address,
+                        format!(
+                            "cannot be written: NetBird has another nameserver group of that name ({}), and refuses \
+                             changes while there are two",
+                            blocker.id
+                        ),
+                        Some("rename or delete the other in NetBird".into()),
+                    ))
+                }
                 None => self.problems.push(Problem::new(
                     &change.address,
                     format!(
@@ -180,6 +191,21 @@ impl<'a> Order<'a> {
             return false;
         };
         self.blocks(&after.over(&live.resource), wanted)
+    }
+
+    /// Returns the live objects that keep the server from taking this one: routes in its way, or another nameserver group
+    /// of the name, which two runs at once can make and no change passes (netbird-api.md §16).
+    fn blockers(&self, change: &Change) -> Vec<&'a Live> {
+        if change.address.kind != Kind::NameserverGroup {
+            return self.route_blockers(change);
+        }
+        let Operation::Update { live, .. } = &change.operation else {
+            return Vec::new();
+        };
+        let actual: &'a Actual = self.actual;
+        let namesakes = actual.named(Kind::NameserverGroup, &change.address.name);
+        let others = namesakes.iter().filter(|other| other.id != live.id);
+        others.collect()
     }
 
     /// Returns the live routes that keep the server from taking this one.

@@ -10,7 +10,7 @@ use crate::desired::Desired;
 use crate::hint;
 use crate::keys;
 use crate::notice::Notice;
-use crate::resource::{ALL, Live, Protocol, Resource, Unresolved, differences};
+use crate::resource::{ALL, Groups, Live, Protocol, Resource, Unresolved, differences};
 use crate::state::{Address, Id, Kind};
 
 /// Returns what makes the changes impossible.
@@ -19,8 +19,9 @@ pub(super) fn check(
     resources: &BTreeMap<Address, Resource>,
     desired: &Desired,
     actual: &Actual,
+    groups: &Groups,
 ) -> Vec<Problem> {
-    let mut problems = references(changes, resources, desired, actual);
+    let mut problems = references(changes, resources, desired, groups);
     for change in changes {
         problems.extend(one_rule(change));
         problems.extend(ssh_sources(change, actual));
@@ -35,7 +36,7 @@ fn references(
     changes: &[Change],
     resources: &BTreeMap<Address, Resource>,
     desired: &Desired,
-    actual: &Actual,
+    groups: &Groups,
 ) -> Vec<Problem> {
     let keys = desired
         .setup_keys()
@@ -46,7 +47,7 @@ fn references(
     let mut problems = Vec::new();
     for (address, resource) in resources.iter().chain(&keys) {
         for group in resource.references() {
-            let problem = match actual.groups.id(group) {
+            let problem = match groups.id(group) {
                 Ok(_) if going.contains(group) => {
                     let hint = "declare the group, or take it out here".to_owned();
                     Some((
@@ -57,7 +58,7 @@ fn references(
                 Ok(_) => None,
                 Err(Unresolved::Absent(_)) if made.contains(group) => None,
                 Err(Unresolved::Absent(_)) => {
-                    let names = actual.groups.names().chain(made.iter().copied());
+                    let names = groups.names().chain(made.iter().copied());
                     let hint = hint::group(group, names);
                     let text = format!(
                         "refers to group {group:?}, which is neither declared nor in NetBird"

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::twins::Twins;
 use super::{Options, Plan, Problem};
 use crate::actual::Actual;
 use crate::change::{Change, Operation};
@@ -62,6 +63,7 @@ pub(super) fn resources(
     actual: &Actual,
     options: &Options,
     enrolled: &[Enrollment],
+    twins: &Twins,
     plan: &mut Plan,
 ) -> BTreeMap<Address, Resource> {
     let mut resources = declared(desired);
@@ -74,7 +76,7 @@ pub(super) fn resources(
                     ..
                 },
             ] => group.peers.clone().unwrap_or_default(),
-            _ => BTreeSet::new(),
+            _ => twins.members(name, actual),
         };
         // a peer that enrolled goes into its key's groups even where the file leaves their members alone
         let joins = enrolled
@@ -94,7 +96,7 @@ pub(super) fn resources(
                 }
                 Some(&members.peers | &joins)
             }
-            None if joins.is_subset(&now) => None,
+            None if joins.is_subset(&now) && !twins.has(name) => None,
             None => Some(&now | &joins),
         };
         resources.insert(address, Resource::Group(resource::Group { peers }));

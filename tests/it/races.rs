@@ -344,6 +344,223 @@ fn c032_a_run_that_begins_and_ends_within_another() {
 }
 
 #[test]
+fn c032_two_runs_on_a_server_that_takes_both_creations_end_in_one_object_of_each_name() {
+    // before the first creation of each kind the second run does everything, and the server does not see that
+    let moments = [
+        "/groups",
+        "/setup-keys",
+        "/policies",
+        "/routes",
+        "/dns/nameservers",
+    ];
+    for path in moments {
+        let bench = Bench::fake();
+        bench.netbird().unserialised(true);
+        bench.file(one_of_each());
+        let mut second = other(&bench);
+        bench.netbird().before("POST", path, move |_| {
+            assert!(second.output().unwrap().status.success());
+        });
+        // without git nothing but what this run made says whose those are
+        bench.apply(&[]).expect(0);
+        assert_unreferred(&bench);
+        bench.plan(&[]).expect(0).shows("No changes");
+        assert_one_of_each(&bench, &["sealed-keys", "other"]);
+    }
+}
+
+#[test]
+fn c032_the_first_of_two_runs_leaves_the_second_ones_objects_to_it() {
+    let bench = Bench::fake();
+    bench.netbird().unserialised(true);
+    bench.file(one_of_each());
+    let mut second = other(&bench);
+    // the other run makes everything once we have, and looks at it after we did
+    bench.netbird().after("POST", "/dns/nameservers", move |_| {
+        let output = second.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    });
+    bench.apply(&[]).expect(0);
+    assert_unreferred(&bench);
+    bench.plan(&[]).expect(0).shows("No changes");
+    assert_one_of_each(&bench, &["sealed-keys", "other"]);
+}
+
+#[test]
+fn c032_a_machine_in_the_surplus_group_moves_with_it() {
+    let bench = Bench::fake();
+    bench.netbird().unserialised(true);
+    let file = json!({ "groups": { "g1": {} }, "policies": {} });
+    bench.file(file);
+    let mut second = other(&bench);
+    bench.netbird().before("POST", "/groups", move |_| {
+        assert!(second.output().unwrap().status.success());
+    });
+    let m = bench.peer("m");
+    // somebody puts a machine into the group that this run just made
+    bench.netbird().after("POST", "/groups", move |netbird| {
+        let groups = netbird.list("/groups");
+        let newest = groups.as_array().unwrap().iter();
+        let newest = newest.filter(|group| group["name"] == "g1").map(id).max();
+        let path = format!("/groups/{}", newest.unwrap());
+        let body = json!({ "name": "g1", "peers": [m], "resources": [] });
+        assert_eq!(netbird.call("PUT", &path, body).0, 200);
+    });
+    bench
+        .apply(&[])
+        .expect(0)
+        .says("group g1: another run made it first; ours was deleted again");
+    let peers = bench.one("/groups", "g1")["peers"].clone();
+    assert_eq!(peers[0]["name"], "m");
+}
+
+/// That nothing refers to a group that is gone.
+#[track_caller]
+fn assert_unreferred(bench: &Bench) {
+    let groups = bench.server().list("/groups");
+    let live: Vec<String> = groups.iter().map(id).collect();
+    let ids = |value: &Value| -> Vec<String> {
+        let entries = value.as_array().map(Vec::as_slice).unwrap_or_default();
+        let id = |entry: &Value| entry.get("id").unwrap_or(entry).as_str().map(str::to_owned);
+        entries.iter().filter_map(id).collect()
+    };
+    let mut named = Vec::new();
+    for policy in bench.server().list("/policies") {
+        let rule = &policy["rules"][0];
+        assert!(!ids(&rule["sources"]).is_empty() && !ids(&rule["destinations"]).is_empty());
+    }
+    for (list, fields) in [
+        ("/setup-keys", vec!["auto_groups"]),
+        ("/routes", vec!["groups", "peer_groups"]),
+        ("/dns/nameservers", vec!["groups"]),
+    ] {
+        for entry in bench.server().list(list) {
+            named.extend(fields.iter().flat_map(|field| ids(&entry[*field])));
+        }
+    }
+    let dangling: Vec<_> = named.iter().filter(|id| !live.contains(id)).collect();
+    assert!(dangling.is_empty(), "{dangling:?}");
+}
+
+/// Two of each, all ours and equal, as two runs leave them that were killed before they looked; each with references of its
+/// own. Returns the ids of what has to stay.
+fn left_by_two_killed_runs(bench: &Bench) -> Vec<String> {
+    bench.netbird().unserialised(true);
+    let mut kept = Vec::new();
+    let mut groups = Vec::new();
+    for round in 0..2 {
+        let made: Vec<String> = ["g1", "g2"].map(|name| bench.group(name)).into();
+        groups.push(made.clone());
+        let [g1, g2] = [&made[0], &made[1]];
+        let rule = |from: &str, to: &str| {
+            json!([{ "name": "p", "enabled": true, "action": "accept", "bidirectional": true,
+                                                   "protocol": "all", "sources": [from], "destinations": [to] }])
+        };
+        let objects = [
+            (
+                "/setup-keys",
+                json!({ "name": "k2", "type": "reusable", "expires_in": 0, "auto_groups": [g1, g2] }),
+            ),
+            (
+                "/policies",
+                json!({ "name": "p1", "enabled": true, "rules": rule(g1, g2) }),
+            ),
+            (
+                "/policies",
+                json!({ "name": "p2", "enabled": true, "rules": rule(g2, g2) }),
+            ),
+            (
+                "/routes",
+                json!({ "network_id": "r1", "network": "10.6.0.0/16", "peer_groups": [g1], "groups": [g2],
+                                "metric": 9999, "masquerade": true, "enabled": true }),
+            ),
+            (
+                "/dns/nameservers",
+                json!({ "name": "n1", "nameservers": [{ "ip": "10.6.0.53", "ns_type": "udp", "port": 53 }],
+                                         "groups": [g1], "domains": ["it.example"], "enabled": true }),
+            ),
+        ];
+        for (list, body) in objects {
+            let made = id(&bench.create(list, body));
+            if round == 0 {
+                kept.push(made);
+            }
+        }
+    }
+    // what stays of the others refers to the surplus groups
+    let [first, second] = [&groups[0], &groups[1]];
+    let policy = bench.all("/policies", "p1")[0].clone();
+    let rule = json!({ "sources": [second[0]], "destinations": [second[1]] });
+    bench
+        .server()
+        .edit("/policies", &policy, json!({ "rule": rule }));
+    let key = format!("/setup-keys/{}", kept[0]);
+    let body = json!({ "auto_groups": second, "revoked": false });
+    bench.server().write("PUT", &key, body);
+    bench.delete("/policies", "Default");
+    kept.extend(first.iter().cloned());
+    kept
+}
+
+#[test]
+fn namesakes_of_every_kind_that_two_killed_runs_left_come_down_to_the_oldest() {
+    let bench = Bench::fake();
+    let mut file = one_of_each();
+    file["setup_keys"].as_object_mut().unwrap().remove("k1");
+    let kept = left_by_two_killed_runs(&bench);
+    // a machine that came by the key of one run, while the groups of the other were meant
+    let surplus = bench.all("/groups", "g1")[1].clone();
+    let m = bench.peer("m");
+    bench
+        .server()
+        .edit("/groups", &surplus, json!({ "peers": [m] }));
+    bench.file(file);
+    bench
+        .plan(&["--prune", "all"])
+        .expect(0)
+        .shows("a second one of that name: its members and what refers to it move to the oldest");
+    bench
+        .apply(&["--prune", "all", "--max-deletes", "20"])
+        .expect(0);
+    for (list, name, id) in [
+        ("/setup-keys", "k2", &kept[0]),
+        ("/policies", "p1", &kept[1]),
+        ("/policies", "p2", &kept[2]),
+        ("/routes", "r1", &kept[3]),
+        ("/dns/nameservers", "n1", &kept[4]),
+        ("/groups", "g1", &kept[5]),
+        ("/groups", "g2", &kept[6]),
+    ] {
+        assert_eq!(bench.id(list, name), *id, "{list} {name}");
+    }
+    assert_unreferred(&bench);
+    let peers = bench.one("/groups", "g1")["peers"].clone();
+    assert_eq!(peers[0]["name"], "m");
+    bench
+        .plan(&["--prune", "all"])
+        .expect(0)
+        .shows("No changes");
+}
+
+#[test]
+fn a_second_group_that_somebody_needs_stays_and_is_named() {
+    let bench = Bench::fake();
+    bench.netbird().unserialised(true);
+    let (_, second) = (bench.group("g1"), bench.group("g1"));
+    let network = id(&bench.create("/networks", json!({ "name": "net" })));
+    let router =
+        json!({ "peer_groups": [second], "metric": 1, "masquerade": true, "enabled": true });
+    bench.create(&format!("/networks/{network}/routers"), router);
+    bench.delete("/policies", "Default");
+    bench.file(json!({ "groups": { "g1": {} } }));
+    let run = bench.apply(&["--prune", "all"]).expect(0);
+    run.shows(&format!(
+        "has a second one of its name in NetBird ({second}), which stays: network router"
+    ));
+    assert_eq!(bench.all("/groups", "g1").len(), 2);
+}
+
+#[test]
 fn c032_two_runs_at_once_end_in_one_object_of_each_name() {
     for _ in 0..3 {
         let bench = Bench::scenario();

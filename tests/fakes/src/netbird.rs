@@ -265,6 +265,12 @@ impl NetBird {
         self.account().clock.advance(seconds);
     }
 
+    /// Lets creations of groups, nameserver groups and routes pass each other, as those that arrive at the same moment do on
+    /// PostgreSQL: both of one name succeed (§21). Changes are checked as ever.
+    pub fn unserialised(&self, on: bool) {
+        self.account().blind = on;
+    }
+
     /// Switches the event log on or off. While it is off nothing is written, and `GET /events`
     /// answers `[]`.
     pub fn event_log(&self, on: bool) {

@@ -50,6 +50,8 @@ pub(super) struct Account {
     pub(super) events: Events,
     /// Every plain setup key and token that was ever issued.
     pub(super) secrets: Vec<String>,
+    /// Whether creations are not written one after the other, as on PostgreSQL: none sees what another one makes.
+    pub(super) blind: bool,
 }
 
 impl Account {
@@ -82,6 +84,7 @@ impl Account {
             disabled_management_groups: Vec::new(),
             events: Events::default(),
             secrets: Vec::new(),
+            blind: false,
         };
         account
             .users

@@ -135,12 +135,10 @@ fn read(call: &Call, id: &str) -> Result<NameserverGroup, Refusal> {
     if !(1..=40).contains(&group.name.chars().count()) {
         return Err(invalid("nameserver group name should be between 1 and 40"));
     }
-    if call
-        .account
-        .nameserver_groups
-        .iter()
-        .any(|(other, held)| other != id && held.name == group.name)
-    {
+    // a change still sees another one of its name
+    let is_blind = call.account.blind && id.is_empty();
+    let mut others = call.account.nameserver_groups.iter();
+    if !is_blind && others.any(|(other, held)| other != id && held.name == group.name) {
         return Err(invalid(format!(
             "nameserver group with name {} already exist",
             group.name

@@ -1,0 +1,197 @@
+//! Objects that this run made while another one made the same: of each name the lowest id stays, and the run that made a
+//! higher one deletes it. Whoever is a member of a surplus group, and what refers to it, moves to the one that stays first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::{Applied, Observer, Run};
+use crate::actual::Actual;
+use crate::api::Api;
+use crate::change::{Change, Operation};
+use crate::desired::Desired;
+use crate::keys::{self, never_sealed};
+use crate::plan::{Twins, ordered};
+use crate::resource::{Live, Resource, differences};
+use crate::snapshot::Snapshot;
+use crate::state::{Address, Id, Kind};
+
+/// Namesakes of what this run made.
+#[derive(Default)]
+pub(super) struct Namesakes {
+    /// Made by this run, and not first.
+    pub(super) ours: Vec<(Address, Live)>,
+    /// Surplus ones that other runs made and delete, and what stays of each name.
+    theirs: BTreeMap<Id, Id>,
+}
+
+impl Namesakes {
+    /// Finds them.
+    pub(super) fn find(desired: &Desired, actual: &Actual, applied: &Applied) -> Self {
+        let mut namesakes = Namesakes::default();
+        let addresses: BTreeSet<&Address> =
+            applied.made.values().map(|made| &made.address).collect();
+        for address in addresses {
+            let counts = |live: &&Live| {
+                applied.made.contains_key(&live.id)
+                    || rivals(live, address, desired, actual, applied)
+            };
+            // by id, which is by age
+            let mut equal = actual
+                .named(address.kind, &address.name)
+                .iter()
+                .filter(counts);
+            let Some(stays) = equal.next() else { continue };
+            for live in equal {
+                match applied.made.contains_key(&live.id) {
+                    true => namesakes.ours.push((address.clone(), live.clone())),
+                    false => drop(namesakes.theirs.insert(live.id.clone(), stays.id.clone())),
+                }
+            }
+        }
+        namesakes
+    }
+
+    /// Returns the account as it is once the other runs are done: without their surplus, and with its members and what
+    /// refers to it at what stays.
+    pub(super) fn without_theirs(&self, snapshot: &mut Snapshot) {
+        if self.theirs.is_empty() {
+            return;
+        }
+        let stays = |entry: &Value| self.theirs.get(&Id(entry["id"].as_str()?.to_owned()));
+        let mut members: BTreeMap<&Id, Vec<Value>> = BTreeMap::new();
+        for group in &snapshot.groups {
+            if let (Some(id), Some(peers)) = (stays(group), group["peers"].as_array()) {
+                members.entry(id).or_default().extend(peers.iter().cloned());
+            }
+        }
+        for list in [
+            &mut snapshot.groups,
+            &mut snapshot.setup_keys,
+            &mut snapshot.policies,
+            &mut snapshot.routes,
+            &mut snapshot.nameserver_groups,
+        ] {
+            list.retain(|entry| stays(entry).is_none());
+            list.iter_mut().for_each(|entry| self.point(entry));
+        }
+        for group in &mut snapshot.groups {
+            let id = Id(group["id"].as_str().unwrap_or_default().to_owned());
+            if let Some(more) = members.remove(&id) {
+                let peers = group["peers"].as_array().cloned().unwrap_or_default();
+                group["peers"] = peers.into_iter().chain(more).collect();
+            }
+        }
+    }
+
+    /// Puts the ids of what stays in the place of surplus ones.
+    fn point(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Some(stays) = self.theirs.get(&Id(text.clone())) {
+                    text.clone_from(&stays.0);
+                }
+            }
+            Value::Array(entries) => entries.iter_mut().for_each(|entry| self.point(entry)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.point(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// Deletes what this run made second, and the files of such keys.
+pub(super) fn take_back(
+    ours: &[(Address, Live)],
+    api: &Api,
+    desired: &Desired,
+    actual: &Actual,
+    applied: &mut Applied,
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    let (groups, others): (Vec<_>, Vec<_>) = ours
+        .iter()
+        .partition(|(address, _)| address.kind == Kind::Group);
+    let twins = Twins::of(
+        groups.iter().map(|(_, live)| live.id.clone()).collect(),
+        actual,
+    );
+    let deletion = |(address, live): &(Address, Live)| Change {
+        address: address.clone(),
+        operation: Operation::Delete { live: live.clone() },
+        reason: String::new(),
+    };
+    let mut changes: Vec<Change> = others.into_iter().map(deletion).collect();
+    twins.move_references(&mut changes, actual, |address, _| desired.declares(address));
+    changes.extend(twins.move_members(actual));
+    changes.extend(twins.deletions(actual));
+    let plan = ordered(changes, actual);
+    if plan.steps.is_empty() {
+        bail!("what another run made too cannot be taken back: no order of writes allows that");
+    }
+    Run::with(api, &plan, actual, None, observer, applied, |run| {
+        for step in &plan.steps {
+            let change = &plan.changes[step.change];
+            run.step(*step, change).with_context(|| {
+                format!(
+                    "{} was made by another run too, and is not taken back",
+                    change.address
+                )
+            })?;
+        }
+        Ok::<(), anyhow::Error>(())
+    })?;
+    for (address, live) in ours {
+        if let Some(file) = applied.made.remove(&live.id).and_then(|made| made.file) {
+            file.remove().with_context(|| {
+                format!("the file of {address}, which another run made too, stays")
+            })?;
+            applied.created_keys.remove(&address.name);
+        }
+        observer.say(&format!(
+            "{address}: another run made it first; ours was deleted again"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a namesake stands for the same declared entry as what this run made.
+fn rivals(
+    live: &Live,
+    address: &Address,
+    desired: &Desired,
+    actual: &Actual,
+    applied: &Applied,
+) -> bool {
+    let name = &address.name;
+    let equals = |declared: Option<Resource>| {
+        declared.is_some_and(|declared| differences(&declared, &live.resource).is_empty())
+    };
+    match &live.resource {
+        // members move
+        Resource::Group(_) => !actual.protected_groups.contains_key(&live.id),
+        Resource::SetupKey(_) => {
+            let (Some(key), Some(declared)) = (actual.keys.get(&live.id), desired.setup_key(name))
+            else {
+                return false;
+            };
+            let in_the_making = never_sealed(key, true) && !applied.known.contains(&live.id);
+            let equal = differences(&keys::desired(declared), &live.resource).is_empty();
+            key.valid && key.used_times == 0 && (equal || in_the_making)
+        }
+        Resource::Policy(_) => {
+            let declared = desired.policies.as_ref().and_then(|all| all.get(name));
+            equals(declared.cloned().map(Resource::Policy))
+        }
+        Resource::Route(_) => {
+            let declared = desired.routes.as_ref().and_then(|all| all.get(name));
+            equals(declared.cloned().map(Resource::Route))
+        }
+        Resource::NameserverGroup(_) => {
+            let declared = desired.nameserver_groups.as_ref();
+            let declared = declared.and_then(|all| all.get(name));
+            equals(declared.cloned().map(Resource::NameserverGroup))
+        }
+        Resource::Peer(_) => false,
+    }
+}

@@ -1,0 +1,224 @@
+//! Groups that two runs made at once: of one name the oldest stays, and the others go once their members and all that
+//! refers to them have moved to it.
+//!
+//! A server on PostgreSQL does not write one after the other, so both creations succeed (netbird-api.md §21). Names in a
+//! file mean the one that stays. Canonical form knows groups by name, so that namesakes which differ by such a reference
+//! alone are equal; which object refers to a surplus one is read from its answer again, with other names for those.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Options, Plan};
+use crate::actual::Actual;
+use crate::change::{Change, Operation};
+use crate::code::Code;
+use crate::desired::Desired;
+use crate::notice::Notice;
+use crate::resource::{Group, Groups, Live, Resource, differences};
+use crate::scope;
+use crate::state::{Address, Id, Kind};
+use crate::text::listed;
+
+/// Why a second group of a name goes.
+const SECOND: &str =
+    "a second one of that name: its members and what refers to it move to the oldest";
+/// Why something that refers to it changes.
+const MOVES: &str = "refers to a second group of the name, which goes";
+
+/// Groups that go since an older one of their name stays.
+#[derive(Debug, Default)]
+pub(crate) struct Twins {
+    /// The surplus ones, and the name of each.
+    surplus: BTreeMap<Id, String>,
+    /// The groups: each name is that of the one that stays, and a surplus one has another.
+    groups: Groups,
+}
+
+impl Twins {
+    /// Finds those of the declared groups that are all provably ours.
+    pub(super) fn find(desired: &Desired, actual: &Actual, options: &Options) -> Self {
+        let declared = desired.groups().map(|(name, _)| name);
+        let names = declared.filter(|name| {
+            let address = Address::new(Kind::Group, *name);
+            scope::are_twins(&address, actual.named(Kind::Group, name), actual, options)
+        });
+        let later = |name| actual.named(Kind::Group, name).iter().skip(1);
+        let surplus = names.flat_map(|name| later(name).map(|live| live.id.clone()));
+        Twins::of(surplus.collect(), actual)
+    }
+
+    /// These groups are surplus.
+    pub(crate) fn of(ids: BTreeSet<Id>, actual: &Actual) -> Self {
+        let mut twins = Twins {
+            groups: actual.groups.clone(),
+            ..Twins::default()
+        };
+        for id in ids {
+            let name = actual.groups.name(&id);
+            twins.groups.set_aside(&id);
+            twins.surplus.insert(id, name);
+        }
+        twins
+    }
+
+    /// Returns whether several groups of that name become one.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.surplus.values().any(|twin| twin == name)
+    }
+
+    /// Returns the groups by the names that a file has for them.
+    pub(super) fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// Returns the members of the groups of that name: all of them move to the one that stays.
+    pub(super) fn members(&self, name: &str, actual: &Actual) -> BTreeSet<Id> {
+        let meant = |live: &&Live| {
+            self.surplus.contains_key(&live.id) || self.groups.id(name).ok() == Some(&live.id)
+        };
+        let namesakes = actual.named(Kind::Group, name).iter().filter(meant);
+        let members = |live: &Live| match &live.resource {
+            Resource::Group(group) => group.peers.clone().unwrap_or_default(),
+            _ => BTreeSet::new(),
+        };
+        namesakes.flat_map(members).collect()
+    }
+
+    /// Adds to the changes what moves the references of these objects; `is_ours` says which may be written. A surplus group
+    /// that something else refers to is told by the stages after this.
+    pub(crate) fn move_references(
+        &self,
+        changes: &mut Vec<Change>,
+        actual: &Actual,
+        is_ours: impl Fn(&Address, &Live) -> bool,
+    ) {
+        if self.surplus.is_empty() {
+            return;
+        }
+        for (address, live) in actual
+            .objects
+            .iter()
+            .flat_map(|(address, all)| all.iter().map(move |live| (address, live)))
+        {
+            let Some(labelled) = self.labelled(address.kind, live) else {
+                continue;
+            };
+            let change = changes
+                .iter_mut()
+                .find(|change| change.operation.live().is_some_and(|at| at.id == live.id));
+            match change.map(|change| &mut change.operation) {
+                Some(Operation::Update { fields, after, .. }) => {
+                    *after = after.with_references_of(&live.resource);
+                    let renamed = fields.iter().position(|change| change.field == "name");
+                    let renamed = renamed.map(|at| fields.remove(at));
+                    *fields = renamed
+                        .into_iter()
+                        .chain(differences(after, &labelled))
+                        .collect();
+                }
+                Some(_) => {}
+                None if is_ours(address, live) => {
+                    let after = live.resource.references_alone();
+                    let fields = differences(&after, &labelled);
+                    changes.push(Change {
+                        address: address.clone(),
+                        operation: Operation::Update {
+                            live: live.clone(),
+                            fields,
+                            after,
+                        },
+                        reason: MOVES.into(),
+                    });
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Returns an object with the names that surplus groups have here, if it refers to one.
+    fn labelled(&self, kind: Kind, live: &Live) -> Option<Resource> {
+        let labelled = Resource::read(kind, live.wire.clone(), &self.groups).ok()?;
+        let told = labelled.resource.references() != live.resource.references();
+        told.then_some(labelled.resource)
+    }
+
+    /// Returns the deletions of the surplus groups. Each bears the name that it has here, since the name of the file stays.
+    pub(crate) fn deletions(&self, actual: &Actual) -> Vec<Change> {
+        let all = actual.objects.values().flatten();
+        let surplus = all.filter_map(|live| Some((live, self.surplus.get(&live.id)?)));
+        let deletion = |(live, name): (&Live, &String)| Change {
+            address: Address::new(Kind::Group, name),
+            operation: Operation::Delete {
+                live: Live {
+                    name: self.groups.name(&live.id),
+                    ..live.clone()
+                },
+            },
+            reason: SECOND.into(),
+        };
+        surplus.map(deletion).collect()
+    }
+
+    /// Returns the changes that move the members of surplus groups to those that stay.
+    pub(crate) fn move_members(&self, actual: &Actual) -> Vec<Change> {
+        let names: BTreeSet<&String> = self.surplus.values().collect();
+        let change = |name: &&String| {
+            let stays = self.groups.id(name).ok()?;
+            let live = actual.named(Kind::Group, name);
+            let live = live.iter().find(|live| live.id == *stays)?;
+            let after = Resource::Group(Group {
+                peers: Some(self.members(name, actual)),
+            });
+            let fields = differences(&after, &live.resource);
+            (!fields.is_empty()).then(|| Change {
+                address: Address::new(Kind::Group, *name),
+                operation: Operation::Update {
+                    live: live.clone(),
+                    fields,
+                    after,
+                },
+                reason: String::new(),
+            })
+        };
+        names.iter().filter_map(change).collect()
+    }
+
+    /// Takes back the deletion of a surplus group that something beside ours needs, and says so. All the rest has moved.
+    pub(super) fn keep_needed(&self, plan: &mut Plan, actual: &Actual) {
+        for (id, name) in &self.surplus {
+            let holders = self.holders(id, &plan.changes, actual);
+            if holders.is_empty() {
+                continue;
+            }
+            let goes = |change: &Change| matches!(&change.operation, Operation::Delete { live } if live.id == *id);
+            plan.changes.retain(|change| !goes(change));
+            let holders: Vec<&str> = holders.iter().map(String::as_str).collect();
+            let text = format!(
+                "has a second one of its name in NetBird ({id}), which stays: {} still refers to it",
+                listed(&holders)
+            );
+            let address = Address::new(Kind::Group, name);
+            plan.notices
+                .push(Notice::about(Code::TwinStays, &address, text));
+        }
+    }
+
+    /// Returns what refers to a surplus group and does not move, in words.
+    fn holders(&self, id: &Id, changes: &[Change], actual: &Actual) -> BTreeSet<String> {
+        let name = self.groups.name(id);
+        let moves: BTreeSet<&Id> = changes
+            .iter()
+            .filter_map(|change| Some(&change.operation.live()?.id))
+            .collect();
+        let refers = |kind: Kind, live: &Live| {
+            let labelled = self.labelled(kind, live);
+            labelled.is_some_and(|labelled| labelled.references().contains(name.as_str()))
+        };
+        let ours = actual.objects.iter().flat_map(|(address, all)| {
+            let staying = all.iter().filter(|live| !moves.contains(&live.id));
+            let referring = staying.filter(|live| refers(address.kind, live));
+            referring.map(move |live| format!("{address} ({})", live.id))
+        });
+        let foreign = actual.foreign_referrers.get(id).into_iter().flatten();
+        ours.chain(foreign.cloned()).collect()
+    }
+}
