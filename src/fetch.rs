@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::api::{Api, ApiError};
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::{self, Binding};
+use crate::ledger::Ledger;
 use crate::snapshot::Snapshot;
 use crate::state::Kind;
 use crate::wire;
@@ -34,6 +35,15 @@ impl Needs {
             kinds.extend([Kind::SetupKey, Kind::Peer]);
         }
         Needs { kinds, account }
+    }
+
+    /// Adds the kinds whose section the file had and has no more: what of them still lives is said.
+    pub fn and_gone(mut self, desired: &Desired, ledger: &Ledger) -> Self {
+        let kinds = Kind::ALL.into_iter();
+        let gone =
+            kinds.filter(|kind| !desired.manages(*kind) && ledger.has_section(*kind).is_some());
+        self.kinds.extend(gone);
+        self
     }
 
     /// Returns what finding enrollments needs.

@@ -147,6 +147,7 @@ impl Session {
             Origin::File(_) => (None, None),
         };
         let needs = Needs::of(&valid.desired, account.is_some());
+        let needs = needs.and_gone(&valid.desired, &options.ledger);
         let snapshot = match (&api, &request.origin) {
             (Some(api), _) => {
                 document.server = Some(server_name(api));

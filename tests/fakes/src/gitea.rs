@@ -43,6 +43,7 @@ use refusal::Refusal;
 use shared::Shared;
 
 pub use history::{Commit, Push, Signature};
+pub use talk::How;
 
 const OWNER: &str = "acme";
 const NAME: &str = "network";

@@ -55,6 +55,6 @@ mod netbird;
 mod url;
 
 pub use fault::{Effect, Fault, When};
-pub use gitea::{Commit, Gitea, Push, Signature};
+pub use gitea::{Commit, Gitea, How, Push, Signature};
 pub use http::{Request, Response};
 pub use netbird::NetBird;

@@ -212,3 +212,59 @@ fn a_revert_brings_back_what_was_removed_and_no_more() {
     bench.git_at(second(11.0), &["revert", "--no-edit", "HEAD"]);
     assert_eq!(bench.planned(&[]), ["delete_policy y"]);
 }
+
+#[test]
+fn a_section_that_went_is_said_as_long_as_something_of_it_lives() {
+    let bench = Bench::in_git();
+    let key = json!({ "type": "reusable", "expires_in": 0 });
+    let group = json!({ "groups": { "g": {} } });
+    let mut both = group.clone();
+    both["setup_keys"] = json!({ "k": key });
+    bench.applied(1.0, both);
+    // somebody's own key is none of it
+    bench.create(
+        "/setup-keys",
+        json!({ "name": "theirs", "type": "reusable", "expires_in": 0, "auto_groups": [] }),
+    );
+    // the last entry goes, and the section with it
+    bench.hour(5.0).file(group.clone());
+    let said = "1 setup key of it still lives in NetBird: \"k\"";
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("section \"setup_keys\" goes with this change")
+        .shows(said);
+    bench.commit(crate::run::history::second(5.0), "all of them");
+    bench
+        .leaves_all(&[])
+        .shows("section \"setup_keys\" is no longer in the file")
+        .shows(said);
+    bench
+        .plan(&["--format", "markdown"])
+        .expect(0)
+        .shows("1 setup key of it");
+    let drift = bench.run(&["drift", "--format", "json"]).stdout;
+    assert!(
+        drift.contains("its section is no longer in the file"),
+        "{drift}"
+    );
+    bench.delete("/setup-keys", "k");
+    let run = bench.plan(&[]).expect(0);
+    assert!(!run.stdout.contains("setup_keys"), "{}", run.stdout);
+}
+
+#[test]
+fn a_section_that_was_emptied_and_then_went_is_said_likewise() {
+    let bench = Bench::in_git();
+    let policy = json!({ "sources": ["g"], "destinations": ["g"] });
+    let group = json!({ "groups": { "g": {} } });
+    let mut file = group.clone();
+    file["policies"] = json!({ "p": policy });
+    bench.applied(1.0, file.clone());
+    file["policies"] = json!({});
+    bench.declared(5.0, file);
+    bench.declared(6.0, group);
+    bench
+        .leaves_all(&[])
+        .shows("1 policy of it still lives in NetBird: \"p\"");
+}

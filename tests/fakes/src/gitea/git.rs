@@ -76,13 +76,57 @@ impl Git {
 
     /// Merges a commit into another, and returns the merge commit. None where they conflict.
     pub(super) fn merge(&self, into: &str, from: &str, draft: &Draft) -> Option<String> {
+        let tree = self.merged_tree(into, from)?;
+        Some(self.commit_tree(&tree, &[into, from], draft))
+    }
+
+    /// Puts all that a branch changes on top of a commit, as one commit.
+    pub(super) fn squash(&self, onto: &str, from: &str, draft: &Draft) -> Option<String> {
+        let tree = self.merged_tree(onto, from)?;
+        Some(self.commit_tree(&tree, &[onto], draft))
+    }
+
+    /// Puts each commit of a branch without merges that began at `start` on top of a commit, with its own message.
+    pub(super) fn rebase(
+        &self,
+        onto: &str,
+        start: &str,
+        head: &str,
+        draft: &Draft,
+    ) -> Option<String> {
+        let range = format!("{start}..{head}");
+        let commits = text(&self.get(&["rev-list", "--reverse", &range]));
+        let mut tip = onto.to_owned();
+        for commit in commits.lines() {
+            let draft = Draft {
+                message: text(&self.get(&["log", "-1", "--format=%B", commit])),
+                changes: Vec::new(),
+                author: draft.author.clone(),
+                committer: draft.committer.clone(),
+            };
+            // what the tip has, as if it had begun where the commit did
+            let (tree, before) = (format!("{tip}^{{tree}}"), format!("{commit}^"));
+            let beside = self.commit_tree(&tree, &[&before], &draft);
+            let tree = self.merged_tree(&beside, commit)?;
+            tip = self.commit_tree(&tree, &[&tip], &draft);
+        }
+        Some(tip)
+    }
+
+    /// Returns the tree of the merge of two commits. None where they conflict.
+    fn merged_tree(&self, into: &str, from: &str) -> Option<String> {
+        let mut command = self.in_folder();
         let output = run(
-            self.in_folder()
-                .args(["merge-tree", "--write-tree", into, from]),
+            command.args(["merge-tree", "--write-tree", into, from]),
             b"",
         );
         let tree = text(&output.stdout);
         let tree = tree.lines().next().filter(|_| output.status.success())?;
+        Some(tree.to_owned())
+    }
+
+    /// Writes a commit of a tree with these parents.
+    fn commit_tree(&self, tree: &str, parents: &[&str], draft: &Draft) -> String {
         let mut command = self.in_folder();
         let Person { name, email, date } = &draft.committer;
         for role in ["AUTHOR", "COMMITTER"] {
@@ -91,12 +135,15 @@ impl Git {
                 .env(format!("GIT_{role}_EMAIL"), email)
                 .env(format!("GIT_{role}_DATE"), date);
         }
-        command.args(["commit-tree", tree, "-p", into, "-p", from]);
+        command.args(["commit-tree", tree]);
+        command.args(parents.iter().flat_map(|parent| ["-p", *parent]));
         let output = run(&mut command, draft.message.as_bytes());
-        output
-            .status
-            .success()
-            .then(|| text(&output.stdout).trim_end().to_owned())
+        assert!(
+            output.status.success(),
+            "git commit-tree: {}",
+            told(&output)
+        );
+        text(&output.stdout).trim_end().to_owned()
     }
 
     /// Moves a ref from one commit to another, as a push does at its end. An error is git's own

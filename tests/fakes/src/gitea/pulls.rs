@@ -26,6 +26,8 @@ pub(super) struct Pull {
 pub(super) struct Merge {
     pub(super) time: Timestamp,
     pub(super) commit: String,
+    /// Where the branch began, as it was when it was merged.
+    pub(super) base: String,
     pub(super) user: i64,
 }
 
@@ -47,8 +49,9 @@ impl Forge {
         let tip = repo.git.tip(&pull.head).filter(|_| issue.is_open);
         let head = tip.or_else(|| repo.git.resolve(&issue.head_ref()));
         let base = repo.git.tip(&pull.base);
-        let merge_base = match (&base, &head) {
-            (Some(base), Some(head)) => repo.git.merge_base(base, head),
+        let merge_base = match (&pull.merged, &base, &head) {
+            (Some(merge), ..) => Some(merge.base.clone()),
+            (None, Some(base), Some(head)) => repo.git.merge_base(base, head),
             _ => None,
         };
         let shown_repo = self.show_repo(repo, caller);

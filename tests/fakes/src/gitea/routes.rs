@@ -85,6 +85,8 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/repos/*/*/commits/*/status", Repository, Sight, statuses::combined),
     route("GET", "/repos/*/*/commits/*/pull", Repository, Sight, pulls::of_commit),
 
+    route("GET", "/repos/*/*/assignees", Repository, Sight, users::assignees),
+
     route("GET", "/repos/*/*/issues/comments/*", Issue, Sight, comments::get),
     route("PATCH", "/repos/*/*/issues/comments/*", Issue, Login, comments::edit),
     route("DELETE", "/repos/*/*/issues/comments/*", Issue, Login, comments::delete),

@@ -6,7 +6,31 @@ use super::git::Draft;
 use super::pulls::{Merge, Pull};
 use super::{Gitea, HUMAN};
 
+/// How a pull request is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// With a merge commit.
+    Merge,
+    /// All of it as one commit.
+    Squash,
+    /// Each commit anew on top of the base.
+    Rebase,
+    /// The base is moved to the head.
+    FastForward,
+}
+
 impl Gitea {
+    /// Opens a pull request as this user, and returns its number.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such user.
+    pub fn open_pr_as(&self, login: &str, head: &str, base: &str, body: &str) -> i64 {
+        let user = self.user(login);
+        let mut forge = self.inner.shared.forge();
+        forge.add_pull(self.inner.repo, user, (head, base), head, body)
+    }
+
     /// Opens a pull request as `alice`, and returns its number. A head that is not there yet begins
     /// at the base.
     ///
@@ -49,6 +73,16 @@ impl Gitea {
     ///
     /// When there is no such pull request, or the branches conflict.
     pub fn merge(&self, number: i64) -> String {
+        self.merge_by(number, How::Merge)
+    }
+
+    /// Merges a pull request in one of the ways that the page offers. A rebase writes each commit anew, with its author and
+    /// its message; the server knows the pull request by the last one alone.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such pull request, or the branches conflict, or cannot be moved forward.
+    pub fn merge_by(&self, number: i64, how: How) -> String {
         let user = self.user(HUMAN);
         let mut forge = self.inner.shared.forge();
         let (person, now) = (forge.person(user), forge.now());
@@ -65,7 +99,16 @@ impl Gitea {
         };
         let git = repo.git.clone();
         let tips = git.tip(&base).zip(git.tip(&head));
-        let merged = tips.and_then(|(base, head)| git.merge(&base, &head, &draft));
+        let start = tips
+            .as_ref()
+            .and_then(|(base, head)| git.merge_base(base, head));
+        let start = start.unwrap_or_default();
+        let merged = tips.and_then(|(base, head)| match how {
+            How::Merge => git.merge(&base, &head, &draft),
+            How::Squash => git.squash(&base, &head, &draft),
+            How::FastForward => (start == base).then_some(head),
+            How::Rebase => git.rebase(&base, &start, &head, &draft),
+        });
         let commit = merged.unwrap_or_else(|| panic!("pull request {number} cannot be merged"));
         git.set(&format!("refs/heads/{base}"), &commit);
         forge.pushed(self.inner.repo, &base, &commit, &draft.message, user);
@@ -76,6 +119,7 @@ impl Gitea {
                 pull.merged = Some(Merge {
                     time: now,
                     commit: commit.clone(),
+                    base: start,
                     user,
                 });
             }

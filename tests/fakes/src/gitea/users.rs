@@ -183,6 +183,17 @@ pub(super) fn create_token(call: &Call) -> Outcome {
     Ok(json_response(201, &shown))
 }
 
+/// `GET /repos/{owner}/{repo}/assignees`: everybody who may write, whoever reads may ask. No pages.
+pub(super) fn assignees(call: &Call) -> Outcome {
+    let forge = call.forge();
+    let repo = forge.repo(call.repo);
+    let writers = repo.collaborators.iter();
+    let writers = writers.filter(|(_, level)| **level >= Level::Write);
+    let ids = std::iter::once(repo.owner).chain(writers.map(|(id, _)| *id));
+    let shown: Vec<Value> = ids.map(|id| forge.show_user(id, false)).collect();
+    Ok(ok(&json!(shown)))
+}
+
 /// `PUT /repos/{owner}/{repo}/collaborators/{login}`.
 pub(super) fn add_collaborator(call: &Call) -> Outcome {
     call.require_admin()?;
