@@ -25,6 +25,17 @@ pub struct Api {
     writes: Arc<AtomicU64>,
 }
 
+/// A setup key that was just made.
+#[derive(Debug)]
+pub struct NewKey {
+    /// The object, without its `key`.
+    pub object: Value,
+    /// The key.
+    pub secret: SecretString,
+    /// When the server says it answered.
+    pub server_time: Option<jiff::Timestamp>,
+}
+
 /// Returns the default settings for the server at `url`, written with or without `/api`.
 ///
 /// Errors with a refusal ([`ApiError::is_url_refused`]) when no token may be sent there.
@@ -101,11 +112,10 @@ impl Api {
         self.success(Method::Delete, path, None).map(drop)
     }
 
-    /// Creates a setup key: returns the object without its `key`, and the key. No other answer ever has the whole key
-    /// (netbird-api.md §3).
+    /// Creates a setup key. No other answer ever has the whole key (netbird-api.md §3).
     ///
     /// Errors with [`ApiError::KeyUnusable`] when the key is masked or is no UUID.
-    pub fn create_key(&self, path: &str, body: &Value) -> Result<(Value, SecretString), ApiError> {
+    pub fn create_key(&self, path: &str, body: &Value) -> Result<NewKey, ApiError> {
         let reply = self.success(Method::Post, path, Some(body))?;
         let mut object = object(&reply)?;
         let key = match object
@@ -116,7 +126,11 @@ impl Api {
             _ => Err("is not in the answer"),
         };
         match key.and_then(whole_key) {
-            Ok(key) => Ok((object, key)),
+            Ok(secret) => Ok(NewKey {
+                object,
+                secret,
+                server_time: reply.server_time,
+            }),
             Err(problem) => {
                 let id = object
                     .get("id")

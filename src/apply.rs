@@ -14,7 +14,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
@@ -41,6 +41,36 @@ pub struct Custody {
     pub recipients: Recipients,
     /// Where the sealed files are.
     pub dir: KeysDir,
+    /// Where copies of them are kept that outlive the job, if anywhere.
+    pub copies: Option<Box<dyn Copies>>,
+    /// How to wait for a key's age.
+    pub wait: Box<dyn Fn(Duration)>,
+}
+
+/// A place for copies of sealed keys that outlives disk, artifact and log of a job.
+pub trait Copies {
+    /// Stores all of these, or none, and says where each is. What it cannot store is not used.
+    fn store(&self, keys: &[KeyCopy]) -> Result<Vec<String>, NotStored>;
+}
+
+/// Why no copy could be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotStored {
+    /// What became of it.
+    pub text: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// A sealed key, to be copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyCopy {
+    /// The key's name.
+    pub name: String,
+    /// Its id: a name can have several keys in the course of time.
+    pub id: Id,
+    /// The sealed text.
+    pub armored: String,
 }
 
 /// Is told what happens while it happens.
@@ -53,9 +83,11 @@ pub trait Observer {
     fn say(&mut self, text: &str);
     /// The state of things after each step, for a report that outlives a killed run.
     fn state(&mut self, _applied: &Applied) {}
+    /// The last new key is made, and other kinds come next: what is to be kept of the sealed keys is kept now.
+    fn keys_made(&mut self, _applied: &Applied) {}
 }
 
-/// Says whether the file is still the one to apply: an error ends the run before the next new key or deletion.
+/// Says whether the file is still the one to apply: an error ends the run before the next block of keys or deletions.
 pub type Fresh<'a> = &'a dyn Fn() -> Result<()>;
 
 /// How to go about it.
@@ -67,7 +99,7 @@ pub struct Conduct<'a> {
     pub keep_going: bool,
     /// Set by a signal: the operation in hand is finished, the rest is not tried.
     pub stop: &'a AtomicBool,
-    /// Asked before each new key and before the first deletion.
+    /// Asked before each block of new keys and of deletions.
     pub fresh: Fresh<'a>,
     /// Whether members that replacements of groups throw out are put back after it.
     pub puts_back: bool,
@@ -216,6 +248,19 @@ struct Run<'a> {
     applied: &'a mut Applied,
 }
 
+/// How far a run is.
+#[derive(Default)]
+struct Progress {
+    /// Something did not work.
+    failed: bool,
+    /// The last step only took away.
+    breaking: bool,
+    /// Nothing else is tried, whatever depends on it.
+    ended: bool,
+    /// Changes of which a step was carried out.
+    begun: BTreeSet<usize>,
+}
+
 impl Run<'_> {
     /// Carries out what `work` says, and notes whether anything was written.
     fn with<T>(
@@ -246,79 +291,128 @@ impl Run<'_> {
     }
 
     fn all(&mut self, plan: &Plan, conduct: Conduct) {
-        let total = plan.steps.len();
-        let mut failed = false;
-        let mut breaking = false;
-        let mut begun = BTreeSet::new();
-        for (number, step) in plan.steps.iter().enumerate() {
-            let change = &plan.changes[step.change];
-            if matches!(
-                self.applied.statuses[step.change],
-                Status::Failed(_) | Status::Unknown(_) | Status::Skipped
-            ) {
-                continue;
+        let mut progress = Progress::default();
+        let mut number = 0;
+        while number < plan.steps.len() {
+            match keys::block(plan, number) {
+                0 => {
+                    self.one(plan, number, conduct, &mut progress);
+                    number += 1;
+                }
+                size => {
+                    self.make_keys(plan, number..number + size, conduct, &mut progress);
+                    number += size;
+                    if keys::block(plan, number) == 0 {
+                        self.observer.keys_made(self.applied);
+                    }
+                }
             }
-            self.applied.interrupted |= conduct.stop.load(Ordering::Relaxed);
-            // what takes away waits for all that replaces it
-            let waits = failed && (!conduct.keep_going || breaks(*step, change));
-            let skipped = match begun.contains(&step.change) {
+        }
+    }
+
+    fn one(&mut self, plan: &Plan, number: usize, conduct: Conduct, progress: &mut Progress) {
+        let step = plan.steps[number];
+        let change = &plan.changes[step.change];
+        // a route in the way goes before others are made, so there can be several such blocks
+        let first_break = !progress.breaking && breaks(step, change);
+        if !self.may_start(plan, number, conduct, progress, first_break) {
+            return;
+        }
+        progress.breaking = breaks(step, change);
+        let start = Instant::now();
+        let outcome = self.step(step, change);
+        self.applied.durations_ms[step.change] += millis(start);
+        self.finish(plan, number, conduct, progress, outcome);
+    }
+
+    /// Returns whether a step is to be tried; says of one that is not what becomes of its change. `asks`: only if the file
+    /// is still the one to apply.
+    fn may_start(
+        &mut self,
+        plan: &Plan,
+        number: usize,
+        conduct: Conduct,
+        progress: &Progress,
+        asks: bool,
+    ) -> bool {
+        let step = plan.steps[number];
+        let change = &plan.changes[step.change];
+        let status = &self.applied.statuses[step.change];
+        if matches!(
+            status,
+            Status::Failed(_) | Status::Unknown(_) | Status::Skipped
+        ) {
+            return false;
+        }
+        self.applied.interrupted |= conduct.stop.load(Ordering::Relaxed);
+        // what takes away waits for all that replaces it
+        let waits = progress.failed && (!conduct.keep_going || breaks(step, change));
+        let mut skips =
+            self.applied.interrupted || self.applied.stale.is_some() || progress.ended || waits;
+        if !skips
+            && asks
+            && let Err(error) = (conduct.fresh)()
+        {
+            self.applied.stale = Some(error);
+            skips = true;
+        }
+        if skips {
+            self.applied.statuses[step.change] = match progress.begun.contains(&step.change) {
                 true => Status::Failed(HALF_DONE.into()),
                 false => Status::Skipped,
             };
-            if self.applied.interrupted || self.applied.stale.is_some() || waits {
-                self.applied.statuses[step.change] = skipped;
-                continue;
-            }
-            // a route in the way goes before others are made, so there can be several such blocks
-            let first_break = !breaking && breaks(*step, change);
-            breaking = breaks(*step, change);
-            if (first_break || change.makes_key())
-                && let Err(error) = (conduct.fresh)()
-            {
-                self.applied.stale = Some(error);
-                self.applied.statuses[step.change] = skipped;
-                continue;
-            }
-            let start = Instant::now();
-            let outcome = self.step(*step, change);
-            self.applied.durations_ms[step.change] += millis(start);
-            let later = plan.steps[number + 1..]
-                .iter()
-                .any(|later| later.change == step.change);
-            failed |= outcome.is_err();
-            let said = match outcome {
-                Ok(said) => {
-                    log_write(change);
-                    begun.insert(step.change);
-                    let status = if later {
-                        Status::Pending
-                    } else {
-                        Status::Success
-                    };
-                    self.applied.statuses[step.change] = status;
-                    said
-                }
-                Err(error) => {
-                    let needs = error.downcast_ref::<Unresolved>().is_some() && conduct.keep_going;
-                    let access = error
-                        .downcast_ref::<ApiError>()
-                        .is_some_and(ApiError::is_access);
-                    self.applied.interrupted |= access;
-                    let hint = error.downcast_ref::<ApiError>().and_then(ApiError::hint);
-                    self.applied.hint = self.applied.hint.take().or(hint);
-                    let text = format!("{error:#}");
-                    let status = match error.downcast_ref::<NotKnown>() {
-                        _ if needs => Status::Skipped,
-                        Some(_) => Status::Unknown(text.clone()),
-                        None => Status::Failed(text.clone()),
-                    };
-                    self.applied.statuses[step.change] = status;
-                    text
-                }
-            };
-            self.observer.step(number + 1, total, change, &said);
-            self.observer.state(self.applied);
         }
+        !skips
+    }
+
+    /// Notes what became of a step, and says it.
+    fn finish(
+        &mut self,
+        plan: &Plan,
+        number: usize,
+        conduct: Conduct,
+        progress: &mut Progress,
+        outcome: Result<String>,
+    ) {
+        let step = plan.steps[number];
+        let change = &plan.changes[step.change];
+        let later = plan.steps[number + 1..]
+            .iter()
+            .any(|later| later.change == step.change);
+        progress.failed |= outcome.is_err();
+        let said = match outcome {
+            Ok(said) => {
+                log_write(change);
+                progress.begun.insert(step.change);
+                let status = if later {
+                    Status::Pending
+                } else {
+                    Status::Success
+                };
+                self.applied.statuses[step.change] = status;
+                said
+            }
+            Err(error) => {
+                let needs = error.downcast_ref::<Unresolved>().is_some() && conduct.keep_going;
+                let access = error
+                    .downcast_ref::<ApiError>()
+                    .is_some_and(ApiError::is_access);
+                self.applied.interrupted |= access;
+                let hint = error.downcast_ref::<ApiError>().and_then(ApiError::hint);
+                self.applied.hint = self.applied.hint.take().or(hint);
+                let text = format!("{error:#}");
+                let status = match error.downcast_ref::<NotKnown>() {
+                    _ if needs => Status::Skipped,
+                    Some(_) => Status::Unknown(text.clone()),
+                    None => Status::Failed(text.clone()),
+                };
+                self.applied.statuses[step.change] = status;
+                text
+            }
+        };
+        self.observer
+            .step(number + 1, plan.steps.len(), change, &said);
+        self.observer.state(self.applied);
     }
 
     /// Carries out one step and returns what to say of it.
@@ -327,13 +421,7 @@ impl Run<'_> {
             address, operation, ..
         } = change;
         match (operation, step.part) {
-            (Operation::Create { after }, _) if address.kind == Kind::SetupKey => {
-                self.create_key(address, after)
-            }
             (Operation::Create { after }, _) => self.create(address, after),
-            (Operation::Replace { live, after, .. }, _) if address.kind == Kind::SetupKey => {
-                self.replace_key(address, live, after, &change.reason)
-            }
             (Operation::Replace { live, after, .. }, Part::Making) => {
                 // what the file does not say is carried over from the old one, as it is now
                 let fresh = self.read_again(address.kind, &live.id)?;

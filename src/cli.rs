@@ -183,7 +183,7 @@ pub struct Scope {
 }
 
 /// The file's git history, which says what was ever ours.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Plan")]
 pub struct History {
     /// Whose first parents are the history [default: HEAD, or the merge of a pull request]
@@ -244,6 +244,15 @@ pub struct Sealing {
     /// File of such keys, one a line
     #[arg(short = 'R', long, value_name = "PATH")]
     pub recipients_file: Vec<PathBuf>,
+    /// Branch that keeps a copy of each sealed key, none for none [default: netbird-sealed-keys, none where everybody
+    /// may read the repository]
+    #[arg(
+        long,
+        env = "NETBIRD_GITOPS_KEYS_BRANCH",
+        hide_env_values = true,
+        value_name = "NAME"
+    )]
+    pub keys_branch: Option<String>,
 }
 
 /// Flags of `plan`.

@@ -74,8 +74,18 @@ pub enum Code {
     ReplaceIdle,
     /// `reissue_after` in the future.
     ReissueLater,
-    /// An older valid key of the name lives.
+    /// Another valid key of the name lives.
     OlderKey,
+    /// A key is taken for this file's by its name alone.
+    KeyByName,
+    /// A key of the name that is not provably this file's.
+    KeyNamesake,
+    /// An unused key of the name of which nobody can tell who made it.
+    KeyUnclear,
+    /// A key of which nobody can tell whether it was sealed.
+    KeyUntold,
+    /// An unused key has no sealed copy in the repository.
+    NoCopy,
     /// A pending key that will soon be of no use.
     ExpiresSoon,
     /// A pending key that nobody can use.
@@ -218,7 +228,30 @@ impl Code {
             C::OlderKey => (
                 "older_key",
                 Some(
-                    "{} setup keys were used, and an older valid key of the name still lives in NetBird",
+                    "{} setup keys were used, and another valid key of the name still lives in NetBird",
+                ),
+            ),
+            C::KeyByName => (
+                "key_by_name",
+                Some(
+                    "{} setup keys are taken for this file's by their names alone: no git history says when the file \
+                     declared them",
+                ),
+            ),
+            C::KeyNamesake => ("key_namesake", None),
+            C::KeyUnclear => ("key_unclear", None),
+            C::KeyUntold => (
+                "key_untold",
+                Some(
+                    "{} setup keys were never changed since they were made, so they may be such that nobody holds the \
+                     secret of; without git history that cannot be told",
+                ),
+            ),
+            C::NoCopy => (
+                "no_copy",
+                Some(
+                    "{} setup keys that nobody used yet have no sealed copy in the repository; where the sealed file is \
+                     lost, reissue_after makes a new key",
                 ),
             ),
             C::ExpiresSoon => (

@@ -6,6 +6,7 @@ mod agreements;
 mod aloud;
 mod apply;
 mod branch;
+mod copies;
 mod drift;
 mod export;
 mod forge;

@@ -65,6 +65,13 @@ pub struct SetupKey {
     pub reissue_after: Option<Timestamp>,
 }
 
+impl SetupKey {
+    /// Returns the instant from which on a new key is asked for, where it has come.
+    pub fn asked_anew(&self, now: Timestamp) -> Option<Timestamp> {
+        self.reissue_after.filter(|instant| *instant <= now)
+    }
+}
+
 impl Desired {
     /// Returns whether the file manages that kind.
     pub fn manages(&self, kind: Kind) -> bool {

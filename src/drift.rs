@@ -102,8 +102,7 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual, options: &Options)
     let left = plan.gone_sections.iter().flat_map(|gone| &gone.left);
     let why = || Some("its section is no longer in the file, so nobody manages it".to_owned());
     drift.extraneous.extend(left.map(|at| (at.clone(), why())));
-    let replace = BTreeSet::new();
-    let detection = enrollment::detect(desired, actual, options.now, &replace);
+    let detection = enrollment::detect(desired, actual, options);
     let enrolled: BTreeSet<&Id> = detection
         .enrollments
         .iter()

@@ -15,6 +15,7 @@ mod message;
 pub mod propose;
 mod pulls;
 mod runs;
+pub mod sealed;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +28,7 @@ use crate::http::{BaseUrl, Client, Config, Method, Reply};
 use crate::text::is_hidden;
 
 pub use crate::http::{Token, TokenError};
-pub use contents::{File, Put};
+pub use contents::{About, File, NewFile, Put};
 pub use error::{Answer, Error};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;

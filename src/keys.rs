@@ -1,21 +1,32 @@
 //! The life cycle of setup keys: the table of design §4 as a function of one declared key and its live namesakes.
 //!
 //! Names of keys are not unique and old keys are never purged, so a name often stands for several live keys: dead ones
-//! (used, expired, revoked) and at most one that is wanted.
+//! (used, expired, revoked), those that somebody made by hand, and at most one that is wanted. Whose they are is told in
+//! `namesakes`; the plan, the members of groups and the enrollments all go by the one decision made here.
+
+mod namesakes;
 
 use jiff::Timestamp;
 
+use crate::actual::Actual;
 use crate::change::Operation;
 use crate::code::Code;
 use crate::desired::{KeyType, SetupKey};
 use crate::notice::Notice;
+use crate::plan::Options;
 use crate::resource::{self, Live, Resource, differences};
+use crate::scope::Prune;
 use crate::state::{Address, Kind};
 use crate::wire;
+
+pub use namesakes::{Consumed, Namesake, Whose, consumed, namesakes};
 
 /// How long after its creation a key can have been changed last and count as untouched, in seconds: creation takes
 /// its two times one after the other, and the id holds whole seconds.
 const UNTOUCHED_SECS: i64 = 2;
+
+/// The age at which a change moves `updated_at` out of that, in seconds.
+pub const MARKABLE_SECS: i64 = UNTOUCHED_SECS + 1;
 
 /// Why a key that nobody can use goes. It is looked at again right before.
 pub const NEVER_SEALED: &str = "never sealed: nobody holds its secret";
@@ -31,45 +42,84 @@ pub struct Decision {
     pub notices: Vec<Notice>,
     /// Namesakes among which nobody can choose.
     pub ambiguous: Vec<Live>,
-    /// It is declared enrolled, and these valid keys of its name were never used.
-    pub unused: Vec<Live>,
+    /// It is declared enrolled, and these valid keys of its name were never used; whose they are.
+    pub unused: Vec<(Live, Whose)>,
     /// It is declared pending and a peer used it.
     pub moved: Option<Live>,
+    /// The valid, unused key of ours that stands for the entry and stays.
+    pub waiting: Option<Live>,
+    /// What is done about a live key rests on its name alone: there is no history.
+    pub by_name: bool,
 }
 
-/// What decides beside the key itself.
+/// What decides beside the keys themselves.
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances {
     /// The present.
     pub now: Timestamp,
     /// `--replace` names the key.
     pub replace: bool,
-    /// Namesakes that equal the file are all ours: the oldest stays, the others go.
-    pub namesakes_are_ours: bool,
+    /// What happens to namesakes that equal the file.
+    pub prune: Prune,
 }
 
-/// Returns whether nobody holds the key's secret: unused, without groups though the file wants some, and never changed
-/// since its creation. Keys are made without groups and get them only once sealed; one that was emptied by hand was
-/// changed later.
-pub fn never_sealed(key: &wire::SetupKey, wants_groups: bool) -> bool {
+/// Returns whether nobody holds the key's secret: unused, without groups, and never changed since its creation. Keys are
+/// made without groups and are changed only once sealed: they get their groups then, or a write that changes nothing.
+/// One that was emptied by hand was changed later.
+pub fn never_sealed(key: &wire::SetupKey) -> bool {
     let untouched = || {
         let created = key.id.created_at()?;
         Some((0..=UNTOUCHED_SECS).contains(&(key.updated_at?.as_second() - created)))
     };
-    wants_groups && key.used_times == 0 && key.auto_groups.is_empty() && untouched() == Some(true)
+    key.used_times == 0 && key.auto_groups.is_empty() && untouched() == Some(true)
+}
+
+/// Decides about the declared key `name` of an account.
+pub fn of_account(name: &str, declared: &SetupKey, actual: &Actual, options: &Options) -> Decision {
+    let address = Address::new(Kind::SetupKey, name);
+    let circumstances = Circumstances {
+        now: options.now,
+        replace: options.replace.contains(&address),
+        prune: options.prune,
+    };
+    decide(
+        name,
+        declared,
+        &namesakes(name, actual, options),
+        circumstances,
+    )
 }
 
 /// Decides about the declared key `name`. `namesakes` are the live keys of that name, the oldest first.
 pub fn decide(
     name: &str,
     declared: &SetupKey,
-    namesakes: &[(&wire::SetupKey, &Live)],
+    namesakes: &[Namesake],
+    circumstances: Circumstances,
+) -> Decision {
+    let mut decision = choose(name, declared, namesakes, circumstances);
+    let touched = decision
+        .operation
+        .iter()
+        .filter_map(|(operation, _)| operation.live())
+        .chain(decision.deletions.iter().map(|(live, _)| live))
+        .chain(&decision.moved);
+    let touched: Vec<_> = touched.map(|live| live.id.clone()).collect();
+    decision.by_name = namesakes
+        .iter()
+        .any(|of| of.whose == Whose::Named && touched.contains(&of.key.id));
+    decision
+}
+
+fn choose(
+    name: &str,
+    declared: &SetupKey,
+    namesakes: &[Namesake],
     circumstances: Circumstances,
 ) -> Decision {
     let address = Address::new(Kind::SetupKey, name);
     let after = desired(declared);
     let mut decision = Decision::default();
-    let spent = |key: &wire::SetupKey| key.key_type == KeyType::OneOff && key.used_times > 0;
 
     if declared.enrolled {
         if circumstances.replace {
@@ -78,14 +128,16 @@ pub fn decide(
                 .notices
                 .push(Notice::about(Code::ReplaceIdle, &address, text));
         }
-        let unused = namesakes.iter().filter(|(key, _)| key.valid && !spent(key));
-        decision.unused = unused.map(|(_, live)| (*live).clone()).collect();
+        let unused = namesakes.iter().filter(|of| of.is_waiting());
+        decision.unused = unused.map(|of| (of.live.clone(), of.whose)).collect();
         return decision;
     }
 
-    let asked = declared
-        .reissue_after
-        .filter(|instant| *instant <= circumstances.now);
+    let wants_groups = declared
+        .auto_groups
+        .as_ref()
+        .is_some_and(|groups| !groups.is_empty());
+    let asked = declared.asked_anew(circumstances.now);
     if let (Some(instant), None) = (declared.reissue_after, asked) {
         let text =
             format!("has a reissue_after that lies in the future ({instant}): nothing until then");
@@ -93,64 +145,79 @@ pub fn decide(
             .notices
             .push(Notice::about(Code::ReissueLater, &address, text));
     }
-    // A key whose id does not tell its age is old if even its last change is.
-    let created = |key: &wire::SetupKey| {
-        key.id
-            .created_at()
-            .or_else(|| key.updated_at.map(Timestamp::as_second))
-    };
-    let superseded = |key: &wire::SetupKey| match asked {
-        Some(instant) => created(key).is_some_and(|second| second < instant.as_second()),
-        None => false,
-    };
-    let (old, present): (Vec<_>, Vec<_>) = namesakes
-        .iter()
-        .copied()
-        .partition(|(key, _)| superseded(key));
-    let wants_groups = declared
-        .auto_groups
-        .as_ref()
-        .is_some_and(|groups| !groups.is_empty());
-    let used = present.iter().rfind(|(key, _)| spent(key));
-    let mut valid: Vec<_> = present
-        .iter()
-        .copied()
-        .filter(|(key, _)| key.valid && !spent(key))
-        .collect();
-    let old_valid = old.iter().filter(|(key, _)| key.valid && !spent(key));
-    let old_valid: Vec<_> = old_valid.map(goes("made before reissue_after")).collect();
 
     if circumstances.replace {
-        let mut going: Vec<_> = valid
-            .iter()
-            .map(goes("replaced by hand"))
-            .chain(old_valid)
+        let going = namesakes.iter().filter(|of| of.is_waiting());
+        let mut going: Vec<_> = going
+            .map(|of| match of.is_superseded(asked) {
+                true => goes("made before reissue_after")(of),
+                false => goes("replaced by hand")(of),
+            })
             .collect();
+        // the newest of those that are not older than asked for stands for what it replaces
+        going.sort_by_key(|(live, why)| (*why == "replaced by hand", live.id.clone()));
         let reason = "--replace names it".to_owned();
-        decision.operation = Some((make(after, going.pop().map(|(live, _)| live)), reason));
+        let last = namesakes.last().map(|of| of.live);
+        let superseded = going.pop().map(|(live, _)| live);
+        decision.operation = Some((make(after, superseded, last), reason));
         decision.deletions = going;
         return decision;
     }
-    // Left by runs that were killed: nobody can use them, so they stand for nothing. Where there is nothing else, the
-    // newest is what is replaced.
-    let (mut dead, good): (Vec<_>, Vec<_>) = valid
-        .into_iter()
-        .partition(|(key, _)| never_sealed(key, wants_groups));
-    valid = match dead.pop_if(|_| good.is_empty() && used.is_none()) {
-        Some(newest) => vec![newest],
-        None => good,
-    };
+
+    // What was there before the file declared it stands for the entry only while nothing of ours does.
+    let ours: Vec<&Namesake> = namesakes.iter().filter(|of| of.is_ours()).collect();
+    let (counted, others): (Vec<_>, Vec<_>) = namesakes.iter().partition(|of| match of.whose {
+        Whose::Ours | Whose::Named => true,
+        Whose::TakenOver => ours.is_empty(),
+        Whose::Theirs => false,
+    });
     decision
-        .deletions
-        .extend(dead.iter().map(goes(NEVER_SEALED)));
+        .notices
+        .extend(left_alone(&address, &counted, &others));
+
+    let (old, present): (Vec<&Namesake>, Vec<_>) =
+        counted.into_iter().partition(|of| of.is_superseded(asked));
+    let used: Vec<&Namesake> = present.iter().copied().filter(|of| of.is_spent()).collect();
+    let waiting = present.iter().copied().filter(|of| of.is_waiting());
+    let (mut unsealed, mut valid): (Vec<&Namesake>, Vec<_>) =
+        waiting.partition(|of| of.is_unsealed(wants_groups));
+    let old_valid = old.iter().copied().filter(|of| of.is_waiting());
+    let old_valid: Vec<_> = old_valid.map(goes("made before reissue_after")).collect();
 
     // of a key that is declared for many now, the used one of its older life is a ghost
-    if let Some((used_key, live)) = used.filter(|_| declared.key_type == KeyType::OneOff) {
-        // a valid key that is newer than the used one was made anew since: then that one counts
-        if valid.iter().all(|(key, _)| key.id < used_key.id) {
-            decision.moved = Some((*live).clone());
+    if declared.key_type == KeyType::OneOff {
+        let standing = match consumed(&used, declared, false) {
+            Consumed::Nobody => None,
+            Consumed::By(of) => Some(of),
+            Consumed::ByOneOf(several) => {
+                let ids = ids(&several);
+                let text = format!(
+                    "was used, and which of the keys of that name is this entry's cannot be told ({ids}): delete the \
+                     others in NetBird, or ask for a new one with reissue_after; left alone"
+                );
+                decision
+                    .notices
+                    .push(Notice::about(Code::EnrollmentOpen, &address, text));
+                return decision;
+            }
+        };
+        // one that was made anew since is newer and as the file says, but for its groups
+        let anew = |used: &Namesake| {
+            let newer = |of: &&&Namesake| of.key.id > used.key.id;
+            let fits = |of: &&Namesake| !must_be_replaced(&after, of.live);
+            valid.iter().filter(newer).any(fits)
+        };
+        if let Some(used) = standing.filter(|used| !anew(used)) {
+            decision.moved = Some(used.live.clone());
+            let (finished, unclear): (Vec<_>, Vec<_>) =
+                unsealed.into_iter().partition(|of| of.key.id < used.key.id);
+            decision.deletions = finished.iter().copied().map(goes(NEVER_SEALED)).collect();
+            decision.notices.extend(unclear_keys(&address, &unclear));
             if !valid.is_empty() {
-                let text = "was used, and an older valid key of that name still lives in NetBird";
+                let text = format!(
+                    "was used, and another valid key of that name still lives in NetBird ({})",
+                    ids(&valid)
+                );
                 decision
                     .notices
                     .push(Notice::about(Code::OlderKey, &address, text));
@@ -159,67 +226,84 @@ pub fn decide(
         }
     }
 
+    // Left by runs that were killed: nobody can use them, so they stand for nothing. Where there is nothing else, the
+    // newest is what is replaced.
+    if valid.is_empty() {
+        valid.extend(unsealed.pop());
+    }
+    // A newer one beside a good one may be somebody's who made it by hand; a run that was killed leaves one only while
+    // it replaces what cannot be changed, or what was asked for anew.
+    let good = valid.last().copied();
+    let replaces = good.is_some_and(|of| must_be_replaced(&after, of.live));
+    let (finished, unclear): (Vec<_>, Vec<_>) = unsealed.into_iter().partition(|of| {
+        let older = good.is_none_or(|good| of.key.id < good.key.id);
+        older || (replaces && !must_be_replaced(&after, of.live))
+    });
+    decision
+        .deletions
+        .extend(finished.iter().copied().map(goes(NEVER_SEALED)));
+    decision.notices.extend(unclear_keys(&address, &unclear));
+
     // A replacement that was killed before its end: what it made is as the file says, what it was to delete cannot be.
-    // Without groups nothing would tell whether the newer one was sealed.
-    if let [older @ .., (newest, live)] = &valid[..]
-        && wants_groups
-        && differences(&after, &live.resource).is_empty()
-        && !never_sealed(newest, wants_groups)
-        && older.iter().all(|(_, live)| must_be_replaced(&after, live))
+    if let [older @ .., newest] = &valid[..]
+        && differences(&after, &newest.live.resource).is_empty()
+        && !newest.is_unsealed(wants_groups)
+        && older.iter().all(|of| must_be_replaced(&after, of.live))
     {
         let reason = "replaced by a newer one, in a run that did not end";
-        decision.deletions.extend(older.iter().map(goes(reason)));
+        let older = older.iter().copied().map(goes(reason));
+        decision.deletions.extend(older);
         valid.drain(..valid.len() - 1);
     }
     if valid.len() > 1 {
         let all_equal = valid
             .iter()
-            .all(|(_, live)| differences(&after, &live.resource).is_empty());
-        if !(all_equal && circumstances.namesakes_are_ours) {
-            decision.ambiguous = valid.iter().map(|(_, live)| (*live).clone()).collect();
+            .all(|of| differences(&after, &of.live.resource).is_empty());
+        let all_ours = || valid.iter().all(|of| of.whose == Whose::Ours);
+        let may_go = match circumstances.prune {
+            Prune::All => true,
+            Prune::Owned => all_ours(),
+            Prune::None => false,
+        };
+        if !(all_equal && may_go) {
+            decision.ambiguous = valid.iter().map(|of| of.live.clone()).collect();
             return decision;
         }
         let later = valid.split_off(1);
         decision
             .deletions
-            .extend(later.iter().map(goes("a second key of that name")));
+            .extend(later.into_iter().map(goes("a second key of that name")));
     }
 
     match valid.first() {
-        Some((key, live)) => {
+        Some(of) => {
             decision.deletions.extend(old_valid);
             let soon = circumstances.now.as_second() + 86_400;
-            if let Some(expires) = key.expires.filter(|at| at.as_second() < soon) {
+            if let Some(expires) = of.key.expires.filter(|at| at.as_second() < soon) {
                 let text = format!("expires within a day, at {expires:.0}, and is not used yet");
                 decision.notices.extend(
-                    (key.used_times == 0).then(|| Notice::about(Code::ExpiresSoon, &address, text)),
+                    (of.key.used_times == 0)
+                        .then(|| Notice::about(Code::ExpiresSoon, &address, text)),
                 );
             }
-            decision.operation = compare(key, live, after, wants_groups);
-        }
-        None => match present.iter().rfind(|(key, _)| !spent(key)) {
-            Some((key, _)) => {
+            decision.operation = compare(of, after, of.is_unsealed(wants_groups));
+            let untold = of.whose == Whose::Named && never_sealed(of.key);
+            if untold && decision.operation.is_none() {
                 let text = format!(
-                    "{} without being used{}; remake it with reissue_after, or with --replace setup_keys/{name}",
-                    match key.state.as_str() {
-                        "expired" => "expired",
-                        "revoked" => "was revoked",
-                        _ => "is used up",
-                    },
-                    key.expires
-                        .filter(|_| key.state == "expired")
-                        .map(|at| format!(" ({at:.0})"))
-                        .unwrap_or_default(),
+                    "was never changed since it was made ({}), so it may be one that nobody holds the secret of; without \
+                     git history that cannot be told: if nobody has it, use --replace setup_keys/{name}",
+                    of.key.id
                 );
-                let text = if key.used_times > 0 {
-                    text.replace(" without being used", "")
-                } else {
-                    text
-                };
                 decision
                     .notices
-                    .push(Notice::about(Code::DeadKey, &address, text));
+                    .push(Notice::about(Code::KeyUntold, &address, text));
             }
+            let stays = !matches!(decision.operation, Some((Operation::Replace { .. }, _)));
+            let is_unused = of.is_ours() && of.key.used_times == 0;
+            decision.waiting = (stays && is_unused).then(|| of.live.clone());
+        }
+        None => match present.iter().rfind(|of| !of.is_spent()) {
+            Some(of) => decision.notices.push(dead(&address, of.key)),
             None => {
                 let mut going = old_valid;
                 let superseded = going.pop().map(|(live, _)| live);
@@ -227,12 +311,74 @@ pub fn decide(
                     (None, true, _) | (_, _, None) => String::new(),
                     (_, _, Some(instant)) => format!("reissue_after {instant}"),
                 };
-                decision.operation = Some((make(after, superseded), reason));
+                let last = old.last().map(|of| of.live);
+                decision.operation = Some((make(after, superseded, last), reason));
                 decision.deletions.extend(going);
             }
         },
     }
     decision
+}
+
+/// Says of an expired, revoked or used-up key that it is not remade.
+fn dead(address: &Address, key: &wire::SetupKey) -> Notice {
+    let what = match (key.state.as_str(), key.used_times) {
+        ("expired", 0) => "expired without being used",
+        ("expired", _) => "expired",
+        ("revoked", 0) => "was revoked without being used",
+        ("revoked", _) => "was revoked",
+        _ => "is used up",
+    };
+    let at = key.expires.filter(|_| key.state == "expired");
+    let at = at.map(|at| format!(" ({at:.0})")).unwrap_or_default();
+    let text = format!(
+        "{what}{at}; remake it with reissue_after, or with --replace setup_keys/{}",
+        address.name
+    );
+    Notice::about(Code::DeadKey, address, text)
+}
+
+/// Names what bears the entry's name and does not stand for it: valid keys, and used ones where that decides.
+fn left_alone(address: &Address, counted: &[&Namesake], others: &[&Namesake]) -> Vec<Notice> {
+    let newest = counted.last().map(|of| &of.key.id);
+    let (waiting, spent): (Vec<&Namesake>, Vec<_>) = others
+        .iter()
+        .copied()
+        .filter(|of| of.is_waiting() || (of.is_spent() && Some(&of.key.id) > newest))
+        .partition(|of| of.is_waiting());
+    let mut notices = Vec::new();
+    if !waiting.is_empty() {
+        let text = format!(
+            "is the name of another valid key in NetBird, too ({}), which is not provably this file's: left alone; \
+             delete it there if nobody needs it",
+            ids(&waiting)
+        );
+        notices.push(Notice::about(Code::KeyNamesake, address, text));
+    }
+    if !spent.is_empty() {
+        let text = format!(
+            "is the name of a used key in NetBird, too ({}), which is not provably this file's: neither that key nor \
+             its peer is taken for this entry's",
+            ids(&spent)
+        );
+        notices.push(Notice::about(Code::KeyNamesake, address, text));
+    }
+    notices
+}
+
+/// Names unused keys without groups of which nobody can tell who made them.
+fn unclear_keys(address: &Address, keys: &[&Namesake]) -> Option<Notice> {
+    let text = format!(
+        "is the name of another key in NetBird, too, that has no groups and was never used ({}): whether somebody made \
+         it by hand or a run that was killed left it cannot be told, so it stays; delete it there if nobody needs it",
+        ids(keys)
+    );
+    (!keys.is_empty()).then(|| Notice::about(Code::KeyUnclear, address, text))
+}
+
+fn ids(keys: &[&Namesake]) -> String {
+    let ids: Vec<&str> = keys.iter().map(|of| of.key.id.0.as_str()).collect();
+    ids.join(", ")
 }
 
 /// Returns whether a live key differs from the declared one in what no key can change.
@@ -244,12 +390,17 @@ fn must_be_replaced(after: &Resource, live: &Live) -> bool {
 }
 
 /// Says of a live key that it goes, and why.
-fn goes(reason: &'static str) -> impl Fn(&(&wire::SetupKey, &Live)) -> (Live, String) {
-    move |(_, live)| ((*live).clone(), reason.to_owned())
+fn goes(reason: &'static str) -> impl Fn(&Namesake) -> (Live, String) {
+    move |of| (of.live.clone(), reason.to_owned())
 }
 
-/// Returns a creation, or a replacement where an older key is to go.
-fn make(after: Resource, superseded: Option<Live>) -> Operation {
+/// Returns a creation, or a replacement where an older key is to go. What the file does not say is carried over from what
+/// goes, or else from `last`, the newest that stood for the entry.
+fn make(after: Resource, superseded: Option<Live>, last: Option<&Live>) -> Operation {
+    let after = match superseded.as_ref().or(last) {
+        Some(old) => carried_over(after, &old.resource),
+        None => after,
+    };
     match superseded {
         Some(live) => {
             let fields = differences(&after, &live.resource);
@@ -263,55 +414,48 @@ fn make(after: Resource, superseded: Option<Live>) -> Operation {
     }
 }
 
+/// Fills in what the file does not say from the key that the new one stands in for. A limit of the other type means
+/// something else: there the default counts, and the plan shows it.
+fn carried_over(after: Resource, old: &Resource) -> Resource {
+    let (Resource::SetupKey(new), Resource::SetupKey(old_key)) = (&after, old) else {
+        return after;
+    };
+    if new.key_type == old_key.key_type {
+        return after.over(old);
+    }
+    let with_limit = resource::SetupKey {
+        usage_limit: new.usage_limit.or(Some(0)),
+        ..new.clone()
+    };
+    Resource::SetupKey(with_limit).over(old)
+}
+
 /// Compares a declared key with its valid, unused (or reusable) live one.
-fn compare(
-    key: &wire::SetupKey,
-    live: &Live,
-    after: Resource,
-    wants_groups: bool,
-) -> Option<(Operation, String)> {
+fn compare(of: &Namesake, after: Resource, is_unsealed: bool) -> Option<(Operation, String)> {
+    let live = of.live;
+    let replaced = |after: Resource, reason: &str| {
+        let operation = make(after, Some(live.clone()), None);
+        Some((operation, reason.to_owned()))
+    };
+    if is_unsealed {
+        return replaced(after, NEVER_SEALED);
+    }
+    if must_be_replaced(&after, live) {
+        return replaced(
+            after,
+            "a key cannot be changed: new secret, then the old one is deleted",
+        );
+    }
     let fields = differences(&after, &live.resource);
-    if never_sealed(key, wants_groups) {
-        let reason = NEVER_SEALED.to_owned();
-        return Some((
-            Operation::Replace {
-                live: live.clone(),
-                fields,
-                after,
-            },
-            reason,
-        ));
-    }
-    if fields.is_empty() {
-        return None;
-    }
-    let live = live.clone();
-    Some(
-        if fields
-            .iter()
-            .all(|change| resource::SetupKey::can_change(&change.field))
-        {
-            (
-                Operation::Update {
-                    live,
-                    fields,
-                    after,
-                },
-                String::new(),
-            )
-        } else {
-            let reason =
-                "a key cannot be changed: new secret, then the old one is deleted".to_owned();
-            (
-                Operation::Replace {
-                    live,
-                    fields,
-                    after,
-                },
-                reason,
-            )
-        },
-    )
+    (!fields.is_empty()).then(|| {
+        let live = live.clone();
+        let operation = Operation::Update {
+            live,
+            fields,
+            after,
+        };
+        (operation, String::new())
+    })
 }
 
 /// Returns the declared key in canonical form.

@@ -9,7 +9,7 @@ use log::kv::{Error, Key, Value, VisitSource};
 use serde_json::{Map, json};
 
 use crate::cli::{Global, LogFormat, When};
-use crate::text::escape_json;
+use crate::text::{escape_json, visible};
 
 /// Where a run says what it does.
 #[derive(Debug, Clone, Copy)]
@@ -161,13 +161,8 @@ impl Say {
     /// Shows a sealed key: in a job's log it outlives disk and artifact. A block at column 0 that can be copied and opened as
     /// it is, also where the log is JSON.
     pub fn sealed(self, name: &str, armored: &str) {
-        if self.json {
-            self.line(
-                "info",
-                &format!("sealed setup key {name}"),
-                &[("name", name)],
-            );
-        }
+        let text = format!("sealed setup key {}:", visible(name));
+        self.line("info", &text, &[("name", name)]);
         self.lines(armored);
     }
 

@@ -9,8 +9,9 @@ use jiff::Timestamp;
 
 use crate::actual::Actual;
 use crate::code::Code;
-use crate::desired::{Desired, KeyType, SetupKey};
+use crate::desired::{Desired, KeyType};
 use crate::enrollment::Binding;
+use crate::keys::{self, Consumed};
 use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::plan::Options;
@@ -77,7 +78,7 @@ pub fn resolve(
     let mut untold = BTreeSet::new();
     for member in wanted {
         let found = if desired.setup_key(member).is_some() {
-            by_key(member, live, desired, actual, options.now)
+            by_key(member, live, desired, actual, options)
         } else {
             by_name(member, live, actual, options.listings.of(name, member))
         };
@@ -142,7 +143,7 @@ fn by_key(
     live: &BTreeSet<Id>,
     desired: &Desired,
     actual: &Actual,
-    now: Timestamp,
+    options: &Options,
 ) -> Found {
     let Some(declared) = desired.setup_key(member) else {
         return Found::Pending(Vec::new());
@@ -151,23 +152,31 @@ fn by_key(
         let text = format!("lists {member:?}, a reusable key: its peers join through auto_groups");
         return Found::Nobody(Code::KeyOfMany, text);
     }
-    let used: Vec<&wire::SetupKey> = actual
-        .keys_named(member)
-        .filter(|key| key.used_times > 0)
-        .collect();
-    if !declared.enrolled
-        && !used
-            .last()
-            .is_some_and(|key| stands(key, declared, actual, now))
-    {
-        let bound = used
-            .iter()
-            .filter_map(|key| actual.bindings.of_key(&key.id)?.peer());
-        return Found::Pending(bound.filter(|peer| live.contains(*peer)).cloned().collect());
-    }
-    // the newest use counts: an older one is of a machine that was replaced
-    if let Some(key) = used.last() {
-        return match actual.bindings.of_key(&key.id) {
+    let namesakes = keys::namesakes(member, actual, options);
+    let used = namesakes.iter().filter(|of| of.key.used_times > 0);
+    let (ours, others): (Vec<&keys::Namesake>, Vec<_>) = used.partition(|of| of.is_ours());
+    let stands = match declared.enrolled {
+        false => {
+            let decision = keys::of_account(member, declared, actual, options);
+            let Some(moved) = decision.moved else {
+                let bound = ours.iter().filter_map(|of| Some(of.peer?.0));
+                return Found::Pending(
+                    bound.filter(|peer| live.contains(*peer)).cloned().collect(),
+                );
+            };
+            Some(moved.id)
+        }
+        // somebody said that the key did its work, so one that was used before the file spoke of it may be meant
+        true => {
+            let known = if ours.is_empty() { others } else { ours };
+            match keys::consumed(&known, declared, true) {
+                Consumed::By(of) => Some(of.key.id.clone()),
+                Consumed::Nobody | Consumed::ByOneOf(_) => None,
+            }
+        }
+    };
+    if let Some(key) = stands {
+        return match actual.bindings.of_key(&key) {
             Some(Binding::Event(peer)) => Found::Peers(vec![peer.clone()]),
             Some(Binding::Time(peer)) => Found::Peers(vec![peer.clone()]),
             Some(Binding::Several(peers)) => {
@@ -210,20 +219,6 @@ fn by_key(
             ),
         ),
     }
-}
-
-/// Whether a used key is the one that its pending name stands for, as `keys` has it: nobody asked for a new one since,
-/// and no newer one waits to be used.
-fn stands(key: &wire::SetupKey, declared: &SetupKey, actual: &Actual, now: Timestamp) -> bool {
-    let asked = declared.reissue_after.filter(|instant| *instant <= now);
-    let created = key
-        .id
-        .created_at()
-        .or_else(|| key.updated_at.map(Timestamp::as_second));
-    let is_superseded =
-        asked.is_some_and(|instant| created.is_some_and(|at| at < instant.as_second()));
-    let waits = |other: &wire::SetupKey| other.valid && other.used_times == 0 && other.id > key.id;
-    !is_superseded && !actual.keys_named(&key.name).any(waits)
 }
 
 /// Another name is the one live peer of that name; of namesakes the one that is a member or came by a key.

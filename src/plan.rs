@@ -57,6 +57,23 @@ pub struct Options {
     pub listings: Listings,
     /// What is held back for want of proof, and goes since somebody agreed to it.
     pub release: BTreeSet<Id>,
+    /// Names of the files in the keys directory: traces of runs that made keys here.
+    pub keys_files: BTreeSet<String>,
+}
+
+impl Options {
+    /// What decides which keys were used, where nothing else is asked.
+    pub fn of_enrollment(ledger: Arc<Ledger>, now: Timestamp) -> Self {
+        Options {
+            prune: Prune::None,
+            replace: BTreeSet::new(),
+            now,
+            listings: ledger.listings(),
+            ledger,
+            keys_files: BTreeSet::new(),
+            release: BTreeSet::new(),
+        }
+    }
 }
 
 /// Why no plan can be made.
@@ -108,6 +125,8 @@ pub struct Plan {
     pub foreign_members: BTreeMap<String, BTreeSet<Id>>,
     /// Setup keys whose peer joins a declared group once it enrolls, by group.
     pub pending_members: BTreeMap<String, BTreeSet<String>>,
+    /// Names of the pending keys of ours that nobody used yet and that stay, by id.
+    pub waiting_keys: BTreeMap<Id, String>,
     /// Live objects that are declared or go, by kind; of the keys those that are valid.
     pub counted: BTreeMap<Kind, usize>,
     /// What people call the peers of this plan.
@@ -182,7 +201,7 @@ pub fn plan(
     plan.notices.extend(renames.notices.clone());
 
     let keys = resolve::keys(desired, actual, options, &mut plan, &mut problems);
-    let detection = enrollment::detect(desired, actual, options.now, &options.replace);
+    let detection = enrollment::detect(desired, actual, options);
     plan.notices.extend(detection.left_alone.iter().map(|left| {
         Notice::about(
             Code::EnrollmentOpen,

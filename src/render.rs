@@ -44,6 +44,8 @@ pub struct CreatedKey {
     pub recipients: Vec<String>,
     /// The first 16 hexadecimal digits of the text's SHA-256.
     pub fingerprint: String,
+    /// Where its copy in the repository is, as in `BRANCH:PATH`.
+    pub stored: Option<String>,
 }
 
 /// What a document says beside the plan.

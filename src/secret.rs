@@ -26,8 +26,10 @@ mod ssh_key;
 #[cfg(test)]
 mod test_keys;
 
-pub use file_name::file_name;
-pub use keys_dir::{KeysDir, Removal, Reservation, StoredFile};
+pub use file_name::{file_name, file_stem};
+pub use keys_dir::{
+    KeysDir, Removal, Reservation, StoredFile, is_temporary, present, remove_leftovers,
+};
 pub use recipient::{Described, RecipientKind};
 pub use recipients::Recipients;
 pub use sources::{ENVIRONMENT, RecipientError, RecipientErrors, Sources};

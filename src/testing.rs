@@ -187,6 +187,7 @@ impl Case {
             ledger: Arc::default(),
             listings: Listings::default(),
             release: BTreeSet::new(),
+            keys_files: BTreeSet::new(),
         };
         Case {
             desired: desired(&file),

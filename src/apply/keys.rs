@@ -1,33 +1,154 @@
-//! Setup keys in an apply: sealed before the next request, and given their groups only then (design §4).
+//! Setup keys in an apply: sealed, stored, and usable only then (design §4).
 //!
-//! A run can be killed at any instant. A key that has no groups yet is one whose secret may not be sealed; the next plan
-//! sees that and makes it anew. Whatever goes wrong here takes the key back.
+//! A run can be killed at any instant. A key is made without groups, so it is one whose secret may not be sealed; the next
+//! plan sees that and makes it anew. What marks it as sealed, its groups or a write that changes nothing, comes once the
+//! sealed text is on disk and a copy of it where it outlives the job. Whatever goes wrong before takes the key back.
 
-use anyhow::{Context, Result, anyhow, bail};
-use secrecy::SecretString;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Error, Result, anyhow, bail};
+use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Made, Run, gone, same};
-use crate::api::{ApiError, object_path};
-use crate::keys::never_sealed;
+use super::write::NotKnown;
+use super::{Conduct, KeyCopy, Made, NotStored, Progress, Run, millis, same};
+use crate::api::{ApiError, NewKey, object_path};
+use crate::change::{Change, Operation};
+use crate::keys::{MARKABLE_SECS, never_sealed};
+use crate::plan::Plan;
 use crate::render::CreatedKey;
 use crate::resource::{Live, Resource};
 use crate::secret::{Sealed, StoredFile};
 use crate::state::{Address, Id, Kind};
 use crate::wire;
 
+/// The most keys that are made before they are stored, in one commit.
+const BLOCK: usize = 25;
+
+/// Returns how many steps from `number` on make keys one after the other, up to [`BLOCK`].
+pub(super) fn block(plan: &Plan, number: usize) -> usize {
+    let makes = |step: &&crate::plan::Step| plan.changes[step.change].makes_key();
+    let steps = plan.steps[number..].iter().take(BLOCK);
+    steps.take_while(makes).count()
+}
+
+/// A key that is made and sealed, and not usable yet.
+struct Waiting<'a> {
+    number: usize,
+    address: &'a Address,
+    after: &'a Resource,
+    id: Id,
+    object: Value,
+    sealed: Sealed,
+    file: StoredFile,
+    /// When the answer came, and what the server's clock said then.
+    made: Instant,
+    server_time: Option<Timestamp>,
+}
+
+impl Waiting<'_> {
+    fn wants_groups(&self) -> bool {
+        matches!(self.after, Resource::SetupKey(key)
+            if key.auto_groups.as_ref().is_some_and(|groups| !groups.is_empty()))
+    }
+
+    /// How long until a write moves `updated_at` away from the key's creation, by the server's clock.
+    fn until_markable(&self) -> Duration {
+        let Some(created) = self.id.created_at() else {
+            return Duration::ZERO;
+        };
+        // whole seconds, so the server's clock is not behind this
+        let then = self.server_time.map_or(created, Timestamp::as_second);
+        let left = u64::try_from(created + MARKABLE_SECS - then).unwrap_or(0);
+        Duration::from_secs(left).saturating_sub(self.made.elapsed())
+    }
+}
+
 impl Run<'_> {
-    pub(super) fn create_key(&mut self, address: &Address, after: &Resource) -> Result<String> {
-        let Resource::SetupKey(key) = after else {
-            bail!("{address} is no setup key")
+    /// Makes the keys of these steps and seals them one after the other, stores them together, and then makes them usable.
+    /// Where one fails, what was made before goes on to its end.
+    pub(super) fn make_keys(
+        &mut self,
+        plan: &Plan,
+        steps: Range<usize>,
+        conduct: Conduct,
+        progress: &mut Progress,
+    ) {
+        let mut waiting = Vec::new();
+        let mut asks = true;
+        for number in steps {
+            if !self.may_start(plan, number, conduct, progress, asks) {
+                continue;
+            }
+            (asks, progress.breaking) = (false, false);
+            let step = plan.steps[number];
+            let start = Instant::now();
+            let made = self.make_key(&plan.changes[step.change], number);
+            self.applied.durations_ms[step.change] += millis(start);
+            match made {
+                Ok(Some(key)) => waiting.push(key),
+                Ok(None) => {
+                    let said = Ok("was finished by another run meanwhile".to_owned());
+                    self.finish(plan, number, conduct, progress, said);
+                }
+                Err(error) => self.finish(plan, number, conduct, progress, Err(error)),
+            }
+        }
+        let places = match self.store(&waiting) {
+            Ok(places) => places,
+            Err(NotStored { text, hint }) => {
+                // taken back one by one, and each says why
+                progress.ended = true;
+                self.applied.hint = self.applied.hint.take().or(hint);
+                for key in waiting {
+                    let (number, error) = (key.number, anyhow!(text.clone()));
+                    let error = self.take_back(key.address, &key.id, Some(key.file), error);
+                    self.finish(plan, number, conduct, progress, Err(error));
+                }
+                return;
+            }
+        };
+        // those that wait for their age come last, so that they wait together
+        let mut waiting: Vec<_> = waiting.into_iter().zip(places).collect();
+        waiting.sort_by_key(|(key, _)| !key.wants_groups());
+        for (key, place) in waiting {
+            let number = key.number;
+            let step = plan.steps[number];
+            let start = Instant::now();
+            let outcome = self.make_usable(key, place, &plan.changes[step.change]);
+            self.applied.durations_ms[step.change] += millis(start);
+            self.finish(plan, number, conduct, progress, outcome);
+        }
+    }
+
+    /// Makes a key without groups and seals it. `None`: the one that was to be replaced is good by now.
+    fn make_key<'a>(&mut self, change: &'a Change, number: usize) -> Result<Option<Waiting<'a>>> {
+        let address = &change.address;
+        let after = match &change.operation {
+            Operation::Create { after } => after,
+            Operation::Replace { live, after, .. } => {
+                if is_unsealed_reason(&change.reason) && !self.still_unsealed(live)? {
+                    return Ok(None);
+                }
+                after
+            }
+            Operation::Update { .. } | Operation::Delete { .. } => {
+                bail!("{address} is not to be made")
+            }
         };
         let custody = self.custody.context("nobody to seal the new key for")?;
         // resolved first: a key whose groups are not there is not made
         after.request(&address.name, Some(&Value::Null), &self.groups)?;
         let reservation = custody.dir.reserve(&address.name)?;
         let body = after.request(&address.name, None, &self.groups)?;
-        let (made, secret) = self.post_key(address, &body)?;
-        let id = Id(made["id"]
+        let NewKey {
+            object,
+            secret,
+            server_time,
+        } = self.post_key(address, &body)?;
+        let made = Instant::now();
+        let id = Id(object["id"]
             .as_str()
             .context("the answer has no id")?
             .to_owned());
@@ -42,47 +163,107 @@ impl Run<'_> {
             Ok(file) => file,
             Err(error) => return Err(self.take_back(address, &id, None, error)),
         };
+        Ok(Some(Waiting {
+            number,
+            address,
+            after,
+            id,
+            object,
+            sealed,
+            file,
+            made,
+            server_time,
+        }))
+    }
+
+    /// Stores copies of the sealed keys; says of each where it is, where copies are kept.
+    fn store(&self, keys: &[Waiting]) -> Result<Vec<Option<String>>, NotStored> {
+        let copies = self.custody.and_then(|custody| custody.copies.as_ref());
+        let Some(copies) = copies.filter(|_| !keys.is_empty()) else {
+            return Ok(vec![None; keys.len()]);
+        };
+        let files = keys.iter().map(|key| KeyCopy {
+            name: key.address.name.clone(),
+            id: key.id.clone(),
+            armored: key.sealed.armored.clone(),
+        });
+        let places = copies.store(&files.collect::<Vec<_>>())?;
+        Ok(places.into_iter().map(Some).collect())
+    }
+
+    /// Gives a sealed key its groups, or marks it as sealed where it wants none; then what it replaces goes.
+    fn make_usable(
+        &mut self,
+        key: Waiting,
+        place: Option<String>,
+        change: &Change,
+    ) -> Result<String> {
+        let done = match key.wants_groups() {
+            true => self.write_key(&key).map(drop),
+            false => self.mark(&key),
+        };
+        let Waiting {
+            address,
+            id,
+            sealed,
+            file,
+            ..
+        } = key;
+        if let Err(error) = done {
+            return Err(self.take_back(address, &id, Some(file), error));
+        }
         let path = file.path.display().to_string();
-        let wants_groups = key
-            .auto_groups
-            .as_ref()
-            .is_some_and(|groups| !groups.is_empty());
-        if wants_groups {
-            let granted = self.grant(&id, &made, address, after);
-            if let Err(error) = granted {
-                return Err(self.take_back(address, &id, Some(file), error));
+        let copied = place.as_ref().map(|place| format!(" and {place}"));
+        let created = format!("created, sealed in {path}{}", copied.unwrap_or_default());
+        self.keep_key(address, id, file, &sealed, place);
+        match &change.operation {
+            Operation::Replace { live, .. } => {
+                let deleted = self.delete_key(address, live, &change.reason)?;
+                Ok(format!("{created}; the old one {deleted}"))
+            }
+            _ => Ok(created),
+        }
+    }
+
+    /// Moves a key's `updated_at`, so that it reads as sealed: there are no groups that would tell.
+    fn mark(&mut self, key: &Waiting) -> Result<()> {
+        let custody = self.custody.context("nobody to seal the new key for")?;
+        (custody.wait)(key.until_markable());
+        for is_last in [false, true] {
+            let stored: wire::SetupKey = serde_json::from_value(self.write_key(key)?.wire)?;
+            if !never_sealed(&stored) {
+                return Ok(());
+            }
+            // a clock that stood still, or ran backwards
+            if !is_last {
+                (custody.wait)(Duration::from_secs(MARKABLE_SECS.unsigned_abs()));
             }
         }
-        self.keep_key(address, id, file, &sealed);
-        let unmarked = if wants_groups {
-            ""
-        } else {
-            "; it has no groups, so a lost file of it cannot be noticed"
-        };
-        Ok(format!("created, sealed in {path}{unmarked}"))
+        bail!(
+            "{} was written, and NetBird's answer says that it never was: whether it is sealed could not be told from \
+             that later",
+            key.address
+        )
     }
 
-    /// Gives the sealed key its groups. An answer that was lost is looked up.
-    fn grant(&self, id: &Id, made: &Value, address: &Address, after: &Resource) -> Result<()> {
-        let body = after.request(&address.name, Some(made), &self.groups)?;
-        let path = object_path(Kind::SetupKey.path(), &id.0)?;
-        let answer = match self.api.put(&path, &body) {
-            Err(error) if error.outcome_unknown() => {
-                let found = self
-                    .api
-                    .get(&path)
-                    .with_context(|| format!("{error}; and it cannot be looked up"))?;
-                match same(after, &self.read(Kind::SetupKey, found.clone())?) {
-                    Ok(()) => found,
-                    Err(_) => return Err(error.into()),
-                }
-            }
-            answer => answer.map_err(|error| gone(error, "to get its groups"))?,
-        };
-        same(after, &self.read(Kind::SetupKey, answer)?)
+    /// Writes the key as it is to be, and returns what NetBird has then.
+    fn write_key(&mut self, key: &Waiting) -> Result<Live> {
+        let after = key.after;
+        let body = after.request(&key.address.name, Some(&key.object), &self.groups)?;
+        let is_done = |found: &Live| same(after, found).is_ok();
+        let (stored, _) = self.put(key.address, &key.id, &body, is_done)?;
+        same(after, &stored)?;
+        Ok(stored)
     }
 
-    fn keep_key(&mut self, address: &Address, id: Id, file: StoredFile, sealed: &Sealed) {
+    fn keep_key(
+        &mut self,
+        address: &Address,
+        id: Id,
+        file: StoredFile,
+        sealed: &Sealed,
+        stored: Option<String>,
+    ) {
         let recipients = self
             .custody
             .map(|custody| custody.recipients.describe())
@@ -92,6 +273,7 @@ impl Run<'_> {
             sealed: sealed.armored.clone(),
             recipients: recipients.iter().map(ToString::to_string).collect(),
             fingerprint: sealed.fingerprint(),
+            stored,
         };
         self.applied
             .created_keys
@@ -107,12 +289,12 @@ impl Run<'_> {
 
     /// Makes a key. If the answer is lost, so is the secret: the key that appeared is deleted, and since then the first
     /// request is known to be over, a second one is sent.
-    fn post_key(&mut self, address: &Address, body: &Value) -> Result<(Value, SecretString)> {
+    fn post_key(&mut self, address: &Address, body: &Value) -> Result<NewKey> {
         let path = Kind::SetupKey.path();
         match self.api.create_key(path, body) {
             Ok(made) => Ok(made),
             Err(error) if error.outcome_unknown() => {
-                let error = anyhow::Error::from(error);
+                let error = Error::from(error);
                 if self.delete_orphans(address)? == 0 {
                     let text = "the answer was lost, and no new key is in the list; run again";
                     return Err(error.context(text));
@@ -127,11 +309,11 @@ impl Run<'_> {
     }
 
     /// Makes a key after the first answer was lost. What this one leaves without its secret goes, too.
-    fn post_key_again(&self, address: &Address, body: &Value) -> Result<(Value, SecretString)> {
+    fn post_key_again(&self, address: &Address, body: &Value) -> Result<NewKey> {
         match self.api.create_key(Kind::SetupKey.path(), body) {
             Ok(made) => Ok(made),
             Err(error) if error.outcome_unknown() => {
-                let error = anyhow::Error::from(error);
+                let error = Error::from(error);
                 let text = match self.delete_orphans(address)? {
                     0 => "the answer was lost again, and no new key is in the list; run again",
                     _ => "the answer was lost again, and the key was deleted again; run again",
@@ -143,7 +325,7 @@ impl Run<'_> {
     }
 
     /// Takes back a key that was made and whose secret cannot be used.
-    fn unusable(&self, address: &Address, error: ApiError) -> anyhow::Error {
+    fn unusable(&self, address: &Address, error: ApiError) -> Error {
         let id = match &error {
             ApiError::KeyUnusable { id: Some(id), .. } => Id(id.clone()),
             _ => return error.into(),
@@ -175,8 +357,8 @@ impl Run<'_> {
         address: &Address,
         id: &Id,
         file: Option<StoredFile>,
-        error: anyhow::Error,
-    ) -> anyhow::Error {
+        error: Error,
+    ) -> Error {
         let deleted =
             object_path(Kind::SetupKey.path(), &id.0).and_then(|path| self.api.delete(&path));
         match deleted {
@@ -186,28 +368,14 @@ impl Run<'_> {
                     "{error:#}; and the new key {id} of {address} could not be deleted again: {failed}"
                 )
             }
-            _ => match file.map(StoredFile::remove) {
-                Some(Err(failed)) => error.context(format!(
+            // whatever became of its writes, it is known that it is gone
+            _ => match (file.map(StoredFile::remove), settled(error)) {
+                (Some(Err(failed)), error) => error.context(format!(
                     "the new key was deleted again, its file was not: {failed:#}"
                 )),
-                _ => error.context("the new key was deleted again"),
+                (_, error) => error.context("the new key was deleted again"),
             },
         }
-    }
-
-    pub(super) fn replace_key(
-        &mut self,
-        address: &Address,
-        old: &Live,
-        after: &Resource,
-        reason: &str,
-    ) -> Result<String> {
-        if is_unsealed_reason(reason) && !self.still_unsealed(old)? {
-            return Ok("was finished by another run meanwhile".into());
-        }
-        let created = self.create_key(address, after)?;
-        let deleted = self.delete_key(address, old, reason)?;
-        Ok(format!("{created}; the old one {deleted}"))
     }
 
     /// Deletes a key, looked at again right before where it goes because nobody holds its secret.
@@ -228,10 +396,18 @@ impl Run<'_> {
             .api
             .get(&object_path(Kind::SetupKey.path(), &old.id.0)?)
         {
-            Ok(found) => Ok(never_sealed(&serde_json::from_value(found)?, true)),
+            Ok(found) => Ok(never_sealed(&serde_json::from_value(found)?)),
             Err(error) if error.is_gone() => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Returns the error without the doubt whether a write was carried out.
+fn settled(error: Error) -> Error {
+    match error.is::<NotKnown>() {
+        true => anyhow!("{error:#}"),
+        false => error,
     }
 }
 

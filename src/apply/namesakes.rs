@@ -175,7 +175,7 @@ fn rivals(
             else {
                 return false;
             };
-            let in_the_making = never_sealed(key, true) && !applied.known.contains(&live.id);
+            let in_the_making = never_sealed(key) && !applied.known.contains(&live.id);
             let equal = differences(&keys::desired(declared), &live.resource).is_empty();
             key.valid && key.used_times == 0 && (equal || in_the_making)
         }

@@ -11,35 +11,47 @@ use crate::logging::Say;
 use crate::render::{Document, Status, json};
 use crate::text::visible;
 
+/// Shows a document in a place that outlives the run.
+pub(super) type Publish<'a> = Box<dyn Fn(&Document) + 'a>;
+
 /// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
-pub(super) struct Aloud {
+pub(super) struct Aloud<'a> {
     say: Say,
     in_job: bool,
-    report: Option<(PathBuf, Document)>,
+    /// What the run has come to.
+    document: Document,
+    report: Option<PathBuf>,
+    publish: Option<Publish<'a>>,
 }
 
-impl Aloud {
+impl<'a> Aloud<'a> {
     pub(super) fn new(say: Say) -> Self {
         Aloud {
             say,
             in_job: Context::of_process().is_ci,
+            document: Document::default(),
             report: None,
+            publish: None,
         }
     }
 
+    /// Says what becomes of this document. `publish` gets it once the keys are made, and before anything else is.
     pub(super) fn reporting(
         say: Say,
         path: Option<&PathBuf>,
         document: &Document,
+        publish: Option<Publish<'a>>,
     ) -> Result<Self, Stop> {
         let mut aloud = Aloud {
-            report: path.map(|path| (path.clone(), document.clone())),
+            document: document.clone(),
+            report: path.cloned(),
+            publish,
             ..Aloud::new(say)
         };
-        if let Some((path, document)) = &mut aloud.report {
-            let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
-            document.statuses = vec![Status::Pending; changes];
-            write_report(path, &json::document(document, true)).map_err(|error| {
+        let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
+        aloud.document.statuses = vec![Status::Pending; changes];
+        if let Some(path) = &aloud.report {
+            write_report(path, &json::document(&aloud.document, true)).map_err(|error| {
                 Stop::error(format!(
                     "cannot write the report {}: {error}",
                     path.display()
@@ -48,9 +60,15 @@ impl Aloud {
         }
         Ok(aloud)
     }
+
+    fn note(&mut self, applied: &Applied) {
+        self.document.statuses.clone_from(&applied.statuses);
+        self.document.durations_ms.clone_from(&applied.durations_ms);
+        self.document.created_keys.clone_from(&applied.created_keys);
+    }
 }
 
-impl Observer for Aloud {
+impl Observer for Aloud<'_> {
     fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str) {
         let address = change.address.to_string();
         self.say.progress(&format!(
@@ -72,13 +90,24 @@ impl Observer for Aloud {
     }
 
     fn state(&mut self, applied: &Applied) {
-        if let Some((path, document)) = &mut self.report {
-            document.statuses.clone_from(&applied.statuses);
-            document.durations_ms.clone_from(&applied.durations_ms);
-            document.created_keys.clone_from(&applied.created_keys);
-            if let Err(error) = write_report(path, &json::document(document, true)) {
-                log::warn!("cannot write the report {}: {error}", path.display());
-            }
+        if self.report.is_none() {
+            return;
+        }
+        self.note(applied);
+        if let Some(path) = &self.report
+            && let Err(error) = write_report(path, &json::document(&self.document, true))
+        {
+            log::warn!("cannot write the report {}: {error}", path.display());
+        }
+    }
+
+    fn keys_made(&mut self, applied: &Applied) {
+        if self.publish.is_none() || applied.created_keys.is_empty() {
+            return;
+        }
+        self.note(applied);
+        if let Some(publish) = &self.publish {
+            publish(&self.document);
         }
     }
 }

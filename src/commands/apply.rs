@@ -1,13 +1,13 @@
 //! `apply`: the same plan, carried out and verified.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
 
-use super::aloud::Aloud;
+use super::aloud::{Aloud, Publish};
 use super::branch::{Overtaken, STALE, overtaken, refuse_other_branches};
+use super::copies;
 use super::forge::{Forge, Stale};
 use super::session::{Origin, Request, Session};
-use super::settings::{file, halt, setting};
+use super::settings::{file, halt, keys_dir};
 use super::signals::signals;
 use super::stop::Stop;
 use super::{Ending, end, publish, refused, unreported};
@@ -21,7 +21,7 @@ use crate::logging::Say;
 use crate::notice::Notice;
 use crate::plan::{Plan, answered_labels};
 use crate::render::{Document, Status, terminal};
-use crate::secret::KeysDir;
+use crate::secret::{KeysDir, remove_leftovers};
 use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
@@ -54,6 +54,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         origin,
         scope: &args.scope,
         sealing: &args.sealing,
+        keys_dir: keys_dir(args.keys_dir.as_ref()),
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
@@ -64,11 +65,12 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         stop.error.push_str("\nnothing was changed");
         return Err(stop);
     }
-    let custody = custody(&plan, args, &session)?;
-    let forge = match args.any_commit || plan.is_empty() {
+    let forge = match plan.is_empty() {
         true => None,
         false => Forge::open(&args.gitea, &session.context, &file(&cli.global))?,
     };
+    remove_leftovers(&keys_dir(args.keys_dir.as_ref()));
+    let mut custody = custody(&plan, args, &session)?;
     // the comment says so, where one was asked for
     if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
         let why = Forge::not_configured(&args.gitea, &session.context);
@@ -77,7 +79,8 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         ));
     }
     let ours = session.source.text().as_bytes();
-    let fresh = || forge.as_ref().map_or(Ok(()), |forge| forge.fresh(ours));
+    let guard = forge.as_ref().filter(|_| !args.any_commit);
+    let fresh = || guard.map_or(Ok(()), |forge| forge.fresh(ours));
     let overtaken = |error| match &forge {
         Some(forge) => overtaken(error, forge, &context),
         None => Overtaken::Stopped(Stop::from(error)),
@@ -85,6 +88,11 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     if let Err(error) = fresh() {
         return before_the_first_write(overtaken(error), session.document);
     }
+    let environment = &session.document.environment;
+    let copies = match &custody {
+        Some(_) => copies::open(&args.sealing, forge.as_ref(), environment, Some(say))?,
+        None => None,
+    };
     if !plan.is_empty() {
         say.text(&terminal::plan(&session.document, terminal::Color(false)));
         // an answer can have taken its time
@@ -97,11 +105,21 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     // only now: until here a signal ends the run at once, and nothing was changed
     let stop = signals();
 
+    if let (Some(custody), Some(copies)) = (&mut custody, copies) {
+        copies.begin()?;
+        custody.copies = Some(Box::new(copies));
+    }
+
     let api = session
         .api
         .as_ref()
         .ok_or_else(|| Stop::error("an apply needs a server"))?;
-    let mut observer = Aloud::reporting(say, cli.global.report.as_ref(), &session.document)?;
+    let path = file(&cli.global);
+    let comments = args.comment.then(|| -> Publish {
+        Box::new(|document| publish::under_way(document, &path, &args.gitea, &context))
+    });
+    let mut observer =
+        Aloud::reporting(say, cli.global.report.as_ref(), &session.document, comments)?;
     let conduct = Conduct {
         custody: custody.as_ref(),
         keep_going: args.keep_going,
@@ -234,13 +252,12 @@ fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Cu
         return Ok(None);
     }
     session.recipients.check()?;
-    let path: PathBuf = setting(args.keys_dir.as_ref())
-        .unwrap_or_else(|| "sealed-keys".into())
-        .into();
-    let dir = KeysDir::probe(&path)?;
+    let dir = KeysDir::probe(&keys_dir(args.keys_dir.as_ref()))?;
     Ok(Some(Custody {
         recipients: session.recipients.clone(),
         dir,
+        copies: None,
+        wait: Box::new(std::thread::sleep),
     }))
 }
 

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::forge::Forge;
 use super::history::History;
 use super::session::{Origin, Request, Session};
-use super::settings::{environment_name, file};
+use super::settings::{environment_name, file, keys_dir};
 use super::stop::Stop;
 use super::{print, report_stop, write_report};
 use crate::ci::Context;
@@ -38,6 +38,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
         history: args.history.clone(),
     };
     let sealing = Sealing {
+        keys_branch: None,
         recipient: Vec::new(),
         recipients_file: Vec::new(),
     };
@@ -45,6 +46,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
         cli,
         origin: Origin::Server(&args.server),
         scope: &scope,
+        keys_dir: keys_dir(None),
         sealing: &sealing,
         committed: true,
     };

@@ -1,8 +1,10 @@
 //! `plan`: what an apply would do.
 
+use super::copies;
+use super::forge::Forge;
 use super::history::is_touched;
 use super::session::{Origin, Request, Session};
-use super::settings::{environment_name, file};
+use super::settings::{environment_name, file, keys_dir};
 use super::stop::Stop;
 use super::{Ending, end, publish, refused, unreported};
 use crate::change::Change;
@@ -76,6 +78,7 @@ fn make(
         cli,
         origin,
         scope: &args.scope,
+        keys_dir: keys_dir(None),
         sealing: &args.sealing,
         committed: false,
     };
@@ -87,6 +90,12 @@ fn make(
         .document
         .notices
         .extend(no_recipient(&plan.changes, session.recipients.is_empty()));
+    if session.api.is_some() {
+        let forge = || Forge::open(&args.gitea, &session.context, &file(&cli.global));
+        let name = &session.document.environment;
+        let missing = copies::missing(&args.sealing, forge, name, &plan);
+        session.document.notices.extend(missing);
+    }
     let pending = args.detailed_exitcode && !plan.is_empty();
     let exit = match pending {
         _ if !red.is_empty() => Exit::Refused,

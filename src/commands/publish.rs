@@ -158,6 +158,27 @@ pub(super) fn result(
     }
 }
 
+/// Posts what an apply has come to before its end, so that the sealed keys stand there if it is killed. Nobody is told
+/// where that does not work: the comment at the end says so.
+pub(super) fn under_way(document: &Document, file: &Path, args: &GiteaArgs, context: &Context) {
+    let post = || -> Result<(), Missing> {
+        let forge = open(args, context, file)?;
+        let Some(sha) = &context.sha else {
+            return Ok(());
+        };
+        if let Some(pull) = forge.repo.pull_merged_as(sha)? {
+            forge.upsert(
+                pull.number,
+                &markdown::document(document, true, markdown::BUDGET),
+            )?;
+        }
+        Ok(())
+    };
+    if let Err(missing) = post() {
+        log::warn!("not yet: {}", missing.text);
+    }
+}
+
 /// The comments of one apply.
 struct Posts<'a> {
     forge: &'a Forge,
@@ -173,10 +194,10 @@ impl Posts<'_> {
         Ok(posted.author)
     }
 
-    /// Does the pull request say what an apply made of it? That a run was superseded is no result.
+    /// Does the pull request say what an apply made of it? That a run was superseded, or is under way, is no result.
     fn has_result(&self, number: u64, me: Option<i64>) -> Result<bool, Stop> {
         let texts = self.forge.texts(number, self.body, me)?;
-        Ok(texts.iter().any(|text| !markdown::is_superseded(text)))
+        Ok(texts.iter().any(|text| markdown::is_result(text)))
     }
 
     /// Posts the result on the pull requests that were merged before this one and have none yet, back to the first that has.

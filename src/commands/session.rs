@@ -3,7 +3,7 @@
 pub(super) mod notices;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -32,7 +32,7 @@ use crate::notice::Notice;
 use crate::plan::{self, Held, Options, Plan, Problem, Renames, Row, Why};
 use crate::render::Document;
 use crate::scope::Prune;
-use crate::secret::Recipients;
+use crate::secret::{Recipients, present};
 use crate::snapshot::Snapshot;
 use crate::state::Kind;
 use crate::validate::{Valid, validate};
@@ -81,6 +81,8 @@ pub(super) struct Request<'a> {
     pub(super) origin: Origin<'a>,
     pub(super) scope: &'a Scope,
     pub(super) sealing: &'a Sealing,
+    /// Where sealed keys are kept.
+    pub(super) keys_dir: PathBuf,
     /// The committed file is meant, not the one on disk.
     pub(super) committed: bool,
 }
@@ -138,6 +140,7 @@ impl Session {
             ledger: history.ledger.clone(),
             listings: history.listings.clone(),
             release: BTreeSet::new(),
+            keys_files: present(&request.keys_dir),
         };
         let (api, account) = match request.origin {
             Origin::Server(server) => (

@@ -72,6 +72,12 @@ pub(super) fn file(global: &Global) -> PathBuf {
         .into()
 }
 
+/// The directory of sealed keys. Only an apply has a flag for it.
+pub(super) fn keys_dir(flag: Option<&String>) -> PathBuf {
+    let named = setting(flag).or_else(|| environment("NETBIRD_GITOPS_KEYS_DIR"));
+    named.unwrap_or_else(|| "sealed-keys".into()).into()
+}
+
 /// The network's name in comments and issues.
 pub(super) fn environment_name(global: &Global) -> String {
     setting(global.environment.as_ref()).unwrap_or_else(|| "default".into())

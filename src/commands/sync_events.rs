@@ -7,6 +7,7 @@ mod said;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -14,6 +15,7 @@ use super::aloud::Aloud;
 use super::apply::early_gates;
 use super::branch::refuse_other_branches;
 use super::forge::{Forge, Marked};
+use super::history::History;
 use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file, readable};
 use super::signals::signals;
@@ -23,17 +25,19 @@ use crate::actual::Actual;
 use crate::api::Api;
 use crate::apply::{Conduct, apply, settle_members};
 use crate::ci::Context;
-use crate::cli::{Cli, Format, SyncArgs};
+use crate::cli::{self, Cli, Format, SyncArgs};
 use crate::config;
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::{self, Detection, Enrollment, sync};
 use crate::exit::Exit;
 use crate::fetch::{Needs, fetch};
 use crate::gates;
+use crate::ledger::Ledger;
 use crate::logging::Say;
-use crate::plan::Plan;
+use crate::plan::{Options, Plan};
 use crate::render::Status;
 use crate::resource::Resource;
+use crate::scope::Prune;
 use crate::state::{Id, Kind};
 use crate::wire;
 
@@ -159,10 +163,15 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
             Stop::refused(format!("{}; nothing was changed", refusal.text)).hint(refusal.hint),
         );
     }
+    let ledger = ledger(&path, &context, &valid.desired, &actual)?;
+    let options = Options::of_enrollment(ledger, Timestamp::now());
     let Detection {
         enrollments,
         left_alone,
-    } = enrollment::detect(&valid.desired, &actual, Timestamp::now(), &BTreeSet::new());
+    } = enrollment::detect(&valid.desired, &actual, &options);
+    if !options.ledger.is_known() && !enrollments.is_empty() {
+        say.note("no git history tells when the file declared these keys: they are told by their names alone");
+    }
     let waits = |enrollment: &Enrollment| sync::waits_for(enrollment, &actual);
     let waiting = enrollments
         .iter()
@@ -234,6 +243,26 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     Ok(match failed || synced.failure.is_some() {
         true => Exit::Partial,
         false => Exit::Done,
+    })
+}
+
+/// The history that tells which keys are the file's; none where the checkout has none, or is older than the file: a key
+/// that its newest version does not declare would be taken for somebody else's.
+fn ledger(
+    path: &Path,
+    context: &Context,
+    desired: &Desired,
+    actual: &Actual,
+) -> Result<Arc<Ledger>, Stop> {
+    // nothing is deleted here, so a shallow checkout is none
+    let History { ledger, .. } =
+        History::read(path, &cli::History::default(), Prune::None, context)?;
+    let is_known = |name: &String| ledger.is_declared(Kind::SetupKey, name);
+    let mut used = desired.setup_keys().map(|(name, _)| name);
+    let is_old = used.any(|name| actual.keys_named(name).next().is_some() && !is_known(name));
+    Ok(match is_old {
+        true => Arc::default(),
+        false => ledger,
     })
 }
 

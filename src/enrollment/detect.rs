@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
-
 use super::Binding;
 use crate::actual::Actual;
-use crate::desired::{Desired, KeyType, SetupKey};
-use crate::keys::{self, Circumstances};
+use crate::desired::{Desired, KeyType};
+use crate::keys;
+use crate::plan::Options;
 use crate::state::{Address, Id, Kind};
 
 /// A pending key that was used, and the peer that it is bound to.
@@ -46,17 +45,10 @@ pub struct Detection {
     pub left_alone: Vec<LeftAlone>,
 }
 
-/// Finds the declared one-off keys that are pending and used.
-///
-/// `replace` are the entries that are to be made anew: what stands for them now is not waited for.
-pub fn detect(
-    desired: &Desired,
-    actual: &Actual,
-    now: Timestamp,
-    replace: &BTreeSet<Address>,
-) -> Detection {
+/// Finds the declared one-off keys that are pending and used. Of entries that are to be made anew nothing is waited for.
+pub fn detect(desired: &Desired, actual: &Actual, options: &Options) -> Detection {
     let mut detection = Detection::default();
-    for (name, key_id) in &used(desired, actual, now, replace) {
+    for (name, key_id) in &used(desired, actual, options) {
         let mut leave = |why: String| {
             detection.left_alone.push(LeftAlone {
                 key: name.clone(),
@@ -113,36 +105,22 @@ pub fn detect(
     detection
 }
 
-/// Returns the live keys that stand for pending names and were used; `keys` tells them apart from ghosts of older lives.
-fn used(
-    desired: &Desired,
-    actual: &Actual,
-    now: Timestamp,
-    replace: &BTreeSet<Address>,
-) -> Vec<(String, Id)> {
-    let circumstances = Circumstances {
-        now,
-        replace: false,
-        namesakes_are_ours: false,
-    };
+/// Returns the live keys that stand for pending names and were used; `keys` tells them apart from ghosts of older lives
+/// and from what somebody made by hand.
+fn used(desired: &Desired, actual: &Actual, options: &Options) -> Vec<(String, Id)> {
     let enrollable = desired
         .setup_keys()
         .filter(|(name, _)| is_enrollable(desired, name))
-        .filter(|(name, _)| !replace.contains(&Address::new(Kind::SetupKey, *name)));
-    let moved = |(name, declared): (&String, &SetupKey)| {
-        let live = actual.named(Kind::SetupKey, name);
-        let namesakes = live
-            .iter()
-            .filter_map(|live| Some((actual.keys.get(&live.id)?, live)));
-        let decision = keys::decide(
-            name,
-            declared,
-            &namesakes.collect::<Vec<_>>(),
-            circumstances,
-        );
+        .filter(|(name, _)| {
+            !options
+                .replace
+                .contains(&Address::new(Kind::SetupKey, *name))
+        });
+    let moved = enrollable.filter_map(|(name, declared)| {
+        let decision = keys::of_account(name, declared, actual, options);
         Some((name.clone(), decision.moved?.id))
-    };
-    enrollable.filter_map(moved).collect()
+    });
+    moved.collect()
 }
 
 /// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).

@@ -2,6 +2,7 @@
 //! edited in place, made where it is missing (gitea-api.md §1.7).
 
 use super::{Comment, Error, Repo};
+use crate::render::markdown::keep_sealed;
 
 /// What became of the comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub enum Action {
 /// it is (a bot's without `read:user`; the automatic token of a job may) is told by the answer of its post: the older
 /// comment of that author gets the text then, and the new one goes. Of two comments that two jobs made at once the one
 /// with the lower id stays.
+///
+/// The sealed keys of a text that is replaced are kept: a job that ran again made others, and knows nothing of these.
 pub fn upsert(repo: &Repo, number: u64, marker: &str, body: &str) -> Result<Posted, Error> {
     debug_assert!(body.starts_with(marker), "the marker comes first");
     let mut found = marked(repo.comments(number)?, marker);
@@ -47,7 +50,7 @@ pub fn upsert(repo: &Repo, number: u64, marker: &str, body: &str) -> Result<Post
     let mut refused = Vec::new();
     match write(repo, &found, body, &mut refused)? {
         Some(posted) => Ok(posted),
-        None => create(repo, number, marker, body, &refused),
+        None => create(repo, number, marker, &kept(&found, body), &refused),
     }
 }
 
@@ -95,10 +98,11 @@ fn write(
     body: &str,
     refused: &mut Vec<i64>,
 ) -> Result<Option<Posted>, Error> {
+    let body = kept(own, body);
     for (n, comment) in own.iter().enumerate() {
         let action = match comment.body == body {
             true => Some(Action::Unchanged),
-            false => edit(repo, comment.id, body)?.then_some(Action::Edited),
+            false => edit(repo, comment.id, &body)?.then_some(Action::Edited),
         };
         let Some(action) = action else {
             refused.push(comment.id);
@@ -108,6 +112,12 @@ fn write(
         return Ok(Some(posted(comment, action)));
     }
     Ok(None)
+}
+
+/// Returns the text with the sealed keys of these comments.
+fn kept(own: &[Comment], body: &str) -> String {
+    let keep = |body: String, comment: &Comment| keep_sealed(&comment.body, &body);
+    own.iter().fold(body.to_owned(), keep)
 }
 
 /// Posts a new comment, and gives way to an older one of its author.

@@ -187,40 +187,48 @@ impl From<Error> for CommitError {
     }
 }
 
-/// A write that was refused, and what it was based on.
-struct Attempt {
+/// One commit, tried until it is on its branch or the refusal is real. Each try is based on what was read just before.
+pub(super) trait Write {
+    /// What is read.
+    type Seen;
+    /// What a try sends.
+    type Sent;
+
+    /// Reads the branch's tip first, so that what comes between the readings shows as a move in the next round, and then
+    /// what the write changes.
+    fn read(&self) -> Result<(String, Self::Seen), Error>;
+    /// Returns what to send, `None` where there is nothing to do.
+    fn prepare(&mut self, seen: &Self::Seen) -> Result<Option<Self::Sent>, CommitError>;
+    /// Sends it, and returns the commit's id where the server tells.
+    fn send(&self, seen: &Self::Seen, sent: &Self::Sent) -> Result<Option<String>, Error>;
+    /// Returns whether what a try sent is there, though its answer was none, and the commit's id where that is known.
+    fn arrived(&self, seen: &Self::Seen, sent: &Self::Sent) -> Option<Option<String>>;
+    /// Returns whether what the write changes is another than it was.
+    fn has_moved(&self, before: &Self::Seen, seen: &Self::Seen) -> bool;
+}
+
+/// A try that was refused, and what it was based on.
+struct Attempt<W: Write> {
     tip: String,
-    sha: String,
-    bytes: Vec<u8>,
+    seen: W::Seen,
+    sent: W::Sent,
     error: Error,
 }
 
-/// Makes one commit that changes a file as `edit` says, which is asked again about each newer text.
-///
-/// `edit` returns `None` when a text needs no change. It must give the same for the same text. The file is never made:
-/// each write names the blob that was read.
-pub fn commit_edit(
-    repo: &Repo,
-    target: Target<'_>,
-    edit: &mut dyn FnMut(&File) -> anyhow::Result<Option<Change>>,
+/// Makes one commit in rounds.
+pub(super) fn in_rounds<W: Write>(
+    write: &mut W,
     policy: Policy<'_>,
 ) -> Result<Outcome, CommitError> {
     let start = (policy.now)();
-    let mut last: Option<Attempt> = None;
+    let mut last: Option<Attempt<W>> = None;
     let (mut unmoved, mut refusals) = (0, 0);
     loop {
         let in_time = last.is_none() || policy.wait(refusals - 1, start);
-        // The tip first: what comes between the two readings shows as a move in the next round, never as none.
-        let read = || {
-            Ok((
-                repo.tip(target.branch)?,
-                repo.file(target.branch, target.path)?,
-            ))
-        };
-        let (tip, file) = match (read(), last.take()) {
-            (Ok((tip, file)), before) => {
+        let (tip, seen) = match (write.read(), last.take()) {
+            (Ok(read), before) => {
                 last = before;
-                (tip, file)
+                read
             }
             (Err(read), Some(Attempt { error: write, .. })) if is_no_verdict(&read) => {
                 let (write, read) = (Box::new(write), Box::new(read));
@@ -229,13 +237,11 @@ pub fn commit_edit(
             (Err(read), _) => return Err(CommitError::Gitea(read)),
         };
         if let Some(last) = last {
-            if file.bytes == last.bytes {
+            if let Some(sha) = write.arrived(&seen, &last.sent) {
                 log::info!("the commit is there although its answer was {}", last.error);
-                return Ok(Outcome::Committed {
-                    sha: file.last_commit,
-                });
+                return Ok(Outcome::Committed { sha });
             }
-            if tip != last.tip || file.sha != last.sha {
+            if tip != last.tip || write.has_moved(&last.seen, &seen) {
                 unmoved = 0;
             } else if !last.error.says_race() {
                 unmoved += 1;
@@ -255,21 +261,10 @@ pub fn commit_edit(
                 });
             }
         }
-        let change = edit(&file).map_err(CommitError::Edit)?;
-        let Some(Change { bytes, message }) = change.filter(|change| change.bytes != file.bytes)
-        else {
+        let Some(sent) = write.prepare(&seen)? else {
             return Ok(Outcome::NothingToDo);
         };
-        let put = Put {
-            path: target.path,
-            bytes: &bytes,
-            sha: &file.sha,
-            branch: target.branch,
-            new_branch: None,
-            message: &message,
-            date: (policy.now)(),
-        };
-        match repo.put_file(&put) {
+        match write.send(&seen, &sent) {
             Ok(sha) => return Ok(Outcome::Committed { sha }),
             Err(error) if !error.may_be_a_race() => return Err(CommitError::Gitea(error)),
             Err(error) => {
@@ -277,13 +272,75 @@ pub fn commit_edit(
                 refusals += 1;
                 last = Some(Attempt {
                     tip,
-                    sha: file.sha,
-                    bytes,
+                    seen,
+                    sent,
                     error,
                 });
             }
         }
     }
+}
+
+/// The edit of one file that exists.
+struct FileEdit<'a> {
+    repo: &'a Repo,
+    target: Target<'a>,
+    edit: &'a mut dyn FnMut(&File) -> anyhow::Result<Option<Change>>,
+    now: &'a dyn Fn() -> Timestamp,
+}
+
+impl Write for FileEdit<'_> {
+    type Seen = File;
+    type Sent = Change;
+
+    fn read(&self) -> Result<(String, File), Error> {
+        let Target { branch, path } = self.target;
+        Ok((self.repo.tip(branch)?, self.repo.file(branch, path)?))
+    }
+
+    fn prepare(&mut self, file: &File) -> Result<Option<Change>, CommitError> {
+        let change = (self.edit)(file).map_err(CommitError::Edit)?;
+        Ok(change.filter(|change| change.bytes != file.bytes))
+    }
+
+    fn send(&self, file: &File, change: &Change) -> Result<Option<String>, Error> {
+        self.repo.put_file(&Put {
+            path: self.target.path,
+            bytes: &change.bytes,
+            sha: &file.sha,
+            branch: self.target.branch,
+            new_branch: None,
+            message: &change.message,
+            date: (self.now)(),
+        })
+    }
+
+    fn arrived(&self, file: &File, change: &Change) -> Option<Option<String>> {
+        (file.bytes == change.bytes).then(|| file.last_commit.clone())
+    }
+
+    fn has_moved(&self, before: &File, file: &File) -> bool {
+        before.sha != file.sha
+    }
+}
+
+/// Makes one commit that changes a file as `edit` says, which is asked again about each newer text.
+///
+/// `edit` returns `None` when a text needs no change. It must give the same for the same text. The file is never made:
+/// each write names the blob that was read.
+pub fn commit_edit(
+    repo: &Repo,
+    target: Target<'_>,
+    edit: &mut dyn FnMut(&File) -> anyhow::Result<Option<Change>>,
+    policy: Policy<'_>,
+) -> Result<Outcome, CommitError> {
+    let mut write = FileEdit {
+        repo,
+        target,
+        edit,
+        now: policy.now,
+    };
+    in_rounds(&mut write, policy)
 }
 
 /// Does the error say nothing about the file, only that nobody could be asked?

@@ -44,6 +44,26 @@ pub struct Put<'a> {
     pub date: Timestamp,
 }
 
+/// A file to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFile {
+    /// The path in the repository.
+    pub path: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// What is known of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// Its default branch.
+    pub default_branch: String,
+    /// Whether everybody may read it.
+    pub is_public: bool,
+    /// Whether the token's user may push to it, where the server tells.
+    pub may_push: Option<bool>,
+}
+
 /// An object of `/contents`; more fields than these come and go (§1.1).
 #[derive(Debug, Deserialize)]
 struct Contents {
@@ -131,27 +151,96 @@ impl Repo {
                 found: String::new(),
             });
         }
-        // Commits have whole seconds.
-        let date = Timestamp::from_second(put.date.as_second()).unwrap_or(put.date);
-        let date = date.to_string();
         let mut body = json!({
             "content": STANDARD.encode(put.bytes),
             "sha": put.sha,
             "branch": put.branch,
             "message": put.message,
-            "dates": {"author": date, "committer": date},
+            "dates": dates(put.date),
         });
         if let Some(new_branch) = put.new_branch {
             body["new_branch"] = json!(new_branch);
         }
         let url = format!("/contents/{}", encode_path(&path));
         let reply = self.send(Method::Put, &url, Some(&body))?;
-        // A 2xx whose body is cut short is a success all the same (§1.3).
-        let commit = reply.json().ok().and_then(|body| {
-            let sha = body.pointer("/commit/sha")?.as_str()?;
-            Some(sha.to_owned()).filter(|sha| !sha.is_empty())
+        Ok(commit_id(&reply))
+    }
+
+    /// Makes files that are not there yet, as one commit onto `branch`, or onto `new_branch`, which is made off that one's
+    /// tip (§1.4). Returns the commit's id where the server tells.
+    pub fn create_files(
+        &self,
+        files: &[NewFile],
+        branch: &str,
+        new_branch: Option<&str>,
+        message: &str,
+        date: Timestamp,
+    ) -> Result<Option<String>, Error> {
+        let create = |file: &NewFile| {
+            let path = checked(&file.path)?;
+            Ok(
+                json!({"operation": "create", "path": path, "content": STANDARD.encode(&file.bytes)}),
+            )
+        };
+        let files = files
+            .iter()
+            .map(create)
+            .collect::<Result<Vec<_>, Error>>()?;
+        let mut body = json!({
+            "files": files,
+            "branch": branch,
+            "message": message,
+            "dates": dates(date),
         });
-        Ok(commit)
+        if let Some(new_branch) = new_branch {
+            body["new_branch"] = json!(new_branch);
+        }
+        let reply = self.send(Method::Post, "/contents", Some(&body))?;
+        Ok(commit_id(&reply))
+    }
+
+    /// Returns the names of what a directory holds; none where it is not there.
+    pub fn folder(&self, branch: &str, path: &str) -> Result<Vec<String>, Error> {
+        let path = checked(path)?;
+        let url = format!("/contents/{}?ref={}", encode_path(&path), encode(branch));
+        let reply = match self.send(Method::Get, &url, None) {
+            Err(error) if error.is_not_found() => return Ok(Vec::new()),
+            reply => reply?,
+        };
+        match reply.json()? {
+            Value::Array(entries) => Ok(entries
+                .iter()
+                .filter_map(|entry| Some(entry["name"].as_str()?.to_owned()))
+                .collect()),
+            _ => Err(Error::Decode {
+                call: reply.call.clone(),
+                wanted: "a directory",
+            }),
+        }
+    }
+
+    /// Returns what is known of the repository itself.
+    pub fn about(&self) -> Result<About, Error> {
+        #[derive(Deserialize)]
+        struct Repository {
+            default_branch: String,
+            #[serde(default)]
+            private: bool,
+            #[serde(default)]
+            internal: bool,
+            permissions: Option<Permissions>,
+        }
+        #[derive(Deserialize)]
+        struct Permissions {
+            push: Option<bool>,
+        }
+        let reply = self.send(Method::Get, "", None)?;
+        let found: Repository = decode(&reply, "a repository")?;
+        Ok(About {
+            default_branch: found.default_branch,
+            is_public: !found.private && !found.internal,
+            may_push: found.permissions.and_then(|may| may.push),
+        })
     }
 
     /// Returns the commit at the tip of a branch.
@@ -176,6 +265,19 @@ impl Repo {
         let path = format!("/branches/{}", encode_path(branch));
         self.send(Method::Delete, &path, None).map(drop)
     }
+}
+
+/// The times of a commit, which has whole seconds.
+fn dates(date: Timestamp) -> Value {
+    let date = Timestamp::from_second(date.as_second()).unwrap_or(date);
+    json!({"author": date.to_string(), "committer": date.to_string()})
+}
+
+/// Returns the id of the commit that was made. A 2xx whose body is cut short is a success all the same (§1.3).
+fn commit_id(reply: &Reply) -> Option<String> {
+    let body = reply.json().ok()?;
+    let sha = body.pointer("/commit/sha")?.as_str()?;
+    Some(sha.to_owned()).filter(|sha| !sha.is_empty())
 }
 
 /// A directory is a list of its entries; so is an empty repository on Forgejo (§1.1).

@@ -167,47 +167,59 @@ unused, equal
 groups differ
     update setup key k
         auto_groups ["pilots"] → ["ops","pilots"]
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 groups are not ours
     nothing
 the type differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         type "one-off" → "reusable"
+        usage_limit 1 → 0
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 reusable now, and a used one-off key of its older life
     create setup key k
 expires at all differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         expires true → false
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 the life time differs, which nobody can see
     nothing
 ephemeral differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         ephemeral false → true
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 the DNS-label flag differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         allow_extra_dns_labels false → true
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 the usage limit differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         usage_limit 0 → 9
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 both differ: groups and limit
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         auto_groups ["pilots"] → ["ops"]
         usage_limit 0 → 9
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 reusable, some of its uses spent
     nothing
 never sealed
     replace setup key k: never sealed: nobody holds its secret
         auto_groups [] → ["pilots"]
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 emptied by hand, later
     update setup key k
         auto_groups [] → ["pilots"]
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 never sealed, but the file wants no groups
-    nothing
+    note: setup key "k" was never changed since it was made (daojn058v557f7ctlctg), so it may be one that nobody holds the secret of; without git history that cannot be told: if nobody has it, use --replace setup_keys/k
 never sealed, but used
     update setup key k
         auto_groups [] → ["pilots"]
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 never sealed, if its id told its age
     update setup key k
         auto_groups [] → ["pilots"]
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 expires within a day
     note: setup key "k" expires within a day, at 2026-10-21T15:13:20Z, and is not used yet
 
@@ -355,20 +367,25 @@ fn a_key_that_was_used() {
 its peer enrolled under its name
     update group pilots
         peers [] → ["k"]
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 its peer enrolled under another
     update group pilots
         peers [] → ["ip-10-0-0-9"]
     rename peer k: enrolled with this key
         name "ip-10-0-0-9" → "k"
         dns_label "ip-10-0-0-9" → "k"
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 its peer is gone
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
     note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
 an older life was used, a valid one made since
     nothing
 used, beside an older valid one
-    note: setup key "k" was used, and an older valid key of that name still lives in NetBird
+    note: setup key "k" was used, and another valid key of that name still lives in NetBird (daojj358v557f7ctlctg)
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
     note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
 used, and expired since
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
     note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
 marked: used
     nothing
@@ -383,7 +400,7 @@ marked: valid and unused, --prune all
 marked: --replace
     note: setup key "k" is marked enrolled and is never made again: --replace leaves it alone
 ephemeral and used: not an enrollment
-    nothing
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 
 "#]].raw());
 }

@@ -358,6 +358,7 @@ by a declared key that grants the group
     rename peer pending: enrolled with this key
         name "x" → "pending"
         dns_label "x" → "pending"
+    note: setup key "pending" is taken for this file's by its name alone: no git history says when the file declared it
 a person's
     pending in g: {"pending"}
     foreign in g: ["x"]

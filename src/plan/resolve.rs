@@ -9,8 +9,7 @@ use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment};
-use crate::keys;
-use crate::ledger::Proof;
+use crate::keys::{self, Whose};
 use crate::members;
 use crate::notice::Notice;
 use crate::resource::{self, FieldChange, Live, Resource};
@@ -113,31 +112,27 @@ pub(super) fn keys(
     problems: &mut Vec<Problem>,
 ) -> Vec<Change> {
     let mut changes = Vec::new();
-    let proof = |name: &str, id: &Id| options.ledger.proof(Kind::SetupKey, name, id.created_at());
     for (name, declared) in desired.setup_keys() {
         let address = Address::new(Kind::SetupKey, name);
-        let live = actual.named(Kind::SetupKey, name);
-        let all_ours = || live.iter().all(|live| proof(name, &live.id) == Proof::Ours);
-        let none_ours = || live.iter().all(|live| proof(name, &live.id) != Proof::Ours);
-        if !live.is_empty() && scope::is_new(&options.ledger, &address) && none_ours() {
+        let namesakes = keys::namesakes(name, actual, options);
+        let none_ours = namesakes.iter().all(|of| of.whose != Whose::Ours);
+        if !namesakes.is_empty() && scope::is_new(&options.ledger, &address) && none_ours {
             let text = format!("{}, whose secret was never sealed here", scope::TAKES_OVER);
             plan.notices
                 .push(Notice::about(Code::TakesOver, &address, text));
         }
-        let circumstances = keys::Circumstances {
-            now: options.now,
-            replace: options.replace.contains(&address),
-            namesakes_are_ours: options.prune == Prune::All
-                || (options.prune == Prune::Owned && all_ours()),
-        };
-        let namesakes: Vec<_> = live
-            .iter()
-            .filter_map(|live| Some((actual.keys.get(&live.id)?, live)))
-            .collect();
-        let decision = keys::decide(name, declared, &namesakes, circumstances);
+        let decision = keys::of_account(name, declared, actual, options);
         plan.notices.extend(decision.notices);
+        if decision.by_name {
+            let text = "is taken for this file's by its name alone: no git history says when the file declared it";
+            plan.notices
+                .push(Notice::about(Code::KeyByName, &address, text));
+        }
         if !decision.ambiguous.is_empty() {
             problems.push(scope::ambiguous(&address, &decision.ambiguous));
+        }
+        if let Some(waiting) = decision.waiting {
+            plan.waiting_keys.insert(waiting.id, name.clone());
         }
         let change = |operation, reason| Change {
             address: address.clone(),
@@ -151,9 +146,9 @@ pub(super) fn keys(
         );
         let deletions = decision.deletions.into_iter();
         changes.extend(deletions.map(|(live, reason)| change(Operation::Delete { live }, reason)));
-        for live in decision.unused {
+        for (live, whose) in decision.unused {
             let ours = options.prune == Prune::All
-                || (options.prune == Prune::Owned && proof(name, &live.id) == Proof::Ours);
+                || (options.prune == Prune::Owned && whose == Whose::Ours);
             if ours {
                 let reason = "marked enrolled, so this live and unused credential is nobody's";
                 changes.push(change(Operation::Delete { live }, reason.into()));

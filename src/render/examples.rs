@@ -143,6 +143,9 @@ fn created(name: &str) -> (String, CreatedKey) {
         sealed: sealed.into(),
         recipients: vec![AGE.into()],
         fingerprint: "00112233445566ff".into(),
+        stored: Some(format!(
+            "netbird-sealed-keys:default/{name}.d2m9k4bl0ubs73a9k5d0.age"
+        )),
     };
     (name.to_owned(), key)
 }

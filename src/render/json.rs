@@ -49,7 +49,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         .collect();
     let keys = document.created_keys.iter().map(|(name, key)| {
         let key = json!({ "file": key.file, "sealed": key.sealed, "recipients": key.recipients,
-                          "fingerprint": key.fingerprint });
+                          "fingerprint": key.fingerprint, "stored": key.stored });
         (name.clone(), key)
     });
     let unmanaged = plan.map(|plan| {

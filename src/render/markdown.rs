@@ -3,6 +3,7 @@
 
 mod inert;
 mod parts;
+mod sealed;
 mod table;
 
 use super::{Document, Status};
@@ -12,6 +13,7 @@ use crate::text::count;
 pub use inert::marker;
 pub(super) use inert::{cell, line};
 pub use inert::{code, text};
+pub use sealed::keep_sealed;
 
 use inert::fenced;
 
@@ -34,13 +36,23 @@ pub fn document(document: &Document, applied: bool, budget: usize) -> String {
     let Some(plan) = &document.plan else {
         return format!("{marker}\n{}", failure(document, applied, budget));
     };
+    let marker = match document.statuses.contains(&Status::Pending) {
+        true => format!("{marker}\n{UNDER_WAY}"),
+        false => marker,
+    };
+    // whoever loses a sealed key loses the key, so they are left out for no budget
+    let keys = sealed::section(document).map(|keys| format!("\n{keys}\n"));
+    let keys = keys.unwrap_or_default();
     for level in [Level::Full, Level::NoDetails, Level::Folded, Level::Bare] {
         let out = format!("{marker}\n{}", body(document, plan, applied, level));
         if out.chars().count() <= budget {
-            return out;
+            return out + &keys;
         }
     }
-    format!("{marker}\n{}", names_only(document, plan, applied, budget))
+    format!(
+        "{marker}\n{}{keys}",
+        names_only(document, plan, applied, budget)
+    )
 }
 
 /// How much is left out.
@@ -52,14 +64,14 @@ enum Level {
     NoDetails,
     /// Rows of what takes nothing away, too.
     Folded,
-    /// Notices, sealed keys and what is left alone, too.
+    /// Notices and what is left alone, too.
     Bare,
 }
 
 fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String {
     let mut parts = vec![heading(document, plan, applied)];
     parts.extend(error(document, usize::MAX));
-    parts.extend(left_out(document, plan, level));
+    parts.extend(left_out(plan, level));
     parts.extend(parts::refusals(document));
     parts.extend(parts::ways_out(document));
     if !applied {
@@ -73,7 +85,6 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
         parts.extend(parts::details(plan));
     }
     if level < Level::Bare {
-        parts.extend(parts::keys(document));
         parts.extend(parts::notices(document));
         parts.extend(parts::held(document));
         parts.extend(parts::left_alone(document, plan));
@@ -113,9 +124,13 @@ fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
 /// Stands in a comment of a run that another one took the work of.
 const SUPERSEDED: &str = "<!-- superseded -->";
 
-/// Returns whether a comment, as [`document`] made it, says no more than that another run does the work.
-pub fn is_superseded(comment: &str) -> bool {
-    comment.lines().nth(1) == Some(SUPERSEDED)
+/// The line that says of a comment that its run goes on, or was killed.
+const UNDER_WAY: &str = "<!-- under way -->";
+
+/// Returns whether a comment, as [`document`] made it, says what an apply came to: not that another run does the work, and
+/// not how far it was.
+pub fn is_result(comment: &str) -> bool {
+    ![Some(SUPERSEDED), Some(UNDER_WAY)].contains(&comment.lines().nth(1))
 }
 
 fn superseded(document: &Document, commit: &str) -> String {
@@ -176,7 +191,7 @@ fn error(document: &Document, most: usize) -> Option<String> {
 }
 
 /// Says at the top what is missing below.
-fn left_out(document: &Document, plan: &Plan, level: Level) -> Option<String> {
+fn left_out(plan: &Plan, level: Level) -> Option<String> {
     let quiet = table::quiet(plan).count();
     let rows = count(quiet, "creation or change", "creations and changes");
     let mut what = match level {
@@ -186,13 +201,6 @@ fn left_out(document: &Document, plan: &Plan, level: Level) -> Option<String> {
     };
     if level == Level::Bare {
         what.push("notices and what is left alone".into());
-        if !document.created_keys.is_empty() {
-            what.push(count(
-                document.created_keys.len(),
-                "sealed key",
-                "sealed keys",
-            ));
-        }
     }
     Some(too_long(&what.join(", ")))
 }
@@ -248,7 +256,8 @@ fn result(status: &Status) -> &'static str {
         Status::Success => "done",
         Status::Failed(_) => "**failed**",
         Status::Unknown(_) => "**not known**",
-        Status::Pending | Status::Skipped => "not tried",
+        Status::Pending => "to come",
+        Status::Skipped => "not tried",
     }
 }
 

@@ -14,20 +14,27 @@ const EXTENSION: &str = ".age";
 /// system; else what can be kept of the name, `~`, and the first 8 hex digits of the SHA-256 of the name. A kept name has
 /// no `~`, so two names share a file only if those digits are equal.
 pub fn file_name(key_name: &str) -> String {
-    let is_kept = key_name == kept(key_name) && key_name.len() + EXTENSION.len() <= LONGEST;
-    if is_kept {
-        format!("{key_name}{EXTENSION}")
-    } else {
-        hashed(key_name)
+    format!("{}{EXTENSION}", file_stem(key_name))
+}
+
+/// Returns the same without `.age`: a name for a file or a folder that stands for any text.
+pub fn file_stem(text: &str) -> String {
+    match text == kept(text) && text.len() + EXTENSION.len() <= LONGEST {
+        true => text.to_owned(),
+        false => hashed_stem(text),
     }
 }
 
 /// Returns the name with a hash, which a name also gets where another file differs from its own only by case.
 pub(super) fn hashed(key_name: &str) -> String {
+    format!("{}{EXTENSION}", hashed_stem(key_name))
+}
+
+fn hashed_stem(key_name: &str) -> String {
     let hash = hex(&Sha256::digest(key_name.as_bytes())[..4]);
     let mut stem = kept(key_name);
     stem.truncate(LONGEST - EXTENSION.len() - "~".len() - hash.len()); // ASCII, so every byte is a boundary
-    format!("{stem}~{hash}{EXTENSION}")
+    format!("{stem}~{hash}")
 }
 
 /// Returns what can be kept of a name: never empty, no dot or dash in front, no dot at the end, no two dots

@@ -2,10 +2,12 @@
 //!
 //! A new file is written under a temporary name and renamed when it is whole and on disk, so `NAME.age` is at every
 //! moment the older file or the new one. A process that is killed leaves at most a file `.netbird-gitops-….tmp`, empty or
-//! with sealed text.
+//! with sealed text, which the next run removes.
 //!
 //! Two runs at once may use one directory: each has temporary files of its own, the last rename wins, and each takes back
 //! only a file that still holds what it wrote itself.
+
+mod leftovers;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,6 +20,9 @@ use tempfile::NamedTempFile;
 
 use super::file_name::{file_name, hashed};
 use super::{Sealed, cause};
+use leftovers::temporary;
+
+pub use leftovers::{is_temporary, present, remove_leftovers};
 
 const HINT: &str = "\nhint: --keys-dir chooses another directory";
 
@@ -249,14 +254,6 @@ fn rehearse(path: &Path) -> io::Result<()> {
     sync_parent(&renamed)?;
     fs::read_dir(path)?;
     renamed.close()
-}
-
-/// Opens a new file in the directory; its name is hidden and unlike any sealed file's, its mode 0600.
-fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new()
-        .prefix(".netbird-gitops-")
-        .suffix(".tmp")
-        .tempfile_in(dir)
 }
 
 /// Makes this the whole content, and waits until it is on disk. The room that a reservation took is given back last.

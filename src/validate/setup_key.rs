@@ -148,7 +148,8 @@ fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     let place = entry.place_of("usage_limit");
     let written = entry.mentions(&TABLE, "usage_limit");
     match (draft.key_type, draft.usage_limit) {
-        (Some(KeyType::OneOff), Some(limit)) if limit != 1 => {
+        // 0 and 1 are both stored as 1
+        (Some(KeyType::OneOff), Some(limit)) if !(0..=1).contains(&limit) => {
             log.error(
                 place,
                 "a one-off key is used once: usage_limit can only be 1",
@@ -325,7 +326,6 @@ mod tests {
 "type": "one-off", "expires_in": 18446744073709551616
     setup_keys.k.expires_in: a life time is at most 9223372036 seconds, which is 292 years | 0 means never
 "type": "one-off", "expires_in": 604800, "usage_limit": 0
-    setup_keys.k.usage_limit: a one-off key is used once: usage_limit can only be 1
 "type": "one-off", "expires_in": 604800, "usage_limit": -1
     setup_keys.k.usage_limit: a one-off key is used once: usage_limit can only be 1
 "type": "reusable", "expires_in": 604800

@@ -1,8 +1,13 @@
 //! What becomes of a setup key? The table of design §4, row by row.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use netbird_gitops::scope::Prune;
 use serde_json::{Value, json};
 
-use crate::run::{Bench, id};
+use crate::run::{Bench, Heard, Inner, id};
 
 /// One key `k`: one-off, of a day, that joins `g`, with these fields in place.
 fn file(changes: Value) -> Value {
@@ -157,14 +162,61 @@ fn a_key_that_somebody_emptied_by_hand_was_sealed_and_stays() {
 }
 
 #[test]
-fn a_key_that_wants_no_groups_cannot_be_told_and_says_so() {
-    let bench = Bench::scenario();
-    bench.file(file(json!({ "auto_groups": [] })));
-    bench
-        .apply(&[])
-        .expect(0)
-        .says("it has no groups, so a lost file of it cannot be noticed");
-    no_changes(&bench);
+fn a_key_that_wants_no_groups_is_marked_as_sealed_by_a_write_that_changes_nothing() {
+    for groups in [json!([]), Value::Null] {
+        let bench = Bench::scenario();
+        let mut declared = file(json!({ "auto_groups": groups }));
+        let key = declared["setup_keys"]["k"].as_object_mut().unwrap();
+        key.retain(|_, value| !value.is_null());
+        bench.file(declared).apply(&[]).expect(0);
+        bench.assert_writes(&[
+            "POST /groups",
+            "POST /groups",
+            "POST /setup-keys",
+            "PUT /setup-keys",
+        ]);
+        bench.server().clear_requests();
+        let key = bench.id("/setup-keys", "k");
+        bench.apply(&[]).expect(0);
+        bench.assert_writes(&[]);
+        assert_eq!(bench.id("/setup-keys", "k"), key);
+        no_changes(&bench);
+    }
+}
+
+#[test]
+fn several_that_want_no_groups_wait_together() {
+    let bench = Bench::fake();
+    let netbird = bench.netbird().clone();
+    // made at once by the server's clock, which goes on while the run waits and at no other time
+    netbird.set_clock(1_790_000_000);
+    netbird.lasts("POST", "/setup-keys", 0);
+    let key = json!({ "type": "reusable", "expires_in": 0, "usage_limit": 1 });
+    let file = json!({ "setup_keys": { "a": key, "b": key, "c": key, "d": key } });
+    let inner = Inner::read(&bench, &file, Prune::Owned).unwrap();
+    let waited = Rc::new(RefCell::new(Vec::new()));
+    let wait = {
+        let waited = Rc::clone(&waited);
+        Box::new(move |time: Duration| {
+            netbird.advance(i64::try_from(time.as_secs_f64().ceil() as u64).unwrap());
+            waited.borrow_mut().push(time);
+        })
+    };
+    let plan = inner.plan().unwrap();
+    let (applied, verified) = inner.apply_with(&bench, &plan, &mut Heard::default(), wait);
+    assert!(applied.is_complete());
+    assert_eq!(verified.unwrap().left, Vec::<String>::new());
+    // the youngest is waited for, and the others are no younger
+    let long = waited
+        .borrow()
+        .iter()
+        .filter(|time| time.as_millis() > 2500)
+        .count();
+    assert!((1..=4).contains(&long), "{waited:?}");
+    let keys = bench.netbird().list("/setup-keys");
+    for key in keys.as_array().unwrap() {
+        assert_ne!(key["updated_at"], json!("2026-09-21T14:13:20.000000000Z"));
+    }
 }
 
 #[test]

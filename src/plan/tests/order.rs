@@ -87,6 +87,7 @@ update group g (removals)
 update group h
     peers ["leaves"] → []
 delete group i: not declared (--prune all)
+note: setup key "joins" is taken for this file's by its name alone: no git history says when the file declared it
 
 "#]]
         .raw()
@@ -113,6 +114,7 @@ replace setup key k: a key cannot be changed: new secret, then the old one is de
 replace policy p (making): --replace names it
 create policy q
 replace policy p (breaking): --replace names it
+note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 
 "#]]
         .raw()

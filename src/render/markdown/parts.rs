@@ -57,6 +57,10 @@ pub(super) fn done(document: &Document, plan: &Plan, title: &str) -> String {
             .iter()
             .filter(|status| **status == Status::Success)
             .count();
+    // what a run says of itself before its end stays where it is killed
+    if document.statuses.contains(&Status::Pending) {
+        return format!("{title} **is under way**: {done}, {rest} to come");
+    }
     match (rest, &document.error) {
         (0, None) => format!("{title}: {done}{}", agreed(document)),
         (0, Some(_)) => format!("{title} **did not converge**: {done}"),
@@ -231,31 +235,6 @@ fn lines(before: &str, after: &str) -> String {
     diff.iter_all_changes().map(line).collect()
 }
 
-/// The sealed secrets, each as a block at column 0 that can be copied and decrypted as it is.
-pub(super) fn keys(document: &Document) -> Option<String> {
-    let block = |(name, key): (&String, &crate::render::CreatedKey)| {
-        let recipients: Vec<String> = key.recipients.iter().map(|who| code(who)).collect();
-        let sealed: Vec<&str> = key
-            .sealed
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .collect();
-        format!(
-            "setup key {} for {}, also in {}\n\n{}",
-            code(name),
-            recipients.join(", "),
-            code(&key.file),
-            fenced("", &sealed.join("\n"))
-        )
-    };
-    let blocks: Vec<String> = document.created_keys.iter().map(block).collect();
-    let number = count(blocks.len(), "sealed key", "sealed keys");
-    let title =
-        format!("{number}: save a block to a file and open it with age -d -i IDENTITY FILE");
-    (!blocks.is_empty()).then(|| folded(&title, &blocks.join("\n\n")))
-}
-
 pub(super) fn notices(document: &Document) -> Option<String> {
     let notices = document.said();
     let lines: Vec<String> = notices
@@ -344,6 +323,6 @@ pub(super) fn version(document: &Document) -> String {
     parts.join(" · ")
 }
 
-fn folded(title: &str, body: &str) -> String {
+pub(super) fn folded(title: &str, body: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{body}\n\n</details>")
 }

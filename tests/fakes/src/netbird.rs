@@ -271,6 +271,12 @@ impl NetBird {
         self.account().blind = on;
     }
 
+    /// From now on each request of this method and path takes so many seconds, by the server's clock.
+    pub fn lasts(&self, method: &str, path: &str, seconds: i64) {
+        let lasting = (method.to_owned(), path.to_owned(), seconds);
+        self.account().lasting.insert(0, lasting);
+    }
+
     /// Switches the event log on or off. While it is off nothing is written, and `GET /events`
     /// answers `[]`.
     pub fn event_log(&self, on: bool) {

@@ -67,6 +67,7 @@ fn a_foreign_member_stays_and_is_named() {
     bench.apply(&[]).expect(0);
     assert_eq!(members(&bench, "g"), ["b", "foreign"]);
     bench.leaves_all(&["--prune", "none"]);
+    bench.hour(10.0);
     bench.apply(&["--prune", "all"]).expect(0);
     assert_eq!(members(&bench, "g"), ["b"]);
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use netbird_gitops::actual::Actual;
 use netbird_gitops::api::{self, Api, Token};
@@ -70,6 +71,7 @@ impl Inner {
             ledger: Arc::new(ledger),
             listings,
             release: Default::default(),
+            keys_files: Default::default(),
         };
         let token = Token::parse(&bench.server().token()).expect("a token");
         let config = api::config(&bench.server().url()).expect("a loopback URL");
@@ -110,6 +112,17 @@ impl Inner {
         plan: &Plan,
         observer: &mut dyn Observer,
     ) -> (Applied, Option<Verified>) {
+        self.apply_with(bench, plan, observer, Box::new(|_| ()))
+    }
+
+    /// The same, with how to wait for the age of keys.
+    pub(crate) fn apply_with(
+        &self,
+        bench: &Bench,
+        plan: &Plan,
+        observer: &mut dyn Observer,
+        wait: Box<dyn Fn(Duration)>,
+    ) -> (Applied, Option<Verified>) {
         let recipients = Sources {
             keys: vec![RECIPIENT.into()],
             ..Sources::default()
@@ -117,6 +130,8 @@ impl Inner {
         let custody = Custody {
             recipients: recipients.read().expect("a recipient"),
             dir: KeysDir::probe(&bench.path("sealed-keys")).expect("a directory"),
+            copies: None,
+            wait,
         };
         let stop = AtomicBool::new(false);
         let conduct = Conduct {

@@ -30,6 +30,8 @@ pub(super) struct Account {
     pub(super) id: String,
     created_at: Timestamp,
     pub(super) clock: Clock,
+    /// Requests that take their time: method, path, seconds.
+    pub(super) lasting: Vec<(String, String, i64)>,
     pub(super) ids: Ids,
     /// The person who set the account up, and who does what tests do by hand.
     pub(super) owner: String,
@@ -66,6 +68,7 @@ impl Account {
             id: ids.xid(created_at.as_second()),
             created_at,
             clock,
+            lasting: Vec::new(),
             ids,
             owner: owner.clone(),
             users: Collection::default(),

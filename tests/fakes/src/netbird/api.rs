@@ -171,6 +171,18 @@ pub(super) fn answer(account: &mut Account, request: &Request) -> Option<Respons
         }
         Err(Refusal::Hangup) => return None,
     };
+    let taken = account
+        .lasting
+        .iter()
+        .find(|(of, at, _)| of == method && *at == decoded);
+    if let Some((.., seconds)) = taken {
+        account.clock.advance(*seconds);
+    }
+    let date = account
+        .now()
+        .strftime("%a, %d %b %Y %H:%M:%S GMT")
+        .to_string();
+    let response = response.with("Date", &date);
     Some(response.with("X-Request-Id", &account.new_id()))
 }
 

@@ -1,0 +1,137 @@
+//! Copies of sealed keys in the repository: which branch keeps them, and which keys have none there.
+
+use super::forge::Forge;
+use super::settings::setting;
+use super::stop::Stop;
+use crate::apply::{Copies, KeyCopy, NotStored};
+use crate::cli::Sealing;
+use crate::code::Code;
+use crate::gitea::About;
+use crate::gitea::commit::Policy;
+use crate::gitea::sealed::{self, Refused, SealedKeys};
+use crate::logging::Say;
+use crate::notice::Notice;
+use crate::plan::Plan;
+use crate::secret::file_stem;
+use crate::state::{Address, Kind};
+
+/// A branch that keeps them.
+pub(super) struct Branch {
+    keys: SealedKeys,
+    about: About,
+}
+
+/// Returns the branch that keeps copies of this network's keys; `None` where nobody keeps any. `aloud`: who is told that
+/// a public repository keeps none.
+pub(super) fn open(
+    sealing: &Sealing,
+    forge: Option<&Forge>,
+    environment: &str,
+    aloud: Option<Say>,
+) -> Result<Option<Branch>, Stop> {
+    let named = setting(sealing.keys_branch.as_ref());
+    let Some(forge) = forge.filter(|_| named.as_deref() != Some("none")) else {
+        return Ok(None);
+    };
+    let about = forge.repo.about()?;
+    if about.is_public && named.is_none() {
+        if let Some(say) = aloud {
+            say.note(&format!(
+                "everybody may read {}, so no copy of the sealed keys is committed there; --keys-branch {} does it all \
+                 the same",
+                forge.repo.full_name(),
+                sealed::BRANCH
+            ));
+        }
+        return Ok(None);
+    }
+    let branch = named.as_deref().unwrap_or(sealed::BRANCH);
+    if branch == about.default_branch {
+        return Err(Stop::error(format!(
+            "{branch} is the default branch of {}: sealed keys have a branch of their own",
+            forge.repo.full_name()
+        )));
+    }
+    Ok(Some(Branch {
+        keys: SealedKeys::new(forge.repo.clone(), branch, &file_stem(environment)),
+        about,
+    }))
+}
+
+impl Branch {
+    /// Makes the branch where it is not there: whoever cannot write there finds out before the first key is made.
+    pub(super) fn begin(&self) -> Result<(), Stop> {
+        if self.about.may_push == Some(false) {
+            let text = "the token of Gitea may not push to the repository, so no copy of the sealed keys can be stored \
+                        there; nothing was changed";
+            return Err(Stop::error(text)
+                .hint("give its user write access, or do without copies: --keys-branch none"));
+        }
+        let begun = self
+            .keys
+            .begin(&self.about.default_branch, Policy::default());
+        begun.map_err(|refused: Refused| Stop {
+            hint: refused.hint(),
+            ..Stop::error(format!("{refused}; nothing was changed"))
+        })
+    }
+}
+
+/// Names the plan's keys that nobody used yet and of which no copy is kept, where copies are. That nobody can be asked is
+/// no reason to have no plan.
+pub(super) fn missing(
+    sealing: &Sealing,
+    forge: impl FnOnce() -> Result<Option<Forge>, Stop>,
+    environment: &str,
+    plan: &Plan,
+) -> Vec<Notice> {
+    if plan.waiting_keys.is_empty() {
+        return Vec::new();
+    }
+    let files = || -> Result<Option<(Branch, Vec<String>)>, Stop> {
+        let Some(branch) = open(sealing, forge()?.as_ref(), environment, None)? else {
+            return Ok(None);
+        };
+        let files = branch.keys.stored()?;
+        Ok(Some((branch, files)))
+    };
+    let (branch, files) = match files() {
+        Ok(Some(found)) => found,
+        Ok(None) => return Vec::new(),
+        Err(Stop { error, .. }) => {
+            let text = format!(
+                "which unused setup keys have a sealed copy in the repository cannot be told: {error}"
+            );
+            return vec![Notice::general(Code::NoCopy, text)];
+        }
+    };
+    let without = plan
+        .waiting_keys
+        .iter()
+        .filter(|(id, _)| !sealed::has_copy(&files, &file_stem(&id.0)));
+    let notice = |(_, name): (_, &String)| {
+        let text = format!(
+            "was not used yet and has no sealed copy on the branch {}; where the sealed file is lost, reissue_after makes \
+             a new key",
+            branch.keys.branch()
+        );
+        Notice::about(Code::NoCopy, &Address::new(Kind::SetupKey, name), text)
+    };
+    without.map(notice).collect()
+}
+
+impl Copies for Branch {
+    fn store(&self, keys: &[KeyCopy]) -> Result<Vec<String>, NotStored> {
+        let file = |key: &KeyCopy| {
+            let name = format!("{}.{}.age", file_stem(&key.name), file_stem(&key.id.0));
+            (name, key.armored.clone().into_bytes())
+        };
+        let files: Vec<(String, Vec<u8>)> = keys.iter().map(file).collect();
+        self.keys
+            .store(&files, Policy::default())
+            .map_err(|refused| NotStored {
+                text: refused.to_string(),
+                hint: refused.hint(),
+            })
+    }
+}

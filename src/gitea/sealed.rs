@@ -1,0 +1,235 @@
+//! The branch of sealed keys: copies that outlive a job's disk, artifact and log.
+//!
+//! One file a key, `ENVIRONMENT/NAME.KEYID.age`. A key's id is made once, so a path is only ever created and two runs at
+//! once cannot take each other's copy. The branch begins at the default branch and has its workflows, so the message of
+//! every commit on it keeps them from starting (gitea-api.md, "branches of sealed keys").
+
+use std::fmt;
+
+use super::commit::{CommitError, Policy, Write, in_rounds};
+use super::{Error, NewFile, Repo};
+
+/// The branch, where nobody names another.
+pub const BRANCH: &str = "netbird-sealed-keys";
+
+/// What stands at the root of a branch that was made for this.
+const README: &str = "netbird-sealed-keys.md";
+
+const README_TEXT: &str = "\
+# Sealed setup keys
+
+netbird-gitops keeps the sealed text of every setup key that it makes here: one file a key, in the folder of its network.
+Each opens with the identity of one of its recipients:
+
+    git show origin/BRANCH:ENVIRONMENT/NAME.KEYID.age | age -d -i IDENTITY
+
+Nothing here is ever changed or merged. Files of keys that are used or gone are of no use any more.
+";
+
+/// The branch of a repository, and the folder of one network.
+#[derive(Debug, Clone)]
+pub struct SealedKeys {
+    repo: Repo,
+    branch: String,
+    folder: String,
+}
+
+/// Why the branch cannot be used.
+#[derive(Debug)]
+pub struct Refused {
+    /// The branch.
+    branch: String,
+    /// What became of the commit.
+    error: CommitError,
+}
+
+impl Refused {
+    /// What to do about it, for a line of its own.
+    pub fn hint(&self) -> Option<String> {
+        let branch = &self.branch;
+        match &self.error {
+            CommitError::Refused { .. } | CommitError::Gitea(Error::Forbidden(_)) => Some(format!(
+                "let the token's user push to the branch {branch} (a rule for it, with that user on its push list), name \
+                 another with --keys-branch, or do without: --keys-branch none"
+            )),
+            error => error.hint(),
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refused { branch, error } = self;
+        write!(
+            f,
+            "no copy of the sealed keys can be stored on the branch {branch}: {error}"
+        )
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl SealedKeys {
+    /// Names the branch and the folder in it. Makes no request itself.
+    pub fn new(repo: Repo, branch: &str, folder: &str) -> Self {
+        SealedKeys {
+            repo,
+            branch: branch.to_owned(),
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// Returns the branch's name.
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// Makes the branch off another where it is not there: what works here works for the keys.
+    pub fn begin(&self, default_branch: &str, policy: Policy<'_>) -> Result<(), Refused> {
+        let mut write = Begin {
+            of: self,
+            default_branch,
+            policy,
+        };
+        in_rounds(&mut write, policy)
+            .map(drop)
+            .map_err(|error| self.refused(error))
+    }
+
+    /// Stores these files of the folder as one commit. Returns where each is, as in `BRANCH:PATH`.
+    pub fn store(
+        &self,
+        files: &[(String, Vec<u8>)],
+        policy: Policy<'_>,
+    ) -> Result<Vec<String>, Refused> {
+        let new = files.iter().map(|(name, bytes)| NewFile {
+            path: format!("{}/{name}", self.folder),
+            bytes: bytes.clone(),
+        });
+        let mut write = Store {
+            of: self,
+            files: new.collect(),
+            policy,
+        };
+        in_rounds(&mut write, policy).map_err(|error| self.refused(error))?;
+        let place = |file: &NewFile| format!("{}:{}", self.branch, file.path);
+        Ok(write.files.iter().map(place).collect())
+    }
+
+    /// Returns the names of the files that the network's folder has; none where there is no branch.
+    pub fn stored(&self) -> Result<Vec<String>, Error> {
+        self.repo.folder(&self.branch, &self.folder)
+    }
+
+    fn refused(&self, error: CommitError) -> Refused {
+        Refused {
+            branch: self.branch.clone(),
+            error,
+        }
+    }
+}
+
+/// The branch's first commit.
+struct Begin<'a> {
+    of: &'a SealedKeys,
+    default_branch: &'a str,
+    policy: Policy<'a>,
+}
+
+impl Write for Begin<'_> {
+    /// Whether the branch is there.
+    type Seen = bool;
+    type Sent = ();
+
+    fn read(&self) -> Result<(String, bool), Error> {
+        match self.of.repo.tip(&self.of.branch) {
+            Ok(tip) => Ok((tip, true)),
+            Err(error) if error.is_not_found() => {
+                Ok((self.of.repo.tip(self.default_branch)?, false))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn prepare(&mut self, is_there: &bool) -> Result<Option<()>, CommitError> {
+        Ok((!is_there).then_some(()))
+    }
+
+    /// As a commit with a message: a branch that is made without one starts the workflows of the default branch's tip.
+    fn send(&self, _: &bool, (): &()) -> Result<Option<String>, Error> {
+        let readme = NewFile {
+            path: README.to_owned(),
+            bytes: README_TEXT.replace("BRANCH", &self.of.branch).into_bytes(),
+        };
+        self.of.repo.create_files(
+            &[readme],
+            self.default_branch,
+            Some(&self.of.branch),
+            "chore: begin the branch of sealed setup keys [skip ci]",
+            (self.policy.now)(),
+        )
+    }
+
+    fn arrived(&self, is_there: &bool, (): &()) -> Option<Option<String>> {
+        is_there.then_some(None)
+    }
+
+    fn has_moved(&self, before: &bool, is_there: &bool) -> bool {
+        before != is_there
+    }
+}
+
+/// New files on the branch.
+struct Store<'a> {
+    of: &'a SealedKeys,
+    files: Vec<NewFile>,
+    policy: Policy<'a>,
+}
+
+impl Write for Store<'_> {
+    /// Whether all of the files are there, with our content.
+    type Seen = bool;
+    type Sent = ();
+
+    fn read(&self) -> Result<(String, bool), Error> {
+        let SealedKeys { repo, branch, .. } = self.of;
+        let tip = repo.tip(branch)?;
+        // one commit has all of them or none
+        let Some(first) = self.files.first() else {
+            return Ok((tip, true));
+        };
+        match repo.file(branch, &first.path) {
+            Ok(found) => Ok((tip, found.bytes == first.bytes)),
+            Err(error) if error.is_not_found() => Ok((tip, false)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn prepare(&mut self, are_there: &bool) -> Result<Option<()>, CommitError> {
+        Ok((!are_there).then_some(()))
+    }
+
+    fn send(&self, _: &bool, (): &()) -> Result<Option<String>, Error> {
+        let what = match self.files.len() {
+            1 => "a sealed setup key".to_owned(),
+            number => format!("{number} sealed setup keys"),
+        };
+        let message = format!("chore: store {what} [skip ci]");
+        let SealedKeys { repo, branch, .. } = self.of;
+        repo.create_files(&self.files, branch, None, &message, (self.policy.now)())
+    }
+
+    fn arrived(&self, are_there: &bool, (): &()) -> Option<Option<String>> {
+        are_there.then_some(None)
+    }
+
+    fn has_moved(&self, before: &bool, are_there: &bool) -> bool {
+        before != are_there
+    }
+}
+
+/// Returns whether one of these files, `NAME.KEYID.age`, is of the key with that id.
+pub fn has_copy(files: &[String], id: &str) -> bool {
+    let end = format!(".{id}.age");
+    files.iter().any(|file| file.ends_with(&end))
+}

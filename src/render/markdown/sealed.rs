@@ -1,0 +1,148 @@
+//! The sealed keys in a comment: each as a block at column 0 that can be copied and opened as it is.
+//!
+//! A comment is rewritten by every run, and a run that was started again makes no keys: what earlier ones made is taken
+//! over from the text that stood there.
+
+use super::inert::{code, fenced};
+use super::parts::folded;
+use crate::render::{CreatedKey, Document};
+use crate::text::count;
+
+const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
+const END: &str = "-----END AGE ENCRYPTED FILE-----";
+
+/// The sealed keys of this run.
+pub(super) fn section(document: &Document) -> Option<String> {
+    let block = |(name, key): (&String, &CreatedKey)| {
+        let recipients: Vec<String> = key.recipients.iter().map(|who| code(who)).collect();
+        let copy = key
+            .stored
+            .as_ref()
+            .map(|place| format!(" and {}", code(place)));
+        let label = format!(
+            "setup key {} for {}, also in {}{}",
+            code(name),
+            recipients.join(", "),
+            code(&key.file),
+            copy.unwrap_or_default()
+        );
+        let sealed: Vec<&str> = key
+            .sealed
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect();
+        Block {
+            label,
+            armored: sealed.join("\n"),
+        }
+    };
+    let blocks: Vec<Block> = document.created_keys.iter().map(block).collect();
+    shown(&blocks, "sealed key", "sealed keys")
+}
+
+/// Returns `new` with the sealed keys that `old` has and it has not.
+pub fn keep_sealed(old: &str, new: &str) -> String {
+    let mut blocks = blocks(old);
+    blocks.retain(|block| !new.contains(&block.armored));
+    match shown(
+        &blocks,
+        "sealed key of an earlier run",
+        "sealed keys of earlier runs",
+    ) {
+        None => new.to_owned(),
+        Some(section) => format!("{}\n\n{section}\n", new.trim_end_matches('\n')),
+    }
+}
+
+/// A sealed key, and what stands above it.
+struct Block {
+    label: String,
+    armored: String,
+}
+
+fn shown(blocks: &[Block], one: &str, several: &str) -> Option<String> {
+    let number = count(blocks.len(), one, several);
+    let title =
+        format!("{number}: save a block to a file and open it with age -d -i IDENTITY FILE");
+    let block = |block: &Block| format!("{}\n\n{}", block.label, fenced("", &block.armored));
+    let blocks: Vec<String> = blocks.iter().map(block).collect();
+    (!blocks.is_empty()).then(|| folded(&title, &blocks.join("\n\n")))
+}
+
+/// Returns the sealed keys in a text of ours.
+fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut label = "";
+    let mut lines = text.lines().map(str::trim_end);
+    while let Some(line) = lines.next() {
+        if line == BEGIN {
+            let mut armored = vec![line];
+            armored.extend(lines.by_ref().take_while(|line| *line != END));
+            armored.push(END);
+            blocks.push(Block {
+                label: label.to_owned(),
+                armored: armored.join("\n"),
+            });
+        } else if !line.is_empty() && !line.starts_with("```") {
+            label = line;
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(number: u32, keys: &[&str]) -> String {
+        let block = |name: &&str| Block {
+            label: format!("setup key `{name}`"),
+            armored: format!("{BEGIN}\n{name}\n{END}"),
+        };
+        let blocks: Vec<Block> = keys.iter().map(block).collect();
+        let keys = shown(&blocks, "sealed key", "sealed keys").unwrap_or_default();
+        format!("<!-- marker -->\n### run {number}\n\n{keys}\n")
+    }
+
+    /// The names in the blocks of a text, as a reader finds them.
+    fn found(text: &str) -> Vec<String> {
+        let name = |block: &Block| {
+            let name = block.armored.lines().nth(1).expect("a line inside");
+            assert_eq!(block.label, format!("setup key `{name}`"));
+            name.to_owned()
+        };
+        blocks(text).iter().map(name).collect()
+    }
+
+    #[test]
+    fn every_block_that_ever_stood_there_stays() {
+        let first = body(1, &["a", "b"]);
+        let second = keep_sealed(&first, &body(2, &["c"]));
+        assert_eq!(found(&second), ["c", "a", "b"]);
+        let third = keep_sealed(&second, &body(3, &[]));
+        assert_eq!(found(&third), ["c", "a", "b"]);
+        assert!(third.starts_with("<!-- marker -->\n### run 3\n"));
+        assert!(!third.contains("run 1") && !third.contains("run 2"));
+    }
+
+    #[test]
+    fn the_same_text_again_is_the_same_text() {
+        let text = keep_sealed(&body(1, &["a"]), &body(2, &["b"]));
+        assert_eq!(keep_sealed(&text, &body(2, &["b"])), text);
+        assert_eq!(
+            keep_sealed(&body(1, &["a"]), &body(1, &["a"])),
+            body(1, &["a"])
+        );
+        assert_eq!(
+            keep_sealed("<!-- marker -->\nnothing", &body(1, &[])),
+            body(1, &[])
+        );
+    }
+
+    #[test]
+    fn a_block_that_is_cut_off_is_kept_as_it_is() {
+        let cut = format!("setup key `a`\n\n```\n{BEGIN}\na\n");
+        assert_eq!(found(&keep_sealed(&cut, &body(2, &[]))), ["a"]);
+    }
+}
