@@ -40,14 +40,14 @@ pub struct Refused {
     /// The branch.
     branch: String,
     /// What became of the commit.
-    error: CommitError,
+    error: Box<CommitError>,
 }
 
 impl Refused {
     /// What to do about it, for a line of its own.
     pub fn hint(&self) -> Option<String> {
         let branch = &self.branch;
-        match &self.error {
+        match &*self.error {
             CommitError::Refused { .. } | CommitError::Gitea(Error::Forbidden(_)) => Some(format!(
                 "let the token's user push to the branch {branch} (a rule for it, with that user on its push list), name \
                  another with --keys-branch, or do without: --keys-branch none"
@@ -124,7 +124,7 @@ impl SealedKeys {
     fn refused(&self, error: CommitError) -> Refused {
         Refused {
             branch: self.branch.clone(),
-            error,
+            error: Box::new(error),
         }
     }
 }
