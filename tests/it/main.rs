@@ -8,6 +8,7 @@ mod agreements;
 mod apply;
 mod cli;
 mod convergence;
+mod copies;
 mod drift;
 mod examples;
 mod export;

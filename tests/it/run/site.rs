@@ -95,14 +95,20 @@ impl Site {
         self.start_with(args, &[])
     }
 
-    fn start_with(&self, args: &[&str], more: &[(&str, &str)]) -> Started {
+    /// The program with the bot's settings, ready to run.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.bench.command(args);
         command
             .env("GITEA_URL", self.repo.url())
             .env("GITEA_REPO", self.repo.full_name())
             .env("GITEA_TOKEN", self.repo.token())
-            .env("GITEA_BRANCH", "main")
-            .envs(more.iter().copied());
+            .env("GITEA_BRANCH", "main");
+        command
+    }
+
+    fn start_with(&self, args: &[&str], more: &[(&str, &str)]) -> Started {
+        let mut command = self.command(args);
+        command.envs(more.iter().copied());
         start(command)
     }
 
@@ -113,10 +119,15 @@ impl Site {
 
     /// Starts the program in a job.
     pub(crate) fn start_job(&self, args: &[&str], job: &Job) -> Started {
+        start(self.job_command(args, job))
+    }
+
+    /// The program in a job, ready to run.
+    pub(crate) fn job_command(&self, args: &[&str], job: &Job) -> Command {
         let mut command = self.bench.command(args);
         command.env("GITEA_TOKEN", self.repo.token());
         job.set(&mut command);
-        start(command)
+        command
     }
 
     /// Makes the bench's directory a checkout, as a job's step does it without any action.
