@@ -47,6 +47,16 @@ pub struct Custody {
     pub wait: Box<dyn Fn(Duration)>,
 }
 
+impl Custody {
+    /// Returns who opens the key that is to be made.
+    pub fn recipients_of(&self, key: &Resource) -> Recipients {
+        match key {
+            Resource::SetupKey(key) => self.recipients.of_key(&key.sealed_for),
+            _ => self.recipients.clone(),
+        }
+    }
+}
+
 /// A place for copies of sealed keys that outlives disk, artifact and log of a job.
 pub trait Copies {
     /// Stores all of these, or none, and says where each is. What it cannot store is not used.

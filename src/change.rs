@@ -103,6 +103,11 @@ impl Change {
         self.address.kind == Kind::SetupKey && makes
     }
 
+    /// Returns whether the file says of the key itself who opens it.
+    pub fn names_recipients(&self) -> bool {
+        matches!(self.operation.after(), Some(Resource::SetupKey(key)) if !key.sealed_for.keys.is_empty())
+    }
+
     /// Members that a group loses by it.
     pub fn removed_members(&self) -> Vec<Id> {
         let (Some(Resource::Group(before)), Some(Resource::Group(after))) = (

@@ -120,6 +120,8 @@ pub enum Code {
     Merge,
     /// A recipient that the base branch does not have.
     NewRecipient,
+    /// A key has other recipients than the one that lives was sealed for.
+    RecipientsChanged,
     /// Nobody is named who could open new keys.
     NoRecipient,
     /// Something is left for the next run.
@@ -302,6 +304,13 @@ impl Code {
             C::History => ("history", None),
             C::Merge => ("merge", None),
             C::NewRecipient => ("new_recipient", None),
+            C::RecipientsChanged => (
+                "recipients_changed",
+                Some(
+                    "{} setup keys have other recipients than before; the keys that live stay sealed as they are: \
+                     reissue_after makes new ones",
+                ),
+            ),
             C::NoRecipient => ("no_recipient", None),
             C::LeftForNext => ("left_for_next", None),
             C::TwinStays => ("twin_stays", None),

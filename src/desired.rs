@@ -63,6 +63,17 @@ pub struct SetupKey {
     pub enrolled: bool,
     /// A live key created before that instant counts as absent.
     pub reissue_after: Option<Timestamp>,
+    /// Who opens it, beside those that the run seals every key for.
+    pub sealed_for: SealedFor,
+}
+
+/// Who opens the sealed secret of one key, beside those that the run seals every key for, or instead of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SealedFor {
+    /// Public keys of age or SSH as they are written, and what people are shown of them.
+    pub keys: BTreeMap<String, String>,
+    /// Nobody else opens it.
+    pub only: bool,
 }
 
 impl SetupKey {

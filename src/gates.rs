@@ -209,7 +209,7 @@ fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
     let names: Vec<String> = plan
         .changes
         .iter()
-        .filter(|change| change.makes_key())
+        .filter(|change| change.makes_key() && !change.names_recipients())
         .map(|change| change.address.to_string())
         .collect();
     if names.is_empty() || context.recipients > 0 || !context.applying {

@@ -48,6 +48,8 @@ pub struct Decision {
     pub moved: Option<Live>,
     /// The valid, unused key of ours that stands for the entry and stays.
     pub waiting: Option<Live>,
+    /// What lives is older than the entry, which stands for it all the same.
+    pub takes_over: bool,
     /// What is done about a live key rests on its name alone: there is no history.
     pub by_name: bool,
 }
@@ -168,12 +170,14 @@ fn choose(
     let ours: Vec<&Namesake> = namesakes.iter().filter(|of| of.is_ours()).collect();
     let (counted, others): (Vec<_>, Vec<_>) = namesakes.iter().partition(|of| match of.whose {
         Whose::Ours | Whose::Named => true,
-        Whose::TakenOver => ours.is_empty(),
+        // nobody agreed that whoever holds the secret of one that grants nothing joins the entry's groups
+        Whose::TakenOver => ours.is_empty() && !(wants_groups && never_sealed(of.key)),
         Whose::Theirs => false,
     });
     decision
         .notices
         .extend(left_alone(&address, &counted, &others));
+    decision.takes_over = counted.iter().any(|of| of.whose == Whose::TakenOver);
 
     let (old, present): (Vec<&Namesake>, Vec<_>) =
         counted.into_iter().partition(|of| of.is_superseded(asked));
@@ -472,6 +476,7 @@ pub fn desired(declared: &SetupKey) -> Resource {
         auto_groups: declared.auto_groups.clone(),
         ephemeral: declared.ephemeral,
         allow_extra_dns_labels: declared.allow_extra_dns_labels,
+        sealed_for: declared.sealed_for.clone(),
     })
 }
 

@@ -16,6 +16,7 @@ use crate::change::{Change, Operation};
 use crate::gates::Refusal;
 use crate::notice::{self, Notice, Said};
 use crate::plan::{Held, Plan};
+use crate::resource::Resource;
 use crate::state::Kind;
 
 /// What became of one change.
@@ -156,10 +157,15 @@ impl Document {
         causes
     }
 
-    /// Returns who can open the keys that the plan makes; nobody where it makes none.
+    /// Returns who can open the keys that the plan makes, but for those that name their recipients alone; nobody where it
+    /// makes none.
     pub fn key_recipients(&self) -> &[String] {
         let plan = self.plan.as_ref();
-        match plan.is_some_and(|plan| plan.changes.iter().any(Change::makes_key)) {
+        let is_for_all = |change: &Change| {
+            let own = matches!(change.operation.after(), Some(Resource::SetupKey(key)) if key.sealed_for.only);
+            change.makes_key() && !own
+        };
+        match plan.is_some_and(|plan| plan.changes.iter().any(is_for_all)) {
             true => &self.recipients,
             false => &[],
         }

@@ -32,7 +32,7 @@ pub use keys_dir::{
 };
 pub use recipient::{Described, RecipientKind};
 pub use recipients::Recipients;
-pub use sources::{ENVIRONMENT, RecipientError, RecipientErrors, Sources};
+pub use sources::{ENVIRONMENT, RecipientError, RecipientErrors, Sources, literal};
 
 /// A secret encrypted to all recipients, as text that may go anywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -153,7 +153,7 @@ impl Run<'_> {
             .context("the answer has no id")?
             .to_owned());
 
-        let sealed = match custody.recipients.seal(&secret) {
+        let sealed = match custody.recipients_of(after).seal(&secret) {
             Ok(sealed) => sealed,
             Err(error) => return Err(self.take_back(address, &id, None, error)),
         };
@@ -204,6 +204,7 @@ impl Run<'_> {
         };
         let Waiting {
             address,
+            after,
             id,
             sealed,
             file,
@@ -215,7 +216,7 @@ impl Run<'_> {
         let path = file.path.display().to_string();
         let copied = place.as_ref().map(|place| format!(" and {place}"));
         let created = format!("created, sealed in {path}{}", copied.unwrap_or_default());
-        self.keep_key(address, id, file, &sealed, place);
+        self.keep_key(address, id, file, &sealed, after, place);
         match &change.operation {
             Operation::Replace { live, .. } => {
                 let deleted = self.delete_key(address, live, &change.reason)?;
@@ -262,11 +263,12 @@ impl Run<'_> {
         id: Id,
         file: StoredFile,
         sealed: &Sealed,
+        after: &Resource,
         stored: Option<String>,
     ) {
         let recipients = self
             .custody
-            .map(|custody| custody.recipients.describe())
+            .map(|custody| custody.recipients_of(after).describe())
             .unwrap_or_default();
         let created = CreatedKey {
             file: file.path.display().to_string(),

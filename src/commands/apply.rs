@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal;
 
+use anyhow::Context as _;
+
 use super::aloud::{Aloud, Publish};
 use super::branch::{Overtaken, STALE, overtaken, refuse_other_branches};
 use super::copies;
@@ -251,14 +253,19 @@ fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Cu
     if !plan.changes.iter().any(Change::makes_key) {
         return Ok(None);
     }
-    session.recipients.check()?;
     let dir = KeysDir::probe(&keys_dir(args.keys_dir.as_ref()))?;
-    Ok(Some(Custody {
+    let custody = Custody {
         recipients: session.recipients.clone(),
         dir,
         copies: None,
         wait: Box::new(std::thread::sleep),
-    }))
+    };
+    for change in plan.changes.iter().filter(|change| change.makes_key()) {
+        let key = change.operation.after();
+        let checked = key.map_or(Ok(()), |key| custody.recipients_of(key).check());
+        checked.with_context(|| format!("{} cannot be sealed", change.address))?;
+    }
+    Ok(Some(custody))
 }
 
 /// How somebody said that the plan is meant.

@@ -113,6 +113,9 @@ fn make(
 fn no_recipient(changes: &[Change], nobody: bool) -> Option<Notice> {
     let text =
         "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R";
-    (nobody && changes.iter().any(Change::makes_key))
-        .then(|| Notice::general(Code::NoRecipient, text))
+    (nobody
+        && changes
+            .iter()
+            .any(|change| change.makes_key() && !change.names_recipients()))
+    .then(|| Notice::general(Code::NoRecipient, text))
 }

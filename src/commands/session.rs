@@ -374,6 +374,9 @@ impl Session {
         self.measure();
         let mut plan = plan.inspect_err(|_| *document = self.document.clone())?;
         notices::place(&mut plan.notices, &self.valid);
+        let mut told = notices::recipients_of_keys(&plan, &self.valid.desired, file, &self.history);
+        notices::place(&mut told, &self.valid);
+        self.document.notices.extend(told);
         let account = setting(server.account.as_ref());
         let context = self.gates(gates, account, applying);
         self.document.refusals = gates::check(&plan, &context);

@@ -1,6 +1,7 @@
 //! The table of design §4, as what a plan makes of one declared key and its live namesakes.
 
 mod anew;
+mod whose;
 
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};

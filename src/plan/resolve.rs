@@ -114,14 +114,12 @@ pub(super) fn keys(
     let mut changes = Vec::new();
     for (name, declared) in desired.setup_keys() {
         let address = Address::new(Kind::SetupKey, name);
-        let namesakes = keys::namesakes(name, actual, options);
-        let none_ours = namesakes.iter().all(|of| of.whose != Whose::Ours);
-        if !namesakes.is_empty() && scope::is_new(&options.ledger, &address) && none_ours {
+        let decision = keys::of_account(name, declared, actual, options);
+        if decision.takes_over && scope::is_new(&options.ledger, &address) {
             let text = format!("{}, whose secret was never sealed here", scope::TAKES_OVER);
             plan.notices
                 .push(Notice::about(Code::TakesOver, &address, text));
         }
-        let decision = keys::of_account(name, declared, actual, options);
         plan.notices.extend(decision.notices);
         if decision.by_name {
             let text = "is taken for this file's by its name alone: no git history says when the file declared it";

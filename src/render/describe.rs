@@ -118,6 +118,12 @@ fn setup_key(key: &SetupKey, goes: bool) -> String {
         0 => parts.push("joins no group".into()),
         _ => parts.push(format!("joins {}", names(groups))),
     }
+    let own = key.sealed_for.keys.values().map(String::as_str);
+    match (own.clone().count(), key.sealed_for.only) {
+        (0, _) => {}
+        (_, true) => parts.push(format!("sealed for {} only", names(own))),
+        (_, false) => parts.push(format!("sealed also for {}", names(own))),
+    }
     parts.join(", ")
 }
 

@@ -176,6 +176,14 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
         "reason": change.reason,
         "changes": changes,
     });
+    if let Some(Resource::SetupKey(key)) = change.operation.after()
+        && change.makes_key()
+        && !key.sealed_for.keys.is_empty()
+    {
+        let own: Vec<&String> = key.sealed_for.keys.values().collect();
+        operation["recipients"] = json!(own);
+        operation["recipients_only"] = json!(key.sealed_for.only);
+    }
     if let Some(error) = error {
         operation["error"] = json!(error);
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Groups, Live, Resource, Unresolved};
-use crate::desired::KeyType;
+use crate::desired::{KeyType, SealedFor};
 use crate::wire;
 
 /// A setup key in canonical form. `None` = not ours.
@@ -32,6 +32,9 @@ pub struct SetupKey {
     /// Whether its peers may bring DNS labels of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_extra_dns_labels: Option<bool>,
+    /// Who opens its sealed secret. No server knows: it is no difference, and nothing of a live key.
+    #[serde(skip)]
+    pub sealed_for: SealedFor,
 }
 
 /// Reads an entry of `GET /setup-keys`.
@@ -46,6 +49,7 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
         auto_groups: Some(groups.read(&key.auto_groups)),
         ephemeral: Some(key.ephemeral),
         allow_extra_dns_labels: Some(key.allow_extra_dns_labels),
+        sealed_for: SealedFor::default(),
     });
     Ok(Live {
         id: key.id,

@@ -8,6 +8,8 @@ use age::armor::{ArmoredWriter, Format};
 use anyhow::{Result, bail, ensure};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::desired::SealedFor;
+
 use super::recipient::{Described, Recipient, RecipientKind};
 use super::sources::{ENVIRONMENT, Reader, RecipientErrors};
 use super::{Sealed, cause};
@@ -24,6 +26,21 @@ impl Recipients {
         let mut reader = Reader::default();
         reader.file(name, content);
         reader.finish()
+    }
+
+    /// Returns who opens one key: these and its own, or its own alone.
+    pub fn of_key(&self, own: &SealedFor) -> Recipients {
+        let mut keys = match own.only {
+            true => BTreeMap::new(),
+            false => self.keys.clone(),
+        };
+        // the file is valid, so each of them is a key
+        let own = own
+            .keys
+            .keys()
+            .filter_map(|text| Recipient::parse(text).ok());
+        keys.extend(own.map(|key| ((key.kind(), key.canonical()), key)));
+        Recipients { keys }
     }
 
     /// Tells whether there is nobody to seal for.

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::cause;
-use super::recipient::{Recipient, RecipientKind, Refusal};
+use super::recipient::{Described, Recipient, RecipientKind, Refusal};
 use super::recipients::Recipients;
 
 /// The environment variable that names recipients.
@@ -246,6 +246,21 @@ impl Reader {
             Err(RecipientErrors(self.errors))
         }
     }
+}
+
+/// Reads one public key that stands alone, such as in netbird.json: the key itself, and no file or name of anybody.
+pub fn literal(text: &str) -> Result<Described, RecipientError> {
+    let refused = |Refusal { message, hint }: Refusal| RecipientError {
+        origin: String::new(),
+        message: message.into_owned(),
+        hint: hint.into(),
+    };
+    if text.lines().any(is_secret) {
+        return Err(refused(IDENTITY));
+    }
+    Recipient::parse(text)
+        .map(|key| key.describe())
+        .map_err(refused)
 }
 
 /// Tells whether a line holds a secret key, or is the first of one. In a comment, only a whole age key counts.

@@ -1,13 +1,14 @@
 //! Section `setup_keys` (netbird-api.md §3).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
 use super::{names, times};
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Table, did_you_mean, quote};
-use crate::desired::{KeyType, SetupKey};
+use crate::desired::{KeyType, SealedFor, SetupKey};
+use crate::secret::{Described, RecipientKind, literal};
 
 /// A key as written; what is missing or wrong is `None`.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(super) struct Draft {
     allow_extra_dns_labels: Option<bool>,
     enrolled: Option<bool>,
     reissue_after: Option<Timestamp>,
+    recipients: Option<BTreeMap<String, String>>,
+    recipients_only: Option<bool>,
 }
 
 pub(super) const TABLE: Table<Draft> = Table {
@@ -48,6 +51,12 @@ pub(super) const TABLE: Table<Draft> = Table {
         }),
         Field::optional("reissue_after", |key, value, log| {
             key.reissue_after = times::reissue_after(value, log)
+        }),
+        Field::optional("recipients", |key, value, log| {
+            key.recipients = recipients(value, log)
+        }),
+        Field::optional("recipients_only", |key, value, log| {
+            key.recipients_only = value.boolean(log)
         }),
     ],
     refused: &[
@@ -95,7 +104,7 @@ pub(super) const TABLE: Table<Draft> = Table {
 pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<SetupKey> {
     let mut draft = Draft::default();
     entry.object(log, &TABLE, &mut draft);
-    for check in [usage_limit, enrolled, reissue, peer_name] {
+    for check in [usage_limit, enrolled, reissue, recipients_only, peer_name] {
         check(&draft, entry, log);
     }
     Some(SetupKey {
@@ -107,7 +116,67 @@ pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<SetupKey> {
         allow_extra_dns_labels: draft.allow_extra_dns_labels,
         enrolled: draft.enrolled.unwrap_or_default(),
         reissue_after: draft.reissue_after,
+        sealed_for: SealedFor {
+            keys: draft.recipients.unwrap_or_default(),
+            only: draft.recipients_only.unwrap_or_default(),
+        },
     })
+}
+
+/// Public keys as they stand here and nowhere else: whoever reviews the file sees who will open the key.
+fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, String>> {
+    // not repeated: it may be a secret that was pasted by mistake
+    if value.text().is_some() {
+        let message = "expected a list of age or SSH public keys, found a string";
+        log.error(value.place(), message)
+            .coded(Code::WrongType)
+            .suggest("write it in brackets: [\"…\"]".to_owned());
+        return None;
+    }
+    let mut keys: BTreeMap<String, String> = BTreeMap::new();
+    let mut found: Vec<Described> = Vec::new();
+    for element in value.list(log, "a list of age or SSH public keys")? {
+        let Some(text) = element.string(log, "an age or SSH public key") else {
+            continue;
+        };
+        let key = match literal(text) {
+            Ok(key) => key,
+            Err(flaw) => {
+                log.error(element.place(), flaw.message).suggest(flaw.hint);
+                continue;
+            }
+        };
+        if found.iter().any(|other| other.key == key.key) {
+            let message = format!("the recipient {key} is in the list twice");
+            log.notice(Code::Repeated, element.place(), message);
+            continue;
+        }
+        let is_alone = |kind| kind == RecipientKind::TagPq;
+        if found
+            .iter()
+            .any(|other| is_alone(other.kind) != is_alone(key.kind))
+        {
+            let message =
+                "a post-quantum key (age1tagpq1…) and keys of other kinds cannot open one text";
+            log.error(element.place(), message)
+                .suggest("use keys of one sort only".to_owned());
+        }
+        keys.insert(text.to_owned(), key.to_string());
+        found.push(key);
+    }
+    Some(keys)
+}
+
+/// A key that nobody is named for could be opened by nobody.
+fn recipients_only(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    let listed = entry.get("recipients").map(|list| list.elements().count());
+    if draft.recipients_only == Some(true) && listed.unwrap_or_default() == 0 {
+        log.error(
+            entry.place_of("recipients_only"),
+            "nobody could open this key: it is sealed for its \"recipients\" only, and has none",
+        )
+        .suggest("list the public keys of those who may open it in \"recipients\"".to_owned());
+    }
 }
 
 fn key_type(value: &Cursor<'_>, log: &mut Log) -> Option<KeyType> {
@@ -289,6 +358,14 @@ mod tests {
             r#""type": "one-off", "expires_in": 604800, "enrolled": true, "reissue_after": "2026-12-01T12:00:00Z""#,
             r#""type": "one-off", "expires_in": 604800, "renamed_from": "old", "key": "x", "revoked": true"#,
             r#""type": "one-off", "expires": 604800, "name": "k""#,
+            r#""type": "one-off", "expires_in": 604800, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"]"#,
+            r#""type": "one-off", "expires_in": 604800, "recipients": "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p""#,
+            r#""type": "one-off", "expires_in": 604800, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8q", "alice", 1, ""]"#,
+            r#""type": "one-off", "expires_in": 604800, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p", "AGE1QL3Z7HJY54PW3HYWW5AYYFG7ZQGVC7W3J2ELW8ZMRJ2KG5SFN9AQMCAC8P"]"#,
+            r#""type": "one-off", "expires_in": 604800, "recipients": ["AGE-SECRET-KEY-1JW6ER7XNWV5NANVT3SGWEUC74PYXQ4U0U4QJN3DEL3A0AEEDK7DQW5EVEL"]"#,
+            r#""type": "one-off", "expires_in": 604800, "recipients_only": true"#,
+            r#""type": "one-off", "expires_in": 604800, "recipients": [], "recipients_only": true"#,
+            r#""type": "one-off", "expires_in": 604800, "recipients": ["alice"], "recipients_only": true"#,
         ];
         assert_table(
             r#"{"groups": {"g": {}}, "setup_keys": {"k": {ROW}}}"#,
@@ -362,6 +439,24 @@ mod tests {
 "type": "one-off", "expires": 604800, "name": "k"
     setup_keys.k.expires: the life time is "expires_in", in seconds from creation
     setup_keys.k.name: a setup key's name is the name of its entry
+"type": "one-off", "expires_in": 604800, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"]
+"type": "one-off", "expires_in": 604800, "recipients": "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
+    setup_keys.k.recipients: expected a list of age or SSH public keys, found a string | write it in brackets: ["…"]
+"type": "one-off", "expires_in": 604800, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8q", "alice", 1, ""]
+    setup_keys.k.recipients[0]: mistyped or cut off: the checksum of this age key is wrong | copy the whole key again
+    setup_keys.k.recipients[1]: not an age or SSH public key | a recipient begins with age1, ssh-ed25519 or ssh-rsa
+    setup_keys.k.recipients[2]: expected an age or SSH public key, found the number 1
+    setup_keys.k.recipients[3]: not an age or SSH public key | a recipient begins with age1, ssh-ed25519 or ssh-rsa
+"type": "one-off", "expires_in": 604800, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p", "AGE1QL3Z7HJY54PW3HYWW5AYYFG7ZQGVC7W3J2ELW8ZMRJ2KG5SFN9AQMCAC8P"]
+    note: setup_keys.k.recipients[1]: the recipient age1ql3z7h…mcac8p is in the list twice
+"type": "one-off", "expires_in": 604800, "recipients": ["AGE-SECRET-KEY-1JW6ER7XNWV5NANVT3SGWEUC74PYXQ4U0U4QJN3DEL3A0AEEDK7DQW5EVEL"]
+    setup_keys.k.recipients[0]: a SECRET key, where public ones belong (it is not repeated here) | take it out, and replace that key: it may have been seen; public keys come from age-keygen -y, or end in .pub
+"type": "one-off", "expires_in": 604800, "recipients_only": true
+    setup_keys.k.recipients_only: nobody could open this key: it is sealed for its "recipients" only, and has none | list the public keys of those who may open it in "recipients"
+"type": "one-off", "expires_in": 604800, "recipients": [], "recipients_only": true
+    setup_keys.k.recipients_only: nobody could open this key: it is sealed for its "recipients" only, and has none | list the public keys of those who may open it in "recipients"
+"type": "one-off", "expires_in": 604800, "recipients": ["alice"], "recipients_only": true
+    setup_keys.k.recipients[0]: not an age or SSH public key | a recipient begins with age1, ssh-ed25519 or ssh-rsa
 
 "#]],
         );
@@ -388,6 +483,7 @@ mod tests {
             allow_extra_dns_labels: None,
             enrolled: false,
             reissue_after: None,
+            sealed_for: SealedFor::default(),
         };
         let full = SetupKey {
             key_type: KeyType::Reusable,
@@ -398,6 +494,7 @@ mod tests {
             allow_extra_dns_labels: Some(true),
             enrolled: false,
             reissue_after: Some("2026-12-01T12:00:00Z".parse().expect("a time")),
+            sealed_for: SealedFor::default(),
         };
         assert_eq!(
             keys["done"],

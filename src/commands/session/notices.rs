@@ -1,11 +1,18 @@
 //! What a plan's reader is told beside the plan: the file's notices, new recipients, agreements to deletions.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use super::super::history::History;
 use crate::cli::Sealing;
 use crate::code::Code;
+use crate::config::Source;
+use crate::desired::Desired;
 use crate::notice::Notice;
+use crate::plan::Plan;
 use crate::secret::Recipients;
-use crate::validate::Valid;
+use crate::state::{Address, Kind};
+use crate::validate::{Valid, validate};
 
 /// The notices of a valid file.
 pub(in crate::commands) fn of_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
@@ -23,6 +30,48 @@ pub(super) fn place(notices: &mut [Notice], valid: &Valid) {
         let place = notice.name.as_deref().and_then(member);
         notice.place = place.or_else(|| valid.position_of(address)).cloned();
     }
+}
+
+/// Names the recipients of single keys that the base branch's file (without a pull request: that of the newest commit) does
+/// not have, and the keys that live and stay sealed for others. Nothing where there is no such file, or one that is wrong.
+pub(super) fn recipients_of_keys(
+    plan: &Plan,
+    desired: &Desired,
+    file: &Path,
+    history: &History,
+) -> Vec<Notice> {
+    let base = || {
+        let text = history.base_version(file)?;
+        let source = Source::from_bytes("the base branch", text).ok()?;
+        Some(validate(&source).ok()?.desired)
+    };
+    let Some(base) = base() else {
+        return Vec::new();
+    };
+    let about = |code, name: &String, text: &str| {
+        Notice::about(code, &Address::new(Kind::SetupKey, name), text)
+    };
+    let known: BTreeSet<&String> = base
+        .setup_keys()
+        .flat_map(|(_, key)| key.sealed_for.keys.values())
+        .collect();
+    let mut notices = Vec::new();
+    for (name, key) in desired.setup_keys() {
+        for who in key.sealed_for.keys.values() {
+            if !known.contains(who) {
+                let text = format!("has the new recipient {who}: the base branch does not have it");
+                notices.push(about(Code::NewRecipient, name, &text));
+            }
+        }
+        let before = base.setup_key(name).map(|key| &key.sealed_for);
+        let waits = plan.waiting_keys.values().any(|waiting| waiting == name);
+        if waits && before.is_some_and(|before| *before != key.sealed_for) {
+            let text = "has other recipients than before; the key that lives stays sealed as it is: reissue_after makes \
+                        a new one";
+            notices.push(about(Code::RecipientsChanged, name, text));
+        }
+    }
+    notices
 }
 
 /// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.

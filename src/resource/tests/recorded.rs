@@ -74,6 +74,7 @@ fn left_alone(resource: Resource) -> Resource {
             auto_groups: None,
             ephemeral: None,
             allow_extra_dns_labels: None,
+            sealed_for: Default::default(),
             ..key
         }),
         Resource::Policy(policy) => Resource::Policy(Policy {
