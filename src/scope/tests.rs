@@ -271,7 +271,6 @@ fn an_unused_key_that_is_marked_enrolled_goes() {
 ours
     delete setup key k [made +5 s]: marked enrolled, so this live and unused credential is nobody's
 older than its entry
-    note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
     note: setup key "k" is marked enrolled, but a valid key of that name that nobody used lives in NetBird (daohgm58v557f7ctlctg): it is not provably ours, so it stays
 
 "#]].raw());

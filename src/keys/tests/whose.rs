@@ -147,7 +147,6 @@ waiting when the file spoke of it, and used since
     note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
 unused and without groups, from before
     create setup key k
-    note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
     note: setup key "k" is the name of another valid key in NetBird, too (danuk058v557f7ctlctg), which is not provably this file's: left alone; delete it there if nobody needs it
 the same where the file wants no groups
     note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
