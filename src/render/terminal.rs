@@ -175,6 +175,13 @@ pub fn applied(document: &Document, color: Color) -> String {
             ]);
         }
         out.extend(table.lines().map(|line| format!("{}\n", line.trim_end())));
+        let copies = document.created_keys.values();
+        let copies: Vec<&String> = copies.filter_map(|key| key.stored.as_ref()).collect();
+        if !copies.is_empty() {
+            out.push_str("Copies in the repository, as BRANCH:PATH\n");
+            let line = |place: &&String| format!("  {}\n", visible(place));
+            out.extend(copies.iter().map(line));
+        }
     }
     out.push_str(&held_back(document));
     out.push_str(&notes(document, color));
