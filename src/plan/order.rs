@@ -69,7 +69,8 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
         }
     }
     let kind = |step: &Step| changes[step.change].address.kind;
-    makes.sort_by_key(kind);
+    // new keys follow each other, since they are stored by the block
+    makes.sort_by_key(|step| (kind(step), changes[step.change].makes_key()));
     // members leave before their groups go
     let leaves = |step: &Step| matches!(changes[step.change].operation, Operation::Delete { .. });
     breaks.sort_by_key(|step| (std::cmp::Reverse(kind(step)), leaves(step)));

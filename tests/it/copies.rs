@@ -165,6 +165,32 @@ fn keys_are_stored_by_the_block_and_the_next_block_begins_after_that() {
 }
 
 #[test]
+fn keys_that_are_changed_in_place_do_not_part_a_block() {
+    let site = Site::fake();
+    let mut file = many(6);
+    let keys = file["setup_keys"].as_object_mut().unwrap();
+    let odd: Vec<_> = ["k01", "k03", "k05"]
+        .map(|name| (name, keys.remove(name).unwrap()))
+        .into();
+    site.commit(file.clone());
+    site.run(&["apply"]).expect(0);
+    file["groups"]["h"] = json!({});
+    for key in file["setup_keys"].as_object_mut().unwrap().values_mut() {
+        key["auto_groups"] = json!(["g", "h"]);
+    }
+    for (name, key) in odd {
+        file["setup_keys"][name] = key;
+    }
+    site.commit(file);
+    site.run(&["apply"]).expect(0);
+    assert_eq!(
+        messages(&site)[0],
+        "chore: store 3 sealed setup keys [skip ci]"
+    );
+    assert_nothing_lost(&site);
+}
+
+#[test]
 fn a_lost_race_is_tried_again() {
     for forgejo in [false, true] {
         let site = if forgejo {
