@@ -1,5 +1,7 @@
 //! Actual state: a snapshot read into canonical form, with what the stages after it look up.
 
+mod referrers;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
@@ -11,6 +13,8 @@ use crate::snapshot::Snapshot;
 use crate::state::{Address, Id, Kind};
 use crate::wire;
 
+pub use referrers::optional_lists;
+
 /// The live account.
 #[derive(Debug, Clone, Default)]
 pub struct Actual {
@@ -20,6 +24,8 @@ pub struct Actual {
     pub groups: Groups,
     /// Groups that nobody may touch: `All` and what an identity provider issued.
     pub protected_groups: BTreeMap<Id, String>,
+    /// Groups of an identity provider that bear the name of exactly one that the API made, and who issued them.
+    pub twins: BTreeMap<Id, String>,
     /// Peers by id.
     pub peers: BTreeMap<Id, wire::Peer>,
     /// The same as they were answered: a rename echoes fields that we do not read.
@@ -36,8 +42,8 @@ pub struct Actual {
     pub me: Option<wire::User>,
     /// Who else keeps a group from being deleted, by group id, in words.
     pub foreign_referrers: BTreeMap<Id, BTreeSet<String>>,
-    /// Network routers that keep a peer from being deleted, by peer, in words.
-    pub peer_routers: BTreeMap<Id, BTreeSet<String>>,
+    /// Who else keeps a peer from being deleted, by peer, in words.
+    pub peer_holders: BTreeMap<Id, BTreeSet<String>>,
 }
 
 /// An answer that is not of the form that we read.
@@ -80,7 +86,9 @@ impl Actual {
     /// Reads a snapshot.
     pub fn read(snapshot: &Snapshot) -> Result<Self, Unreadable> {
         let mut actual = Actual::default();
-        for group in typed::<wire::Group>("groups", &snapshot.groups)? {
+        let groups = typed::<wire::Group>("groups", &snapshot.groups)?;
+        actual.twins = twins(&groups);
+        for group in groups {
             if group.name == crate::resource::ALL {
                 actual
                     .protected_groups
@@ -89,10 +97,12 @@ impl Actual {
                 let why = format!("issued by {}", group.issued);
                 actual.protected_groups.insert(group.id.clone(), why);
             }
-            for resource in &group.resources {
-                actual.refer(&group.id, format!("network resource {}", resource.id));
-            }
-            actual.groups.insert(group.id, group.name);
+            // the API-made one is meant where exactly one is, so the other needs another name here
+            let name = match actual.twins.get(&group.id) {
+                Some(issued) => format!("{} (issued by {issued}, {})", group.name, group.id),
+                None => group.name,
+            };
+            actual.groups.insert(group.id, name);
         }
         let peers = typed::<wire::Peer>("peers", &snapshot.peers)?;
         let answers = peers.iter().zip(&snapshot.peers);
@@ -129,7 +139,11 @@ impl Actual {
             for entry in entries {
                 let live = Resource::read(kind, entry.clone(), &actual.groups)
                     .map_err(|cause| unreadable(list, entry, cause))?;
-                let address = Address::new(kind, live.name.clone());
+                let name = match actual.twins.contains_key(&live.id) {
+                    true => actual.groups.name(&live.id),
+                    false => live.name.clone(),
+                };
+                let address = Address::new(kind, name);
                 actual.objects.entry(address).or_default().push(live);
             }
         }
@@ -137,53 +151,6 @@ impl Actual {
             namesakes.sort_by(|a, b| a.id.cmp(&b.id));
         }
         Ok(actual)
-    }
-
-    fn read_referrers(&mut self, snapshot: &Snapshot) -> Result<(), Unreadable> {
-        for user in typed::<wire::User>("users", &snapshot.users)? {
-            for group in &user.auto_groups {
-                self.refer(group, format!("user {}", user.name));
-            }
-            if user.is_current {
-                self.me = Some(user);
-            }
-        }
-        for router in typed::<wire::Router>("routers", &snapshot.routers)? {
-            if !router.peer.is_empty() {
-                let routers = self
-                    .peer_routers
-                    .entry(Id(router.peer.clone()))
-                    .or_default();
-                routers.insert(format!("network router {}", router.id));
-            }
-            for group in &router.peer_groups {
-                self.refer(group, format!("network router {}", router.id));
-            }
-        }
-        for zone in typed::<wire::Zone>("zones", &snapshot.zones)? {
-            // the server would let the group go and refuse the zone's next change
-            for group in &zone.distribution_groups {
-                self.refer(group, format!("DNS zone {}", zone.name));
-            }
-        }
-        if !snapshot.dns_settings.is_null() {
-            let settings: wire::DnsSettings = serde_json::from_value(snapshot.dns_settings.clone())
-                .map_err(|cause| unreadable("dns_settings", &snapshot.dns_settings, cause))?;
-            for group in &settings.disabled_management_groups {
-                self.refer(
-                    group,
-                    "the DNS settings (disabled management groups)".into(),
-                );
-            }
-        }
-        Ok(())
-    }
-
-    fn refer(&mut self, group: &Id, referrer: String) {
-        self.foreign_referrers
-            .entry(group.clone())
-            .or_default()
-            .insert(referrer);
     }
 
     /// Returns the live objects of that kind and name, the oldest first.
@@ -214,6 +181,20 @@ impl Actual {
             None => format!("(deleted peer {id})"),
         }
     }
+}
+
+/// The groups of an identity provider whose name exactly one API-made group has too.
+fn twins(groups: &[wire::Group]) -> BTreeMap<Id, String> {
+    let is_foreign = |group: &&wire::Group| matches!(&group.issued[..], "jwt" | "integration");
+    let has_one = |name: &str| {
+        let namesakes = groups.iter().filter(|group| group.name == name);
+        namesakes.filter(|group| !is_foreign(group)).count() == 1
+    };
+    let foreign = groups.iter().filter(is_foreign);
+    foreign
+        .filter(|group| has_one(&group.name))
+        .map(|group| (group.id.clone(), group.issued.clone()))
+        .collect()
 }
 
 /// Returns the entries of a list with their types.

@@ -66,6 +66,8 @@ pub enum Code {
     TakesOver,
     /// Another object bears a declared name and is not the file's.
     Namesake,
+    /// A policy of NetBird's SSH that comes or goes.
+    Logins,
     /// `renamed_from` that has done its work.
     RenamedAlready,
     /// A new name looks like a live one.
@@ -215,6 +217,7 @@ impl Code {
                 "namesake",
                 Some("{} entries have namesakes in NetBird that are not this file's: left alone"),
             ),
+            C::Logins => ("logins", None),
             C::RenamedAlready => (
                 "renamed_already",
                 Some("{} entries are renamed already: their renamed_from can be taken out"),

@@ -158,6 +158,13 @@ fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
             if policy.sources.is_empty() || policy.destinations.is_empty() {
                 return Err("it has no sources, or no destinations".into());
             }
+            // without them the policy would grant more
+            if !policy.beyond.posture_checks.is_empty() {
+                return Err("it has posture checks, which a file cannot say".into());
+            }
+            if !policy.beyond.authorized_groups.is_empty() {
+                return Err("it says which users may log in, which a file cannot say".into());
+            }
             let mut fields = live.resource.fields();
             fields.retain(|field, _| {
                 !matches!(

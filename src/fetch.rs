@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::actual::optional_lists;
 use crate::api::{Api, ApiError};
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::{self, Binding};
@@ -100,8 +101,18 @@ pub struct More {
 pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> {
     let mut paths = Vec::new();
     if more.referrers && snapshot.dns_settings.is_null() {
-        // users' auto_groups, routers, zones and the DNS settings can each keep a group; and every kind of the file can
-        paths.extend(["/users", "/networks/routers", "/dns/zones", "/dns/settings"]);
+        // all of these can keep a group or a peer, and so can every kind of the file
+        paths.extend([
+            "/users",
+            "/networks",
+            "/networks/resources",
+            "/networks/routers",
+        ]);
+        paths.extend(["/dns/zones", "/dns/settings"]);
+        paths.extend(optional_lists());
+        if snapshot.accounts.is_none() {
+            paths.push("/accounts");
+        }
         let lists = [
             (Kind::SetupKey, &snapshot.setup_keys),
             (Kind::Policy, &snapshot.policies),
@@ -158,14 +169,21 @@ fn fetch_one(api: &Api, path: &str) -> Result<Value, ApiError> {
         _ => api.list(path).map(Value::Array),
     };
     match answer {
-        // an older server has no networks, zones and DNS settings: then nothing in them refers to a group
-        Err(ApiError::PathUnknown(_)) => match path {
-            "/networks/routers" | "/dns/zones" => Ok(Value::Array(Vec::new())),
+        // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
+        Err(error) if is_optional(path) && error.is_absent() => match path {
             "/dns/settings" => Ok(serde_json::json!({})),
-            _ => answer,
+            _ => Ok(Value::Array(Vec::new())),
         },
         answer => answer,
     }
+}
+
+/// Whether older servers, or servers of another kind, do not have the list.
+fn is_optional(path: &str) -> bool {
+    path.starts_with("/networks")
+        || path.starts_with("/dns/zones")
+        || path == "/dns/settings"
+        || optional_lists().any(|optional| optional == path)
 }
 
 fn what(path: &str) -> &str {
@@ -177,6 +195,8 @@ fn what(path: &str) -> &str {
         "/routes" => "routes",
         "/dns/nameservers" => "nameserver groups",
         "/users" => "users",
+        "/networks" => "networks",
+        "/networks/resources" => "network resources",
         "/networks/routers" => "network routers",
         "/dns/zones" => "DNS zones",
         "/dns/settings" => "the DNS settings",
@@ -202,11 +222,13 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Value) {
         "/routes" => snapshot.routes = entries,
         "/dns/nameservers" => snapshot.nameserver_groups = entries,
         "/users" => snapshot.users = entries,
+        "/networks" => snapshot.networks = entries,
+        "/networks/resources" => snapshot.network_resources = Some(entries),
         "/networks/routers" => snapshot.routers = entries,
         "/dns/zones" => snapshot.zones = entries,
         "/accounts" => snapshot.accounts = Some(entries),
         "/events" => snapshot.events = Some(entries),
-        _ => {}
+        path => drop(snapshot.parts.insert(path.to_owned(), entries)),
     }
 }
 

@@ -221,6 +221,8 @@ pub fn plan(
         .setup_keys()
         .map(|(name, _)| name.as_str())
         .collect();
+    plan.notices
+        .extend(issued_twins(desired, actual, &referenced));
     let entries = Scoped {
         desired: &resources,
         managed: &managed,
@@ -280,6 +282,7 @@ pub fn plan(
 
     plan.notices
         .extend(possible::look_alikes(&plan.changes, actual));
+    plan.notices.extend(possible::logins(&plan.changes, actual));
     problems.extend(unknown_replacements(&options.replace, desired));
     problems.extend(possible::check(
         &plan.changes,
@@ -355,6 +358,25 @@ fn count(
         *counted.entry(address.kind).or_default() += ours.count();
     }
     counted
+}
+
+/// Which group a name of the file means where an identity provider made one of that name too.
+fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String>) -> Vec<Notice> {
+    let notice = |(id, issued): (&Id, &String)| {
+        let twin = actual
+            .objects
+            .values()
+            .flatten()
+            .find(|live| live.id == *id)?;
+        let address = Address::new(Kind::Group, &twin.name);
+        let is_named = desired.declares(&address) || referenced.contains(&twin.name);
+        let text = format!(
+            "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, issued by \
+             {issued}, alone"
+        );
+        is_named.then(|| Notice::about(Code::Namesake, &address, text))
+    };
+    actual.twins.iter().filter_map(notice).collect()
 }
 
 /// Turns `--replace` of policies into a new one and the deletion of the old.

@@ -145,6 +145,18 @@ impl Resource {
         }
     }
 
+    /// Returns the groups of users that may log in by a policy of NetBird's SSH: the server would let them go, and leave a
+    /// dead id (netbird-api.md §2).
+    pub fn user_groups(&self) -> impl Iterator<Item = &Id> {
+        let groups = match self {
+            Resource::Policy(policy) if policy.protocol == Some(Protocol::NetbirdSsh) => {
+                Some(policy.beyond.authorized_groups.keys())
+            }
+            _ => None,
+        };
+        groups.into_iter().flatten()
+    }
+
     /// Builds the body of a POST (no live object: undeclared fields take their documented defaults) or a PUT (they go
     /// back as they are). A PUT is a full replacement on this server (netbird-api.md §1.1).
     pub fn request(
@@ -212,8 +224,8 @@ fn names<'a>(sets: impl IntoIterator<Item = &'a BTreeSet<String>>) -> BTreeSet<&
 }
 
 /// Returns the fields of `desired` that `actual` has otherwise. Of the same resource with itself: none.
-pub fn differences(desired: &Resource, actual: &Resource) -> Vec<FieldChange> {
-    let mut actual = actual.fields();
+pub fn differences(desired: &Resource, live: &Resource) -> Vec<FieldChange> {
+    let mut actual = live.fields();
     desired
         .fields()
         .into_iter()
@@ -223,7 +235,18 @@ pub fn differences(desired: &Resource, actual: &Resource) -> Vec<FieldChange> {
             after,
         })
         .filter(|change| change.before != change.after)
+        .filter(|change| !says_the_same(desired, live, &change.field))
         .collect()
+}
+
+/// Whether a field that is written otherwise means the same.
+fn says_the_same(desired: &Resource, live: &Resource, field: &str) -> bool {
+    match (desired, live, field) {
+        (Resource::NameserverGroup(desired), Resource::NameserverGroup(live), "domains") => {
+            desired.same_domains(live)
+        }
+        _ => false,
+    }
 }
 
 /// Names and ids of the live groups, both ways. Grows while an apply creates groups.

@@ -2,6 +2,8 @@
 //!
 //! The same value is read from a server (`fetch`) and from a file (`plan --live FILE`), so that a plan needs no server.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,13 +28,21 @@ pub struct Snapshot {
     /// `GET /events`, where a key moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<Value>>,
+    /// `GET /networks`, where a group can be deleted: which network its resources and routers are in.
+    pub networks: Vec<Value>,
+    /// `GET /networks/resources`, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_resources: Option<Vec<Value>>,
+    /// Lists that not every server has, likewise, by path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, Vec<Value>>,
     /// `GET /networks/routers`, where a group can be deleted.
     pub routers: Vec<Value>,
     /// `GET /dns/zones`, likewise.
     pub zones: Vec<Value>,
     /// `GET /dns/settings`, likewise.
     pub dns_settings: Value,
-    /// `GET /accounts`, where `--account` was given.
+    /// `GET /accounts`, where `--account` was given or a group can be deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accounts: Option<Vec<Value>>,
 }

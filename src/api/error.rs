@@ -132,6 +132,16 @@ impl ApiError {
         matches!(self, ApiError::NotFound(_))
     }
 
+    /// Is what the path names not there: a part of NetBird that this server does not have (a plain-text 404), or an object?
+    /// Before 0.46 a list under a network's path is a JSON 404 (netbird-api.md §21, D5).
+    pub fn is_absent(&self) -> bool {
+        match self {
+            ApiError::PathUnknown(_) | ApiError::NotFound(_) => true,
+            ApiError::Refused(answer) => answer.status == 404,
+            _ => false,
+        }
+    }
+
     /// Is the name taken (409; netbird-api.md §16)? Nameserver groups answer 422 for that.
     pub fn already_exists(&self) -> bool {
         match self {

@@ -216,7 +216,7 @@ fn users<'a>(peer: &Peer, plan: &Plan, actual: &'a Actual) -> Vec<User<'a>> {
                 .any(|held| held.id == live.id && held.weight() > 0),
         })
     });
-    let routers = actual.peer_routers.get(&peer.id).into_iter().flatten();
+    let routers = actual.peer_holders.get(&peer.id).into_iter().flatten();
     users
         .chain(routers.map(|router| User {
             at: None,

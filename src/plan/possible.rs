@@ -10,7 +10,9 @@ use crate::desired::Desired;
 use crate::hint;
 use crate::keys;
 use crate::notice::Notice;
-use crate::resource::{ALL, Groups, Live, Protocol, Resource, Unresolved, differences};
+use crate::resource::{
+    ALL, Beyond, Groups, Live, Policy, Protocol, Resource, Unresolved, differences,
+};
 use crate::state::{Address, Id, Kind};
 
 /// Returns what makes the changes impossible.
@@ -104,19 +106,21 @@ fn one_rule(change: &Change) -> Option<Problem> {
 /// A policy of NetBird's SSH may say who of each source group may log in as whom. The file cannot, and the server refuses a
 /// source that such a policy says nothing of (netbird-api.md §5).
 fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
-    let Operation::Update { live, after, .. } = &change.operation else {
+    let (Operation::Update { live, after, .. } | Operation::Replace { live, after, .. }) =
+        &change.operation
+    else {
         return None;
     };
     let Resource::Policy(policy) = after.over(&live.resource) else {
         return None;
     };
-    let authorized = live.wire["rules"][0]["authorized_groups"].as_object()?;
+    let authorized = &policy.beyond.authorized_groups;
     if policy.protocol != Some(Protocol::NetbirdSsh) || authorized.is_empty() {
         return None;
     }
     let is_said = |name: &str| {
         let mut ids = actual.groups.ids(name);
-        ids.any(|id| authorized.contains_key(&id.0))
+        ids.any(|id| authorized.contains_key(id))
     };
     let unsaid = policy.sources.iter().find(|name| !is_said(name))?;
     let text = format!(
@@ -125,6 +129,55 @@ fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
     let hint =
         "give the group its users in NetBird's dashboard first: the file has no field for them";
     Some(Problem::new(&change.address, text, Some(hint.into())))
+}
+
+/// Who may log in, where a policy becomes one of NetBird's SSH or stops to be one: the server forgets the users of any other
+/// protocol, and the file has no field for them (netbird-api.md §5).
+pub(super) fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
+    let notice = |change: &Change| {
+        let (Operation::Update { live, after, .. } | Operation::Replace { live, after, .. }) =
+            &change.operation
+        else {
+            return None;
+        };
+        let (Resource::Policy(after), Resource::Policy(before)) =
+            (after.over(&live.resource), &live.resource)
+        else {
+            return None;
+        };
+        let is_ssh = |policy: &Policy| policy.protocol == Some(Protocol::NetbirdSsh);
+        let text = match (is_ssh(before), is_ssh(&after)) {
+            (true, false) => format!(
+                "is of another protocol than netbird-ssh then, and NetBird forgets who may log in by it: {}; changed back, \
+                 every user may, as anybody, until users are given in NetBird's dashboard",
+                who(&before.beyond, actual)
+            ),
+            (false, true) => format!(
+                "becomes netbird-ssh: {} may log in to its destinations; to name users, give them in NetBird's dashboard: \
+                 the file has no field for them",
+                who(&after.beyond, actual)
+            ),
+            _ => return None,
+        };
+        Some(Notice::about(Code::Logins, &change.address, text))
+    };
+    changes.iter().filter_map(notice).collect()
+}
+
+/// `users of "ops" as root`; everybody where nobody is named.
+fn who(beyond: &Beyond, actual: &Actual) -> String {
+    let entry = |(group, users): (&Id, &Vec<String>)| {
+        let users = match users.is_empty() {
+            true => "any local user".to_owned(),
+            false => users.join(", "),
+        };
+        format!("users of {:?} as {users}", actual.groups.name(group))
+    };
+    let named: Vec<String> = beyond.authorized_groups.iter().map(entry).collect();
+    match named.is_empty() {
+        true => "every user of the account, as any local user,".into(),
+        false => named.join("; "),
+    }
 }
 
 fn protected(change: &Change, actual: &Actual) -> Option<Problem> {
@@ -192,12 +245,10 @@ pub(super) fn referrers<'a>(
             Some(Operation::Update { after, .. }) => after.over(&live.resource),
             Some(Operation::Create { .. }) | None => live.resource.clone(),
         };
-        let groups: BTreeSet<&str> = after.references().into_iter().collect();
-        for group in groups {
-            referrers
-                .entry(group.to_owned())
-                .or_default()
-                .push((address, live));
+        let groups = after.references().into_iter().map(str::to_owned);
+        let users = after.user_groups().map(|group| actual.groups.name(group));
+        for group in groups.chain(users).collect::<BTreeSet<String>>() {
+            referrers.entry(group).or_default().push((address, live));
         }
     }
     referrers

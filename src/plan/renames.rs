@@ -36,7 +36,14 @@ pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> R
         let Some((field, list)) = list(snapshot, *kind) else {
             continue;
         };
-        let named = |name: &str| list.iter().filter(|entry| entry[field] == name).count();
+        // a group that an identity provider made is not meant where the API made one of that name
+        let is_made =
+            |entry: &&Value| !matches!(entry["issued"].as_str(), Some("jwt" | "integration"));
+        let named = |name: &str| {
+            let all: Vec<&Value> = list.iter().filter(|entry| entry[field] == name).collect();
+            let made = all.iter().filter(|entry| is_made(entry)).count();
+            if made == 1 { 1 } else { all.len() }
+        };
         let mut problem = |text: String, hint: &str| {
             renames
                 .problems
@@ -55,7 +62,12 @@ pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> R
                 "only what was declared here is renamed; rename the other in NetBird, or declare it first",
             ),
             (1, 0) => {
-                let Some(entry) = list.iter_mut().find(|entry| entry[field] == *old) else {
+                let mut all: Vec<&mut Value> = list
+                    .iter_mut()
+                    .filter(|entry| entry[field] == *old)
+                    .collect();
+                all.sort_by_key(|entry| !is_made(&&**entry));
+                let Some(entry) = all.into_iter().next() else {
                     continue;
                 };
                 let issued = entry.get("issued").and_then(Value::as_str).unwrap_or("api");

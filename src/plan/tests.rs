@@ -3,3 +3,4 @@
 mod order;
 mod possible;
 mod properties;
+mod twins;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Groups, Live, Resource, Unresolved, base_of, put};
+use crate::spelling;
 use crate::wire;
 
 /// A nameserver group in canonical form. `None` = not ours.
@@ -14,14 +15,14 @@ pub struct NameserverGroup {
     /// Text for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// 1 to 3 servers, in canonical text.
-    pub nameservers: BTreeSet<Nameserver>,
+    /// 1 to 3 servers, in canonical text; clients ask the first one first.
+    pub nameservers: Vec<Nameserver>,
     /// Groups whose peers ask them; never empty.
     pub groups: BTreeSet<String>,
     /// Whether they answer for everything; exactly where `domains` is empty.
     pub primary: bool,
-    /// Domains they answer for, as written.
-    pub domains: BTreeSet<String>,
+    /// Domains they answer for, as written; in that order clients search them.
+    pub domains: Vec<String>,
     /// Whether the domains are search domains too. Creation takes false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_domains_enabled: Option<bool>,
@@ -49,10 +50,10 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
     };
     let canonical = NameserverGroup {
         description: Some(group.description),
-        nameservers: group.nameservers.into_iter().map(server).collect(),
+        nameservers: first_ones(group.nameservers.into_iter().map(server)),
         groups: groups.read(&group.groups),
         primary: group.primary,
-        domains: group.domains.into_iter().collect(),
+        domains: group.domains,
         search_domains_enabled: Some(group.search_domains_enabled),
         enabled: Some(group.enabled),
     };
@@ -65,7 +66,38 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
     })
 }
 
+/// A server that is listed twice is asked where it stands first.
+fn first_ones(servers: impl Iterator<Item = Nameserver>) -> Vec<Nameserver> {
+    let mut kept = Vec::new();
+    for server in servers {
+        if !kept.contains(&server) {
+            kept.push(server);
+        }
+    }
+    kept
+}
+
 impl NameserverGroup {
+    /// Returns whether both have the same domains, however they are spelled, and in the same order where they are searched.
+    pub(super) fn same_domains(&self, live: &NameserverGroup) -> bool {
+        let spelled = |group: &NameserverGroup| -> Vec<String> {
+            group
+                .domains
+                .iter()
+                .map(|domain| spelling::domain(domain))
+                .collect()
+        };
+        let (mut ours, mut theirs) = (spelled(self), spelled(live));
+        let searched = self.search_domains_enabled.or(live.search_domains_enabled);
+        if searched != Some(true) {
+            for domains in [&mut ours, &mut theirs] {
+                domains.sort();
+                domains.dedup();
+            }
+        }
+        ours == theirs
+    }
+
     pub(super) fn request(
         &self,
         name: &str,

@@ -155,12 +155,10 @@ impl Policy {
         body.insert("name".into(), json!(name));
         put(&mut body, "description", self.description.as_deref(), "");
         put(&mut body, "enabled", self.enabled, true);
-        put(
-            &mut body,
-            "source_posture_checks",
-            None,
-            Vec::<String>::new(),
-        );
+        // of a live one they stand in the body already; one that is made anew takes over those of the one before
+        let checks = (!self.beyond.posture_checks.is_empty() && live.is_none())
+            .then_some(&self.beyond.posture_checks);
+        put(&mut body, "source_posture_checks", checks, &BTreeSet::new());
 
         // the rule's id must be repeated: without it an old policy gets a second rule (netbird-api.md §5)
         let rule = live.and_then(|live| live["rules"].get(0));
@@ -192,6 +190,10 @@ impl Policy {
                 let range = |range: &PortRange| json!({ "start": range.start, "end": range.end });
                 rule.insert("port_ranges".into(), ports.iter().map(range).collect());
             }
+        }
+        let users = &self.beyond.authorized_groups;
+        if live.is_none() && self.protocol == Some(Protocol::NetbirdSsh) && !users.is_empty() {
+            rule.insert("authorized_groups".into(), json!(users));
         }
         body.insert("rules".into(), json!([rule]));
         Ok(Value::Object(body))

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Groups, Live, Resource, Unresolved, base_of, put};
+use crate::spelling;
 use crate::state::Id;
 use crate::wire;
 
@@ -54,7 +55,10 @@ pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Err
     let canonical = Route {
         description: Some(route.description),
         network: (!by_domain).then_some(route.network),
-        domains: by_domain.then(|| route.domains.into_iter().collect()),
+        domains: by_domain.then(|| {
+            let domains = route.domains.iter();
+            domains.map(|domain| spelling::domain(domain)).collect()
+        }),
         peer_groups: groups.read(&route.peer_groups),
         groups: Some(groups.read(&route.groups)),
         access_control_groups: Some(groups.read(&route.access_control_groups)),

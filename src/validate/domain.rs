@@ -1,6 +1,5 @@
 //! Domains, where the server would take nearly anything (netbird-api.md §7, §8).
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use unicode_normalization::is_nfc;
@@ -8,6 +7,7 @@ use unicode_normalization::is_nfc;
 use super::Flaw;
 use crate::code::Code;
 use crate::config::{Cursor, Log, quote};
+use crate::spelling;
 use crate::text::is_hidden;
 
 /// Longest name in the DNS, in characters.
@@ -15,23 +15,25 @@ const MAX_CHARS: usize = 253;
 const MAX_LABEL_CHARS: usize = 63;
 
 /// Reads a list of domains by `one` of the checks below; says which are no domains, and which are there twice.
-pub(super) fn set(
+pub(super) fn list(
     list: &[Cursor<'_>],
     one: fn(&str) -> Result<String, Flaw>,
     log: &mut Log,
-) -> BTreeSet<String> {
-    let mut domains = BTreeSet::new();
+) -> Vec<String> {
+    let mut domains: Vec<String> = Vec::new();
+    let mut known = Vec::new();
     for element in list {
         let Some(text) = element.string(log, "a domain") else {
             continue;
         };
         match one(text) {
-            Ok(domain) if domains.contains(&domain) => {
+            Ok(domain) if known.contains(&spelling::domain(&domain)) => {
                 let text = format!("{} is in the list twice", quote(&domain));
                 log.notice(Code::Repeated, element.place(), text);
             }
             Ok(domain) => {
-                domains.insert(domain);
+                known.push(spelling::domain(&domain));
+                domains.push(domain);
             }
             Err(flaw) => {
                 flaw.report(element.place(), log);
@@ -56,16 +58,10 @@ pub(super) fn of_route(text: &str) -> Result<String, Flaw> {
         hint: as_network(text),
         ..flaw
     })?;
-    if name.split('.').any(|label| {
-        label
-            .get(..4)
-            .is_some_and(|start| start.eq_ignore_ascii_case("xn--"))
-    }) {
+    if name.split('.').any(spelling::is_ascii_form) {
         let message = format!("the domain {} is in its ASCII form", quote(text));
-        return Err(Flaw::with_hint(
-            message,
-            "write it in Unicode, as NetBird shows it",
-        ));
+        let hint = format!("write {}", quote(&spelling::domain(text)));
+        return Err(Flaw::with_hint(message, hint));
     }
     // one by one, as Go does it: Rust's own folding of whole strings knows a final sigma
     let folded: Option<String> = text
@@ -119,6 +115,12 @@ fn check(name: &str, whole: &str) -> Result<(), Flaw> {
         return Err(no_domain("it is longer than 253 characters"));
     }
     for label in name.split('.') {
+        if spelling::is_ascii_form(label) && spelling::unicode(label).is_none() {
+            return Err(no_domain(&format!(
+                "{} is the ASCII form of nothing",
+                quote(label)
+            )));
+        }
         if label.is_empty() {
             return Err(no_domain("it has an empty part"));
         }
@@ -231,8 +233,18 @@ mod tests {
             (
                 "XN--bcher-kva.example",
                 Err(
-                    "the domain \"XN--bcher-kva.example\" is in its ASCII form | write it in Unicode, as NetBird shows it",
+                    "the domain \"XN--bcher-kva.example\" is in its ASCII form | write \"bücher.example\"",
                 ),
+            ),
+            (
+                "*.a.xn--bcher-kva.Example",
+                Err(
+                    "the domain \"*.a.xn--bcher-kva.Example\" is in its ASCII form | write \"*.a.bücher.example\"",
+                ),
+            ),
+            (
+                "xn--zzzzzz999.example",
+                Err("\"xn--zzzzzz999\" is the ASCII form of nothing"),
             ),
             (
                 "İ.example",
@@ -275,6 +287,10 @@ mod tests {
                 ),
             ),
             ("example.com..", Err("it has an empty part")),
+            (
+                "xn--zzzzzz999.example.",
+                Err("\"xn--zzzzzz999\" is the ASCII form of nothing"),
+            ),
             (".", Err("it is empty")),
             ("", Err("it is empty")),
             ("10.0.0.300", Err("it looks like an address")),

@@ -1,7 +1,5 @@
 //! The name servers of a nameserver group (netbird-api.md §8).
 
-use std::collections::BTreeSet;
-
 use super::network;
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Table, quote};
@@ -39,8 +37,8 @@ pub(super) const TABLE: Table<Draft> = Table {
 };
 
 /// Reads 1 to 3 name servers.
-pub(super) fn read(list: &Cursor<'_>, log: &mut Log) -> BTreeSet<Nameserver> {
-    let mut servers = BTreeSet::new();
+pub(super) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
+    let mut servers = Vec::new();
     let Some(elements) = list.list(log, "a list of nameservers") else {
         return servers;
     };
@@ -64,15 +62,15 @@ pub(super) fn read(list: &Cursor<'_>, log: &mut Log) -> BTreeSet<Nameserver> {
         let mut draft = Draft::default();
         element.object(log, &TABLE, &mut draft);
         let Some(ip) = draft.ip else { continue };
-        if !servers.insert(Nameserver {
+        let server = Nameserver {
             ip,
             port: draft.port.unwrap_or(DNS_PORT),
-        }) {
-            log.notice(
-                Code::Repeated,
-                element.place(),
-                "this nameserver is in the list twice",
-            );
+        };
+        if servers.contains(&server) {
+            let text = "this nameserver is in the list twice";
+            log.notice(Code::Repeated, element.place(), text);
+        } else {
+            servers.push(server);
         }
     }
     servers

@@ -1,7 +1,5 @@
 //! Section `dns.nameserver_groups` (netbird-api.md §8).
 
-use std::collections::BTreeSet;
-
 use super::{domain, names, nameserver, renames};
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Table};
@@ -125,13 +123,15 @@ fn check_primary(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     }
 }
 
-fn domains(list: &Cursor<'_>, log: &mut Log) -> BTreeSet<String> {
+fn domains(list: &Cursor<'_>, log: &mut Log) -> Vec<String> {
     let elements = list.list(log, "a list of domains").unwrap_or_default();
-    domain::set(&elements, domain::of_nameservers, log)
+    domain::list(&elements, domain::of_nameservers, log)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use snapbox::str;
 
     use super::*;
@@ -219,7 +219,7 @@ mod tests {
             port,
         };
         let bare = NameserverGroup {
-            nameservers: BTreeSet::from([server("10.0.0.53", 53)]),
+            nameservers: vec![server("10.0.0.53", 53)],
             groups: set("g"),
             primary: true,
             search_domains_enabled: Some(false),
@@ -234,10 +234,10 @@ mod tests {
             "domains": ["Corp.example."], "search_domains_enabled": true, "enabled": false"#;
         let wanted = NameserverGroup {
             description: Some("d".into()),
-            nameservers: BTreeSet::from([server("fd00::53", 5353)]),
+            nameservers: vec![server("fd00::53", 5353)],
             groups: set("g"),
             primary: false,
-            domains: set("Corp.example."),
+            domains: vec!["Corp.example.".into()],
             search_domains_enabled: Some(true),
             enabled: Some(false),
         };

@@ -115,7 +115,9 @@ pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Route> {
 fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     let elements = list.list(log, "a list of domains")?;
     let count = elements.len();
-    let domains = domain::set(&elements, domain::of_route, log);
+    let domains: BTreeSet<String> = domain::list(&elements, domain::of_route, log)
+        .into_iter()
+        .collect();
     if count == 0 {
         log.error(list.place(), "\"domains\" cannot be empty")
             .suggest("a route to no domain goes nowhere".to_owned());

@@ -39,6 +39,17 @@ fn account() -> Bench {
     let resource =
         json!({ "destinations": null, "destinationResource": { "id": peer, "type": "peer" } });
     policy("to-m1", rule(&ops, resource));
+    let check =
+        json!({ "name": "c", "checks": { "nb_version_check": { "min_version": "0.60.0" } } });
+    let check = id(&bench.create("/posture-checks", check));
+    bench.create(
+        "/policies",
+        json!({ "name": "checked", "enabled": true, "source_posture_checks": [check],
+                                      "rules": [rule(&ops, json!({}))] }),
+    );
+    let users =
+        json!({ "protocol": "netbird-ssh", "authorized_groups": { ops.clone(): ["root"] } });
+    policy("ssh", rule(&ops, users));
     let several = policy("several", rule(&ops, json!({})));
     bench
         .netbird()
@@ -125,6 +136,8 @@ fn what_cannot_be_said_is_on_stderr() {
         "policy twice is left out: 2 policies have this name",
         "policy to-m1 is left out: it names a network resource or a peer",
         "policy several is left out: it has 2 rules",
+        "policy checked is left out: it has posture checks, which a file cannot say",
+        "policy ssh is left out: it says which users may log in, which a file cannot say",
         "route by-peer is left out: it goes through a single peer",
         "setup key dead is left out: it is used, expired or revoked",
     ] {

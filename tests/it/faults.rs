@@ -337,11 +337,22 @@ fn an_older_server_without_networks_and_zones_is_no_trouble() {
             "404 page not found\n",
         ))
     };
-    for path in ["/networks/routers", "/dns/zones"] {
+    for path in [
+        "/networks",
+        "/networks/resources",
+        "/dns/zones",
+        "/dns/settings",
+    ] {
         bench
             .netbird()
             .fault(Fault::on("GET", path).always().then(missing()));
     }
+    // one of 0.35 to 0.45 takes the last word for the id of a network
+    let none = Fault::on("GET", "/networks/routers").always();
+    bench.netbird().fault(none.then(Effect::Status(
+        404,
+        json!({ "message": "network not found", "code": 404 }),
+    )));
     bench
         .file(json!({ "groups": { "a": {} } }))
         .apply(&["--prune", "all"])

@@ -265,3 +265,65 @@ fn a_source_of_an_ssh_policy_that_names_users_of_others_only() {
     let users = &bench.one("/policies", "p")["rules"][0]["authorized_groups"];
     assert_eq!(users[&a], json!(["root"]));
 }
+
+/// A policy of NetBird's SSH with posture checks and users, made by us and completed by hand.
+fn completed(bench: &Bench, file: &dyn Fn(&str) -> Value) -> Value {
+    bench.agreed(file("netbird-ssh"));
+    let check =
+        json!({ "name": "c", "checks": { "nb_version_check": { "min_version": "0.60.0" } } });
+    let check = id(&bench.create("/posture-checks", check));
+    let mut rule = bench.one("/policies", "p")["rules"][0].clone();
+    for side in ["sources", "destinations"] {
+        rule[side] = json!([bench.id("/groups", "a")]);
+    }
+    rule["authorized_groups"] = json!({ bench.id("/groups", "a"): ["root"] });
+    bench.edit(
+        "/policies",
+        "p",
+        json!({ "source_posture_checks": [check], "rules": [rule] }),
+    );
+    bench.server().clear_requests();
+    bench.one("/policies", "p")
+}
+
+fn ssh(protocol: &str) -> Value {
+    json!({ "groups": { "a": {} }, "policies": { "p": { "sources": ["a"], "destinations": ["a"], "protocol": protocol } } })
+}
+
+#[test]
+fn a_policy_that_is_made_anew_keeps_its_posture_checks_and_users() {
+    let bench = Bench::scenario();
+    let before = completed(&bench, &ssh);
+    assert_ne!(before["rules"][0]["authorized_groups"], Value::Null);
+    bench.apply(&["--replace", "policies/p"]).expect(0);
+    let after = bench.one("/policies", "p");
+    assert_ne!(after["id"], before["id"]);
+    assert_eq!(
+        after["source_posture_checks"],
+        before["source_posture_checks"]
+    );
+    let users = |policy: &Value| policy["rules"][0]["authorized_groups"].clone();
+    assert_eq!(users(&after), users(&before));
+}
+
+#[test]
+fn a_change_of_protocol_says_who_may_log_in_both_ways() {
+    let bench = Bench::scenario();
+    completed(&bench, &ssh);
+    bench.file(ssh("tcp"));
+    for command in ["plan", "apply"] {
+        bench
+            .run(&[command])
+            .expect(0)
+            .says_anywhere("NetBird forgets who may log in by it: users of \"a\" as root");
+    }
+    assert_ne!(
+        bench.one("/policies", "p")["source_posture_checks"],
+        json!([])
+    );
+    bench.file(ssh("netbird-ssh"));
+    bench
+        .plan(&[])
+        .expect(0)
+        .says_anywhere("every user of the account, as any local user, may log in");
+}

@@ -13,7 +13,7 @@ use crate::testing::{
 #[test]
 fn a_group_in_use_names_whoever_uses_it() {
     let file = json!({ "groups": { "keep": {} } });
-    let id = id(Kind::Group, "g");
+    let (id, id_of_peer) = (id(Kind::Group, "g"), id(Kind::Peer, "gw"));
     let live = |more: Value| {
         over(
             json!({ "groups": [group("g", &[]), group("keep", &[])] }),
@@ -36,6 +36,24 @@ fn a_group_in_use_names_whoever_uses_it() {
             "zones": [{ "name": "lab", "distribution_groups": [id] }],
             "dns_settings": { "disabled_management_groups": [id] },
         }))),
+        ("a resource, a peer and a router, by the names of their networks", by(json!({
+            "groups": [over(group("g", &[]), json!({ "resources": [{ "id": "res1", "type": "host" }, { "id": "res2", "type": "host" },
+                                                                   { "id": id_of_peer, "type": "peer" }] })), group("keep", &[])],
+            "peers": [peer("gw")],
+            "networks": [{ "name": "office", "resources": ["res1"], "routers": ["router1"] }],
+            "network_resources": [{ "id": "res1", "name": "printer" }],
+            "routers": [{ "id": "router1", "peer": "", "peer_groups": [id] }],
+        }))),
+        ("settings of the account that the server does not check", by(json!({
+            "accounts": [{ "settings": { "peer_expose_groups": [id], "ipv6_enabled_groups": [id],
+                                         "extra": { "network_traffic_logs_groups": [id] } } }] }))),
+        ("parts that not every server has", by(json!({ "parts": {
+            "/reverse-proxies/services": [{ "domain": "app.example", "access_groups": [id], "targets": [] },
+                                          { "domain": "b.example", "auth": { "bearer_auth": { "distribution_groups": [id] } } }],
+            "/agent-network/policies": [{ "name": "agents", "source_groups": [id] }],
+            "/agent-network/budget-rules": [{ "name": "ceiling", "target_groups": [id] }] } }))),
+        ("users of a policy of NetBird's SSH", by(json!({ "policies": [policy_with("ssh", &["keep"], &["keep"],
+            json!({ "protocol": "netbird-ssh", "authorized_groups": { id.clone(): ["root"], groups(&["keep"])[0].clone(): [] } }))] }))),
         ("a policy that takes another group instead", Case::new(
             json!({ "groups": { "keep": {} }, "policies": { "p": { "sources": ["keep"], "destinations": ["keep"] } } }),
             live(json!({ "policies": [policy("p", &["g"], &["keep"])] }))).prune_all().outcome()),
@@ -50,6 +68,14 @@ a policy, a route, nameservers and a key that are not managed
     held: group g: it is still used by nameserver group "n" (daojn07mlbcpef9967cg), policy "p" (daojn064mr64fain5cug), policy "q" (daojn064mr5kfain5650), route "s" (daojn050rej00m8berrg), setup key "k" (daojn058v557f7ctlctg, valid)
 a network resource, a user, a router, a zone, the DNS settings
     held: group g: it is still used by DNS zone lab, network resource res1, network router router1, the DNS settings (disabled management groups), user Mira
+a resource, a peer and a router, by the names of their networks
+    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which is in no network any more, network router router1 of network "office", peer "gw" as a resource of it
+settings of the account that the server does not check
+    held: group g: it is still used by the account's settings (ipv6_enabled_groups), the account's settings (network_traffic_logs_groups), the account's settings (peer_expose_groups)
+parts that not every server has
+    held: group g: it is still used by agent network budget rule "ceiling", agent network policy "agents", reverse proxy service "app.example", reverse proxy service "b.example"
+users of a policy of NetBird's SSH
+    held: group g: it is still used by policy "ssh" (daojn02kjenj7mt240jg)
 a policy that takes another group instead
     update policy p
         sources ["g"] → ["keep"]

@@ -119,7 +119,16 @@ fn lists_are_sets() {
     assert_same(
         Kind::NameserverGroup,
         nameservers("x", &["10.0.0.1", "10.0.0.2"], &["db", "lan"]),
-        nameservers("x", &["10.0.0.2", "10.0.0.1"], &["lan", "db"]),
+        nameservers("x", &["10.0.0.1", "10.0.0.2", "10.0.0.1"], &["lan", "db"]),
+    );
+    // clients ask the first nameserver first
+    assert_eq!(
+        changed(
+            Kind::NameserverGroup,
+            nameservers("x", &["10.0.0.1", "10.0.0.2"], &["db"]),
+            nameservers("x", &["10.0.0.2", "10.0.0.1"], &["db"]),
+        ),
+        ["nameservers"]
     );
 }
 

@@ -243,6 +243,9 @@ fn the_recorded_account_reads() {
         routers: vec![
             recordings["network-router-created-enabled-ignored"]["response"]["body"].clone(),
         ],
+        networks: Vec::new(),
+        network_resources: None,
+        parts: std::collections::BTreeMap::new(),
         accounts: Some(list("accounts")),
     };
     let actual = Actual::read(&snapshot).expect("real answers");

@@ -1,0 +1,226 @@
+//! Who else keeps a group or a peer from being deleted: what the file cannot declare (netbird-api.md §2, §4, §15).
+//!
+//! Some of it the server checks and refuses, naming one at a time; some it lets dangle. Both are named here, all of it,
+//! in words that people know: by name, with the network it is in.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Actual, Unreadable, typed, unreadable};
+use crate::resource::ALL;
+use crate::snapshot::Snapshot;
+use crate::state::Id;
+use crate::wire;
+
+/// Which settings of the account hold groups: path, and what people call it. The server does not check them.
+const SETTINGS: [(&str, &str); 3] = [
+    ("/settings/peer_expose_groups", "peer_expose_groups"),
+    ("/settings/ipv6_enabled_groups", "ipv6_enabled_groups"),
+    (
+        "/settings/extra/network_traffic_logs_groups",
+        "network_traffic_logs_groups",
+    ),
+];
+
+/// A part of NetBird that not every server has: its list, what people call an entry, and where that holds groups or peers.
+/// `*` stands for each entry of a list.
+struct Part {
+    path: &'static str,
+    label: &'static str,
+    name: &'static str,
+    groups: &'static [&'static str],
+    peers: &'static [&'static str],
+}
+
+/// From openapi.yml (schemas Service, IngressPeer, AgentNetworkPolicy, AgentNetworkBudgetRule); not run.
+const PARTS: [Part; 4] = [
+    Part {
+        path: "/reverse-proxies/services",
+        label: "reverse proxy service",
+        name: "domain",
+        groups: &["access_groups", "auth.bearer_auth.distribution_groups"],
+        peers: &["targets.*.target_id"],
+    },
+    Part {
+        path: "/ingress/peers",
+        label: "ingress peer",
+        name: "ingress_ip",
+        groups: &[],
+        peers: &["peer_id"],
+    },
+    Part {
+        path: "/agent-network/policies",
+        label: "agent network policy",
+        name: "name",
+        groups: &["source_groups"],
+        peers: &[],
+    },
+    Part {
+        path: "/agent-network/budget-rules",
+        label: "agent network budget rule",
+        name: "name",
+        groups: &["target_groups"],
+        peers: &[],
+    },
+];
+
+/// Returns the lists of which a server may have none.
+pub fn optional_lists() -> impl Iterator<Item = &'static str> {
+    PARTS.iter().map(|part| part.path)
+}
+
+/// The networks, by id of what is in them.
+struct Places<'a>(BTreeMap<&'a str, &'a str>);
+
+impl<'a> Places<'a> {
+    fn of(networks: &'a [Value]) -> Self {
+        let mut places = BTreeMap::new();
+        for network in networks {
+            let name = network["name"].as_str().unwrap_or_default();
+            let ids = ["resources", "routers"].map(|list| network[list].as_array());
+            for id in ids
+                .into_iter()
+                .flatten()
+                .flatten()
+                .filter_map(Value::as_str)
+            {
+                places.insert(id, name);
+            }
+        }
+        Places(places)
+    }
+
+    /// ` of network "office"`
+    fn of_network(&self, id: &str) -> String {
+        let name = self.0.get(id);
+        name.map(|name| format!(" of network {name:?}"))
+            .unwrap_or_default()
+    }
+}
+
+impl Actual {
+    pub(super) fn read_referrers(&mut self, snapshot: &Snapshot) -> Result<(), Unreadable> {
+        let places = Places::of(&snapshot.networks);
+        self.read_resources(snapshot, &places)?;
+        for user in typed::<wire::User>("users", &snapshot.users)? {
+            for group in &user.auto_groups {
+                self.refer(group, format!("user {}", user.name));
+            }
+            if user.is_current {
+                self.me = Some(user);
+            }
+        }
+        for router in typed::<wire::Router>("routers", &snapshot.routers)? {
+            let place = places.of_network(&router.id.0);
+            let words = format!("network router {}{place}", router.id);
+            if !router.peer.is_empty() {
+                self.hold(&router.peer, words.clone());
+            }
+            for group in &router.peer_groups {
+                self.refer(group, words.clone());
+            }
+        }
+        for zone in typed::<wire::Zone>("zones", &snapshot.zones)? {
+            for group in &zone.distribution_groups {
+                self.refer(group, format!("DNS zone {}", zone.name));
+            }
+        }
+        if !snapshot.dns_settings.is_null() {
+            let settings: wire::DnsSettings = serde_json::from_value(snapshot.dns_settings.clone())
+                .map_err(|cause| unreadable("dns_settings", &snapshot.dns_settings, cause))?;
+            for group in &settings.disabled_management_groups {
+                self.refer(
+                    group,
+                    "the DNS settings (disabled management groups)".into(),
+                );
+            }
+        }
+        for account in snapshot.accounts.iter().flatten() {
+            for (path, setting) in SETTINGS {
+                for group in account
+                    .pointer(path)
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                {
+                    let group = Id(group.as_str().unwrap_or_default().to_owned());
+                    self.refer(&group, format!("the account's settings ({setting})"));
+                }
+            }
+        }
+        self.read_parts(snapshot);
+        Ok(())
+    }
+
+    /// Network resources that are in groups.
+    fn read_resources(&mut self, snapshot: &Snapshot, places: &Places) -> Result<(), Unreadable> {
+        let listed = snapshot.network_resources.as_deref();
+        let names: BTreeMap<&str, &str> = listed
+            .into_iter()
+            .flatten()
+            .filter_map(|resource| Some((resource["id"].as_str()?, resource["name"].as_str()?)))
+            .collect();
+        for group in typed::<wire::Group>("groups", &snapshot.groups)? {
+            for resource in &group.resources {
+                let id = resource.id.as_str();
+                let words = match names.get(id) {
+                    _ if resource.kind == "peer" => {
+                        let peer = self.peer_label(&Id(id.to_owned()));
+                        format!("peer {peer:?} as a resource of it")
+                    }
+                    Some(name) => {
+                        format!("network resource {name:?} ({id}){}", places.of_network(id))
+                    }
+                    None if listed.is_some() => {
+                        format!("network resource {id}, which is in no network any more")
+                    }
+                    None => format!("network resource {id}"),
+                };
+                if group.name != ALL {
+                    self.refer(&group.id, words);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_parts(&mut self, snapshot: &Snapshot) {
+        for part in &PARTS {
+            for entry in snapshot.parts.get(part.path).into_iter().flatten() {
+                let name = entry[part.name].as_str().or(entry["id"].as_str());
+                let words = format!("{} {:?}", part.label, name.unwrap_or_default());
+                for group in part.groups.iter().flat_map(|path| texts(entry, path)) {
+                    self.refer(&Id(group.to_owned()), words.clone());
+                }
+                for peer in part.peers.iter().flat_map(|path| texts(entry, path)) {
+                    self.hold(peer, words.clone());
+                }
+            }
+        }
+    }
+
+    fn refer(&mut self, group: &Id, referrer: String) {
+        let referrers = self.foreign_referrers.entry(group.clone());
+        referrers.or_default().insert(referrer);
+    }
+
+    fn hold(&mut self, peer: &str, holder: String) {
+        let holders = self.peer_holders.entry(Id(peer.to_owned()));
+        holders.or_default().insert(holder);
+    }
+}
+
+/// The texts at a path of fields, at its end those of a list too.
+fn texts<'a>(value: &'a Value, path: &str) -> Vec<&'a str> {
+    match (path.split_once('.').unwrap_or((path, "")), value) {
+        (("", _), Value::String(text)) => vec![text],
+        (("", _), Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+        (("*", rest), Value::Array(list)) => list.iter().flat_map(|one| texts(one, rest)).collect(),
+        ((field, rest), Value::Object(fields)) => fields
+            .get(field)
+            .map(|one| texts(one, rest))
+            .unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}

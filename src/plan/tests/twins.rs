@@ -1,0 +1,92 @@
+//! A group of an identity provider that bears the name of one that the API made.
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::state::Kind;
+use crate::testing::{Case, MADE, group, id_at, over, policy, table};
+
+/// The group that the identity provider made at the first login of a user.
+fn issued(name: &str) -> Value {
+    let id = id_at(Kind::Group, name, MADE + 60);
+    over(group(name, &[]), json!({ "id": id, "issued": "jwt" }))
+}
+
+#[test]
+fn the_one_that_the_api_made_is_meant() {
+    let file = json!({ "groups": { "ops": {} }, "policies": { "p": { "sources": ["ops"], "destinations": ["ops"] } } });
+    let live = |policy: Value| json!({ "groups": [group("ops", &[]), issued("ops"), group("keep", &[])], "policies": [policy] });
+    let ours = policy("p", &["ops"], &["ops"]);
+    let mut theirs = ours.clone();
+    theirs["rules"][0]["sources"] = json!([{ "id": issued("ops")["id"], "name": "ops" }]);
+    let removed = json!({ "groups": { "keep": {} }, "policies": {} });
+    let history = [(MADE, file.clone()), (MADE + 7200, removed.clone())];
+    let renamed = json!({ "groups": { "operators": { "renamed_from": "ops" } } });
+    let rows = [
+        (
+            "agreement",
+            Case::new(file.clone(), live(ours.clone())).outcome(),
+        ),
+        (
+            "the policy names the other one",
+            Case::new(file.clone(), live(theirs)).outcome(),
+        ),
+        (
+            "both entries went",
+            Case::new(removed.clone(), live(ours.clone()))
+                .history(&history)
+                .outcome(),
+        ),
+        (
+            "--prune all",
+            Case::new(removed.clone(), live(ours.clone()))
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "renamed",
+            Case::new(renamed, live(ours))
+                .history(&[(MADE, file)])
+                .outcome(),
+        ),
+        (
+            "only theirs",
+            Case::new(
+                json!({ "groups": { "ops": {} } }),
+                json!({ "groups": [issued("ops")] }),
+            )
+            .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+agreement
+    unmanaged: group keep
+    unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
+    note: group "ops" is the name of two groups in NetBird: the file means the one that the API made, and leaves daojnf0li0f47kodblk0, issued by jwt, alone
+the policy names the other one
+    update policy p
+        sources ["ops (issued by jwt, daojnf0li0f47kodblk0)"] → ["ops"]
+    unmanaged: group keep
+    unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
+    note: group "ops" is the name of two groups in NetBird: the file means the one that the API made, and leaves daojnf0li0f47kodblk0, issued by jwt, alone
+both entries went
+    delete policy p: no longer declared
+    delete group ops: no longer declared
+    unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
+    note: group "keep" lives in NetBird already: the file takes it over
+--prune all
+    delete policy p: not declared (--prune all)
+    delete group ops: not declared (--prune all)
+    unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
+renamed
+    update group operators
+        name "ops" → "operators"
+    unmanaged: group keep
+    unmanaged: group ops
+    note: section "policies" goes with this change, so nothing of it is managed any more; 1 policy of it still lives in NetBird: "p"; put the section back to manage them, without their entries to delete what is ours
+    note: group "operators" lives in NetBird already: the file takes it over
+only theirs
+    nothing
+
+"#]].raw());
+}
