@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::enrollment::{self, Bindings};
+use crate::json;
 use crate::resource::{self, Groups, Live, Resource};
 use crate::snapshot::Snapshot;
 use crate::state::{Address, Id, Kind};
@@ -63,7 +64,9 @@ impl std::fmt::Display for Unreadable {
         write!(
             f,
             "{}: {} cannot be read: {}",
-            self.list, self.entry, self.cause
+            self.list,
+            self.entry,
+            json::why(&self.cause)
         )
     }
 }

@@ -227,7 +227,7 @@ pub struct GiteaArgs {
 #[command(next_help_heading = "Gates")]
 pub struct Gates {
     /// Most deletions that need no word of agreement; removed members count
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = 10, value_parser = number, value_name = "N")]
     pub max_deletes: usize,
     /// Agree to deletions: their exact number, in a job "N DIGEST" as the plan prints it
     #[arg(long, value_name = "N [DIGEST]")]
@@ -444,6 +444,11 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+fn number(text: &str) -> Result<usize, String> {
+    let number = text.parse();
+    number.map_err(|_| "a whole number is wanted, 0 or more".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -126,6 +126,8 @@ pub enum Code {
     RecipientsChanged,
     /// Nobody is named who could open new keys.
     NoRecipient,
+    /// The token is that of a person.
+    PersonsToken,
     /// Something is left for the next run.
     LeftForNext,
     /// A second group of a name that something needs.
@@ -315,6 +317,7 @@ impl Code {
                 ),
             ),
             C::NoRecipient => ("no_recipient", None),
+            C::PersonsToken => ("persons_token", None),
             C::LeftForNext => ("left_for_next", None),
             C::TwinStays => ("twin_stays", None),
             C::Meanwhile => ("meanwhile", None),

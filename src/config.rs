@@ -15,7 +15,7 @@ use std::path::Path;
 
 pub(crate) use crate::text::{did_you_mean, nearest, quote};
 pub(crate) use cursor::{Cursor, Log};
-pub(crate) use syntax::{STRICT, parse};
+pub(crate) use syntax::{parse, parse_text};
 #[cfg(test)]
 pub(crate) use table::Presence;
 pub(crate) use table::{Field, Refused, Table};

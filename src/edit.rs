@@ -17,6 +17,9 @@ use std::ops::Range;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 
+use crate::config::{Problems, Source, SourceError};
+use crate::validate::validate;
+
 pub use file::{mark_enrolled_file, replace};
 pub use insert::insert_entry;
 pub(crate) use insert::pretty;
@@ -58,17 +61,63 @@ impl fmt::Display for EditError {
 
 impl std::error::Error for EditError {}
 
+/// Why keys are not marked in a file.
+#[derive(Debug)]
+pub enum MarkError {
+    /// There is no text to judge.
+    Source(SourceError),
+    /// The file is not valid as it is.
+    Invalid(Problems),
+    /// It would not be valid any more.
+    WouldBeInvalid(Problems),
+    /// A valid file cannot be changed. Its name, and why.
+    Edit(String, EditError),
+}
+
+impl fmt::Display for MarkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MarkError::Source(error) => write!(f, "{error}"),
+            MarkError::Invalid(problems) => write!(f, "{problems}"),
+            MarkError::WouldBeInvalid(problems) => write!(
+                f,
+                "marked, the file would not be valid; nothing was written\n{problems}"
+            ),
+            MarkError::Edit(file, error) => write!(f, "{file}:{error}"),
+        }
+    }
+}
+
+impl std::error::Error for MarkError {}
+
 /// A stretch of the text and what is put there.
 type Change = (Range<usize>, String);
 
-/// Returns the text with `setup_keys.NAME.enrolled` true for each of `names` that it declares.
+/// Returns the text of a valid file with `setup_keys.NAME.enrolled` true for each of `names` that it declares. `file` is
+/// what messages call it.
 ///
-/// `false` becomes `true`; where the field is missing it is added behind the others, written as they are. Whether a key
-/// can be enrolled at all (only one-off keys can) is the caller's business.
+/// `false` becomes `true`; where the field is missing it is added behind the others, written as they are.
 ///
-/// Errors when the text is no strict JSON, has two members of one name in an object, or a flag to change is neither
-/// true nor false.
-pub fn mark_enrolled(text: &[u8], names: &BTreeSet<String>) -> Result<Edit, EditError> {
+/// Errors when the text is no valid file, or would be none with the marks: such a text is never returned.
+pub fn mark_enrolled(file: &str, text: &[u8], names: &BTreeSet<String>) -> Result<Edit, MarkError> {
+    check(file, text, MarkError::Invalid)?;
+    let edit = flip(text, names).map_err(|error| MarkError::Edit(file.to_owned(), error))?;
+    if !edit.flipped.is_empty() {
+        check(file, &edit.text, MarkError::WouldBeInvalid)?;
+    }
+    Ok(edit)
+}
+
+fn check(file: &str, text: &[u8], wrong: fn(Problems) -> MarkError) -> Result<(), MarkError> {
+    let source = Source::from_bytes(file, text.to_vec()).map_err(MarkError::Source)?;
+    validate(&source).map(drop).map_err(wrong)
+}
+
+/// Marks keys in any JSON text.
+///
+/// Errors when it is no strict JSON, has two members of one name in an object, or a flag to change is neither true nor
+/// false.
+fn flip(text: &[u8], names: &BTreeSet<String>) -> Result<Edit, EditError> {
     let (source, root) = tree::parse(text)?;
     let mut edit = Edit {
         text: Vec::new(),
@@ -100,7 +149,7 @@ pub fn mark_enrolled(text: &[u8], names: &BTreeSet<String>) -> Result<Edit, Edit
     Ok(edit)
 }
 
-/// Returns the keys that a text marks as enrolled. Errors as [`mark_enrolled`] does.
+/// Returns the keys that a text marks as enrolled. Errors when the text is no strict JSON.
 pub fn enrolled(text: &[u8]) -> Result<BTreeSet<String>, EditError> {
     let (source, root) = tree::parse(text)?;
     let is_marked = |key: &&ObjectProp<'_>| {

@@ -28,6 +28,8 @@ const UNTOUCHED_SECS: i64 = 2;
 /// The age at which a change moves `updated_at` out of that, in seconds.
 pub const MARKABLE_SECS: i64 = UNTOUCHED_SECS + 1;
 
+const DAY_SECS: i64 = 86_400;
+
 /// Why a key that nobody can use goes. It is looked at again right before.
 pub const NEVER_SEALED: &str = "never sealed: nobody holds its secret";
 
@@ -282,8 +284,11 @@ fn choose(
     match valid.first() {
         Some(of) => {
             decision.deletions.extend(old_valid);
-            let soon = circumstances.now.as_second() + 86_400;
-            if let Some(expires) = of.key.expires.filter(|at| at.as_second() < soon) {
+            // of a key that was made for a day this is no news
+            let soon = circumstances.now.as_second() + DAY_SECS;
+            let soon =
+                |at: &Timestamp| at.as_second() < soon && declared.expires_in_secs > DAY_SECS;
+            if let Some(expires) = of.key.expires.filter(soon) {
                 let text = format!("expires within a day, at {expires:.0}, and is not used yet");
                 decision.notices.extend(
                     (of.key.used_times == 0)

@@ -9,7 +9,8 @@ use log::kv::{Error, Key, Value, VisitSource};
 use serde_json::{Map, json};
 
 use crate::cli::{Global, LogFormat, When};
-use crate::text::{escape_json, visible};
+use crate::json;
+use crate::text::visible;
 
 /// Where a run says what it does.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,7 @@ pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
                 .0
                 .insert("message".into(), json!(record.args().to_string()));
             let line = serde_json::Value::Object(fields.0).to_string();
-            writeln!(buffer, "{}", escape_json(&line))
+            writeln!(buffer, "{}", json::escape(&line))
         });
     }
     // a second start, in a test, keeps the first
@@ -167,10 +168,12 @@ impl Say {
     }
 
     /// Shows a text of several lines, such as a plan: as lines, also where the log is JSON, since people read them.
-    pub fn text(self, text: &str) {
+    /// Not with `--quiet`. Returns whether it did.
+    pub fn text(self, text: &str) -> bool {
         if !self.quiet {
             self.lines(text);
         }
+        !self.quiet
     }
 
     fn lines(self, text: &str) {
@@ -203,7 +206,7 @@ impl Say {
             for (key, value) in fields {
                 line[*key] = json!(value);
             }
-            let _ = writeln!(stderr, "{}", escape_json(&line.to_string()));
+            let _ = writeln!(stderr, "{}", json::escape(&line.to_string()));
         } else {
             let _ = writeln!(stderr, "{}", self.harmless(text));
         }

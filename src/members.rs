@@ -11,6 +11,7 @@ use crate::actual::Actual;
 use crate::code::Code;
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::Binding;
+use crate::hint;
 use crate::keys::{self, Consumed};
 use crate::ledger::Ledger;
 use crate::notice::Notice;
@@ -80,7 +81,13 @@ pub fn resolve(
         let found = if desired.setup_key(member).is_some() {
             by_key(member, live, desired, actual, options)
         } else {
-            by_name(member, live, actual, options.listings.of(name, member))
+            by_name(
+                member,
+                live,
+                desired,
+                actual,
+                options.listings.of(name, member),
+            )
         };
         let mut notice = |code, text: String| {
             members
@@ -222,7 +229,13 @@ fn by_key(
 }
 
 /// Another name is the one live peer of that name; of namesakes the one that is a member or came by a key.
-fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing) -> Found {
+fn by_name(
+    member: &str,
+    live: &BTreeSet<Id>,
+    desired: &Desired,
+    actual: &Actual,
+    listing: Listing,
+) -> Found {
     let peers: Vec<&wire::Peer> = actual
         .peers_named(member)
         .filter(|peer| !peer.ephemeral)
@@ -250,7 +263,12 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
     match (&older[..], &bound[..]) {
         _ if peers.is_empty() => Found::Nobody(
             Code::MemberAbsent,
-            format!("lists {member:?}, and no peer is called that"),
+            match meant(member, desired, actual) {
+                Some(hint) => {
+                    format!("lists {member:?}, and no peer is called that; {hint}")
+                }
+                None => format!("lists {member:?}, and no peer is called that"),
+            },
         ),
         ([], _) => Found::Nobody(
             Code::MemberTooYoung,
@@ -275,6 +293,18 @@ fn by_name(member: &str, live: &BTreeSet<Id>, actual: &Actual, listing: Listing)
             ),
         ),
     }
+}
+
+/// What may be meant by a name that neither a key nor a peer has.
+fn meant(member: &str, desired: &Desired, actual: &Actual) -> Option<String> {
+    let is_otherwise_called =
+        |peer: &&wire::Peer| peer.id.0 == member || peer.ip == member || peer.dns_label == member;
+    if let Some(peer) = actual.peers.values().find(is_otherwise_called) {
+        return Some(format!("write {:?}, which is that peer's name", peer.name));
+    }
+    let keys = desired.setup_keys().map(|(name, _)| name.as_str());
+    let peers = actual.peers.values().map(|peer| peer.name.as_str());
+    hint::member(member, keys.chain(peers))
 }
 
 /// The names by which a file can list a peer: its own, and that of the key by which it came.

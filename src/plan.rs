@@ -87,6 +87,8 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The group whose name is the trouble, where it is one.
     pub group: Option<String>,
+    /// The member whose name is the trouble, where it is one.
+    pub member: Option<String>,
     /// Whether something is in the way of a deletion; there may be more of it in lists that no other plan needs.
     pub of_deletion: bool,
 }
@@ -99,6 +101,7 @@ impl Problem {
             text: text.into(),
             hint,
             group: None,
+            member: None,
             of_deletion: false,
         }
     }
@@ -291,6 +294,7 @@ pub fn plan(
         actual,
         twins.groups(),
     ));
+    problems.extend(possible::pending_members(&plan.pending_members, actual));
     match order::order(&plan.changes, actual) {
         Ok(steps) => plan.steps = steps,
         Err(found) => problems.extend(found),

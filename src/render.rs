@@ -7,6 +7,7 @@ mod examples;
 mod impact;
 pub mod json;
 pub mod markdown;
+mod memberships;
 pub mod terminal;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
 use crate::gates::Refusal;
+use crate::memberships::Memberships;
 use crate::notice::{self, Notice, Said};
 use crate::plan::{Held, Plan};
 use crate::resource::Resource;
@@ -80,8 +82,12 @@ pub struct Document {
     pub superseded: Option<String>,
     /// Problems of the file, which the error lists: line, column, message.
     pub problems: Vec<(usize, usize, String)>,
+    /// Who will join what once it enrolls, against the base branch's version of the file.
+    pub memberships: Memberships,
     /// Notices that are not the plan's.
     pub notices: Vec<Notice>,
+    /// What people read of the notices before the run went on.
+    pub told: BTreeSet<String>,
     /// Sealed keys by name.
     pub created_keys: BTreeMap<String, CreatedKey>,
     /// Who will be able to open new keys.
@@ -155,6 +161,11 @@ impl Document {
             causes.entry(cause).or_default().push(*place);
         }
         causes
+    }
+
+    /// Returns the sentences of all notices.
+    pub fn said_texts(&self) -> BTreeSet<String> {
+        self.said().into_iter().map(|said| said.text).collect()
     }
 
     /// Returns who can open the keys that the plan makes, but for those that name their recipients alone; nobody where it

@@ -139,27 +139,6 @@ pub fn is_hidden(char: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns JSON as people write it, with a final newline; hidden characters are escaped as JSON escapes them.
-pub fn json(value: &impl serde::Serialize) -> String {
-    let text = serde_json::to_string_pretty(value).expect("a JSON value serialises");
-    escape_json(&text) + "\n"
-}
-
-/// Returns a JSON text with the hidden characters of its strings escaped: `\u200b`.
-pub fn escape_json(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        // what JSON allows outside of strings is ASCII
-        if is_hidden(char) && !char.is_ascii_whitespace() {
-            let units = char.encode_utf16(&mut [0; 2]).to_vec();
-            escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-        } else {
-            escaped.push(char);
-        }
-    }
-    escaped
-}
-
 /// Returns `1 group`, `2 groups`.
 pub fn count(number: usize, one: &str, several: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { several })
@@ -211,23 +190,6 @@ mod tests {
         ] {
             assert_eq!(duration(secs), words);
         }
-    }
-
-    #[test]
-    fn what_is_hidden_is_escaped_in_json_too() {
-        let value = serde_json::json!({ "o\u{200b}ps": ["a b\n", "tag \u{e0041}", "\u{7f}", "Büro\u{a0}🦉"] });
-        let text = json(&value);
-        assert!(
-            text.contains("o\\u200bps")
-                && text.contains("tag \\udb40\\udc41")
-                && text.contains("\\u007f")
-                && text.contains("Büro\\u00a0🦉"),
-            "{text}"
-        );
-        assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&text).ok(),
-            Some(value)
-        );
     }
 
     #[test]

@@ -204,13 +204,15 @@ impl ApiError {
         let hint = match self {
             ApiError::Unauthenticated(answer) if answer.status == 404 => {
                 "the token is not known to this server: revoked, or made on another one. Make a \
-                 new one for the service user (role auditor for plan, admin for apply) and store it \
-                 as NETBIRD_API_TOKEN"
+                 new one for the service user (role auditor for plan, admin for apply) and give it \
+                 as NETBIRD_API_TOKEN; in a job that is the secret NETBIRD_PLAN_TOKEN (plan, drift) or \
+                 NETBIRD_APPLY_TOKEN (apply, sync-events)"
             }
             ApiError::Unauthenticated(_) => {
                 "the token is not valid: expired, cut short, or not of this server. Make a new \
-                 one for the service user (role auditor for plan, admin for apply) and store it as \
-                 NETBIRD_API_TOKEN"
+                 one for the service user (role auditor for plan, admin for apply) and give it as \
+                 NETBIRD_API_TOKEN; in a job that is the secret NETBIRD_PLAN_TOKEN (plan, drift) or \
+                 NETBIRD_APPLY_TOKEN (apply, sync-events)"
             }
             ApiError::Blocked(answer) if answer.message.ends_with(PENDING) => {
                 "an administrator has to approve the token's user in NetBird first"
@@ -246,14 +248,12 @@ impl ApiError {
                  left without rules: its id is in NetBird's activity log, and DELETE /api/policies/ID \
                  removes it"
             }
-            ApiError::KeyUnusable { id: Some(id), .. } => {
-                return Some(format!("delete the new key {id} in NetBird and run again"));
-            }
             ApiError::Http(error) => return error.hint(),
             ApiError::NotFound(_)
             | ApiError::Refused(_)
             | ApiError::Decode { .. }
-            | ApiError::KeyUnusable { id: None, .. }
+            // what became of the key says who took it back
+            | ApiError::KeyUnusable { .. }
             | ApiError::BadId { .. } => return None,
         };
         Some(http::with_origin(hint, self.token_origin()))

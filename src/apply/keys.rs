@@ -367,7 +367,7 @@ impl Run<'_> {
             Err(failed) if !failed.is_gone() => {
                 // the file stays: the key lives, and this is its only copy
                 anyhow!(
-                    "{error:#}; and the new key {id} of {address} could not be deleted again: {failed}"
+                    "{error:#}; and the new key {id} of {address} could not be deleted again: {failed}; delete it in NetBird"
                 )
             }
             // whatever became of its writes, it is known that it is gone

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::session::notices::of_token;
 use super::session::{check, unreadable};
 use super::settings::{connect, file, readable, replaced};
 use super::stop::Stop;
-use super::{print, report_stop};
+use super::{annotate, print, report_stop};
 use crate::actual::Actual;
 use crate::cli::{AdoptArgs, Cli, Format};
 use crate::config::{self, Source};
@@ -26,7 +27,10 @@ use crate::text::{count, did_you_mean, visible};
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
     match make(cli, args, say) {
         Ok(()) => Exit::Done,
-        Err(stop) => report_stop(say, stop),
+        Err(stop) => {
+            annotate(&file(&cli.global).display().to_string(), &stop.problems);
+            report_stop(say, stop)
+        }
     }
 }
 
@@ -51,6 +55,9 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
         &mut snapshot,
     )?;
     let actual = Actual::read(&snapshot).map_err(unreadable)?;
+    if let Some(notice) = of_token(&actual) {
+        say.note(&visible(&notice.text));
+    }
     let export = export(&actual);
     if args.candidates {
         print(&candidates(&export, &valid.desired, cli.global.format));
@@ -229,7 +236,7 @@ fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
                 json!({ "kind": address.kind.section(), "name": address.name, "entry": entry })
             })
             .collect();
-        return crate::text::json(&json!({ "format_version": 1, "candidates": entries }));
+        return crate::json::text(&json!({ "format_version": 1, "candidates": entries }));
     }
     let lines: Vec<String> = new
         .map(|(address, _)| format!("{}/{}\n", address.kind.section(), visible(&address.name)))

@@ -96,7 +96,9 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         None => None,
     };
     if !plan.is_empty() {
-        say.text(&terminal::plan(&session.document, terminal::Color(false)));
+        if say.text(&terminal::plan(&session.document, terminal::Color(false))) {
+            session.document.told = session.document.said_texts();
+        }
         // an answer can have taken its time
         if confirm(args, &context, &plan, say)? == Confirmed::AfterAQuestion
             && let Err(error) = fresh()

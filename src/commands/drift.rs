@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::forge::Forge;
 use super::history::History;
+use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
 use super::settings::{environment_name, file, keys_dir};
 use super::stop::Stop;
@@ -14,10 +15,11 @@ use crate::config::Source;
 use crate::drift::{self, Drift, Version};
 use crate::exit::Exit;
 use crate::gitea::issue::{self, Kept, Report};
+use crate::json;
 use crate::logging::Say;
 use crate::render::{Document, drift as render};
 use crate::scope::Prune;
-use crate::text;
+use crate::text::visible;
 use crate::validate::validate;
 
 /// How many versions of the file are looked at for the last agreement.
@@ -63,6 +65,9 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
         &session.actual,
         &session.options,
     );
+    if let Some(notice) = of_token(&session.actual) {
+        say.note(&visible(&notice.text));
+    }
     for notice in session.document.said() {
         log::info!("{}", notice.text);
     }
@@ -81,7 +86,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
     let name = session.document.file.clone();
     let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
     if let Some(path) = &cli.global.report {
-        write_report(path, &text::json(&render::json(&drift, &name))).map_err(|error| {
+        write_report(path, &json::text(&render::json(&drift, &name))).map_err(|error| {
             Stop::error(format!(
                 "cannot write the report {}: {error}",
                 path.display()
@@ -89,7 +94,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
         })?;
     }
     match cli.global.format {
-        Format::Json => print(&text::json(&render::json(&drift, &name))),
+        Format::Json => print(&json::text(&render::json(&drift, &name))),
         Format::Markdown => print(&render::markdown(&drift, &marker, &name)),
         Format::Text => print(&render::terminal(&drift, &name)),
     }

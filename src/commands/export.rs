@@ -1,5 +1,6 @@
 //! `export`: the live account as a netbird.json, or as the server's own answers.
 
+use super::session::notices::of_token;
 use super::session::{check, unreadable};
 use super::settings::{connect, file, readable};
 use super::stop::Stop;
@@ -11,8 +12,9 @@ use crate::desired::Desired;
 use crate::exit::Exit;
 use crate::export::export;
 use crate::fetch::{More, Needs, complete, fetch};
+use crate::json;
 use crate::logging::Say;
-use crate::text::{count, escape_json, json, visible};
+use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
     match make(cli, args, say) {
@@ -35,10 +37,14 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
         &mut snapshot,
     )?;
     if args.raw {
-        print(&json(&snapshot));
+        print(&json::text(&snapshot));
         return Ok(());
     }
-    let mut export = export(&Actual::read(&snapshot).map_err(unreadable)?);
+    let actual = Actual::read(&snapshot).map_err(unreadable)?;
+    if let Some(notice) = of_token(&actual) {
+        say.note(&visible(&notice.text));
+    }
+    let mut export = export(&actual);
     if args.managed_only {
         let valid = check(&config::load(&file(&cli.global))?)?;
         export
@@ -66,6 +72,6 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
         "{} exported",
         count(export.entries.len(), "object", "objects")
     ));
-    print(&escape_json(&export.text()));
+    print(&json::escape(&export.text()));
     Ok(())
 }

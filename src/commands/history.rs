@@ -16,6 +16,7 @@ use crate::ledger::{Ledger, LedgerError, MergedFile, NoHistory, merge_view};
 use crate::members::Listings;
 use crate::notice::Notice;
 use crate::scope::Prune;
+use crate::validate::validate;
 
 /// What the checkout says.
 pub(super) struct History {
@@ -157,6 +158,16 @@ impl History {
     pub(super) fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
         let ((git, _), tip) = (self.checkout.as_ref()?, self.ledger.tip()?);
         git.show(tip, &git.locate(file).ok()?).ok()?
+    }
+
+    /// What the base branch (without a pull request: the newest commit) asks for; nothing where it has no valid file. `None`
+    /// without history.
+    pub(super) fn base(&self, file: &Path) -> Option<Desired> {
+        self.ledger.tip()?;
+        let text = self.base_version(file);
+        let source = text.and_then(|text| Source::from_bytes("the base", text).ok());
+        let valid = source.and_then(|source| validate(&source).ok());
+        Some(valid.map(|valid| valid.desired).unwrap_or_default())
     }
 
     /// The file as the newest commit has it; `None` where there is no commit.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::forge::Forge;
 use super::settings::{environment_name, file, readable};
@@ -26,7 +26,7 @@ pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
         Err(stop) => json!({ "format_version": 1, "marked": [], "already": [],
             "error": { "message": stop.error, "hint": stop.hint } }),
     };
-    let json = crate::text::json(&json);
+    let json = crate::json::text(&json);
     let mut exit = Exit::Done;
     if report(cli, &json, say) != Exit::Done {
         // 1 says that nothing changed
@@ -86,27 +86,9 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Stop> {
     Ok((marked.edit, marked.text))
 }
 
-/// Checks before anything is written that each name is that of a key that can be marked.
+/// Checks before anything is written that the file is valid, that it has each name, and that each can be marked.
 fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Stop> {
-    let looked = edit::mark_enrolled(text, names).map_err(|error| Stop {
-        problems: vec![(error.line, error.column, error.problem.clone())],
-        ..Stop::error(format!("{place}:{error}"))
-    })?;
-    refuse_missing(&looked, place)?;
-    // the text is JSON, or the editor had said so
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let file: Value = serde_json::from_slice(text).unwrap_or_default();
-    let cannot = |name: &&String| {
-        let key = &file["setup_keys"][name.as_str()];
-        key["type"] == "reusable" || key["ephemeral"] == true
-    };
-    match looked.flipped.iter().find(cannot) {
-        Some(name) => Err(Stop::error(visible(&format!(
-            "{place}: setup key {name:?} is for many peers: only a one-off key that is not ephemeral is marked; \
-             nothing was written"
-        )))),
-        None => Ok(()),
-    }
+    refuse_missing(&edit::mark_enrolled(place, text, names)?, place)
 }
 
 fn refuse_missing(edit: &Edit, place: &str) -> Result<(), Stop> {

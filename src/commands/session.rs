@@ -27,7 +27,9 @@ use crate::config::{self, Source};
 use crate::desired::KeyType;
 use crate::fetch::{self, More, Needs};
 use crate::gates::{self, Refusal};
+use crate::json;
 use crate::ledger::Cause;
+use crate::memberships::Memberships;
 use crate::notice::Notice;
 use crate::plan::{self, Held, Options, Plan, Problem, Renames, Row, Why};
 use crate::render::Document;
@@ -117,7 +119,10 @@ impl Session {
         document.file_digest = short_digest(source.text().as_bytes());
         let valid = check(&source)?;
         history.follow(&valid.desired);
-        document.notices.extend(notices::of_file(&valid));
+        document.notices.extend(notices::of_planned_file(&valid));
+        if let Some(base) = history.base(&path) {
+            document.memberships = Memberships::between(&valid.desired, &base);
+        }
         let recipients = recipients(request.sealing)?;
         document
             .notices
@@ -210,6 +215,9 @@ impl Session {
             self.read()?;
         }
         let mut plan = self.plan_whole()?;
+        self.document
+            .notices
+            .extend(notices::of_token(&self.actual));
         let mut evidence = agreements::asked(gates.allow_deletes.as_deref(), &self.context)?;
         agreements::of_this_job(&mut evidence, &self.context);
         let mut outcome = self.evidence(&mut evidence, &plan, gates, gitea, file)?;
@@ -457,7 +465,10 @@ impl Session {
                 reference.owner == problem.address && Some(reference.group.as_str()) == group
             });
             let reference = reference.map(|at| (at.line, at.column, at.path.clone()));
-            let entry = || self.valid.position_of(&problem.address);
+            let member = problem.member.as_deref();
+            let places = &self.valid.places;
+            let member = member.and_then(|name| places.name(&problem.address, "peers", name));
+            let entry = || member.or_else(|| self.valid.position_of(&problem.address));
             reference.or_else(|| entry().map(|at| (at.line, at.column, at.path.clone())))
         };
         let mut text = match problems.len() {
@@ -511,7 +522,11 @@ fn recorded(path: &Path) -> Result<Snapshot, Stop> {
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
     snapshot.map_err(|error| {
-        Stop::error(format!("{shown} is no recorded account: {error}")).hint(
+        Stop::error(format!(
+            "{shown} is no recorded account: {}",
+            json::why(&error)
+        ))
+        .hint(
             "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}",
         )
     })

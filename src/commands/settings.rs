@@ -137,7 +137,8 @@ fn token(server: &Server, in_pull_request: bool) -> Result<Token, Stop> {
             ))
         }
         None => Err(Stop::error("there is no NetBird token").hint(
-            "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply",
+            "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply; in a job it comes \
+             from the secret NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)",
         )),
     }
 }

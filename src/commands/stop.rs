@@ -2,6 +2,7 @@
 
 use crate::api::ApiError;
 use crate::config::{self, Problems, SourceError};
+use crate::edit::MarkError;
 use crate::exit::Exit;
 
 /// An exit code, and the words for stderr.
@@ -47,6 +48,23 @@ impl From<&Problems> for Stop {
         Stop {
             problems: problems.errors().map(place).collect(),
             ..Stop::error(problems.to_string().trim_end())
+        }
+    }
+}
+
+impl From<MarkError> for Stop {
+    fn from(error: MarkError) -> Self {
+        let text = error.to_string();
+        match error {
+            MarkError::Source(error) => Stop::from(error),
+            MarkError::Invalid(problems) | MarkError::WouldBeInvalid(problems) => Stop {
+                error: text,
+                ..Stop::from(&problems)
+            },
+            MarkError::Edit(_, error) => Stop {
+                problems: vec![(error.line, error.column, error.problem)],
+                ..Stop::error(text)
+            },
         }
     }
 }

@@ -9,7 +9,6 @@ use crate::config::{self, Problem, Problems};
 use crate::exit::Exit;
 use crate::logging::Say;
 use crate::notice;
-use crate::text;
 use crate::validate::{Valid, validate};
 
 pub(super) fn run(cli: &Cli, say: Say) -> Exit {
@@ -17,7 +16,7 @@ pub(super) fn run(cli: &Cli, say: Say) -> Exit {
     let result = config::load(&file)
         .map_err(Failure::Unread)
         .and_then(|source| validate(&source).map_err(Failure::Wrong));
-    let answer = text::json(&answer(&result));
+    let answer = crate::json::text(&answer(&result));
     let reported = report(cli, &answer, say);
     if cli.global.format == Format::Json {
         print(&answer);

@@ -10,9 +10,10 @@ use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_
 
 use super::{Place, Problem, Source};
 use crate::code::Code;
+use crate::json;
 
 /// JSON and nothing else; the crate's default allows everything.
-pub(crate) const STRICT: ParseOptions = ParseOptions {
+const STRICT: ParseOptions = ParseOptions {
     allow_comments: false,
     allow_loose_object_property_names: false,
     allow_trailing_commas: false,
@@ -29,74 +30,62 @@ pub(crate) const STRICT: ParseOptions = ParseOptions {
 ///
 /// Errors with the first syntax error; what comes after it cannot be judged.
 pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Problem> {
-    let json = source.json();
+    parse_text(source.json()).map_err(|Fault(offset, message, hint)| {
+        let (line, column) = source.position(source.json_offset() + offset);
+        let place = Place {
+            path: String::new(),
+            line,
+            column,
+        };
+        let mut problem = Problem::error(Code::Syntax, place, message);
+        problem.suggest(hint.map(str::to_owned));
+        if ["<<<<<<<", "|||||||", "=======", ">>>>>>>"]
+            .iter()
+            .any(|mark| source.line(line).starts_with(mark))
+        {
+            problem.message = "an unresolved merge conflict".to_owned();
+            problem.suggest("keep one of the two sides and remove the markers".to_owned());
+        }
+        problem
+    })
+}
+
+/// A syntax error: its byte offset in the JSON, what is wrong, and what to do.
+pub(crate) struct Fault(pub(crate) usize, pub(crate) String, Option<&'static str>);
+
+/// Reads a text as [`parse`] does.
+pub(crate) fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
     let judge = serde_json::from_str::<serde_json::Value>(json);
     let tree = parse_to_ast(json, &CollectOptions::default(), &STRICT);
     let (offset, message, hint) = match (judge, tree.map(|tree| tree.value)) {
         (Ok(_), Ok(Some(value))) => return Ok(value),
-        (Ok(_), Ok(None)) => (0, "this is no JSON".to_owned(), None),
+        (_, Ok(None)) if json.trim().is_empty() => (0, "the text is empty".to_owned(), None),
+        (Ok(_), Ok(None)) => (0, NO_JSON.to_owned(), None),
         (Ok(_), Err(error)) => explain(json, &error, None),
         (Err(refusal), Err(error))
-            if error.range().start <= refused_at(source, &refusal) && !is_number(&refusal) =>
+            if error.range().start <= refused_at(json, &refusal) && !is_number(&refusal) =>
         {
             explain(json, &error, Some(&refusal))
         }
-        (Err(refusal), _) => (refused_at(source, &refusal), verdict(&refusal), None),
+        (Err(refusal), _) => (refused_at(json, &refusal), json::why(&refusal), None),
     };
-    let (line, column) = source.position(source.json_offset() + offset);
-    let mut problem = Problem::error(
-        Code::Syntax,
-        Place {
-            path: String::new(),
-            line,
-            column,
-        },
-        message,
-    );
-    problem.suggest(hint.map(str::to_owned));
-    if ["<<<<<<<", "|||||||", "=======", ">>>>>>>"]
-        .iter()
-        .any(|mark| source.line(line).starts_with(mark))
-    {
-        problem.message = "an unresolved merge conflict".to_owned();
-        problem.suggest("keep one of the two sides and remove the markers".to_owned());
-    }
-    Err(problem)
+    Err(Fault(offset, message, hint))
 }
 
-/// Where serde_json stopped, as a byte offset in the JSON. Its columns count bytes.
-fn refused_at(source: &Source, refusal: &serde_json::Error) -> usize {
-    // serde_json saw no byte order mark, but only the first line begins with one
-    let start = source
-        .line_start(refusal.line())
-        .unwrap_or(0)
-        .saturating_sub(source.json_offset());
-    let offset = (start + refusal.column().saturating_sub(1)).min(source.json().len());
-    source.json().floor_char_boundary(offset)
+const NO_JSON: &str = "this is no JSON";
+
+/// Where serde_json stopped, as a byte offset. Its columns count bytes.
+fn refused_at(json: &str, refusal: &serde_json::Error) -> usize {
+    let lines = json.split_inclusive('\n');
+    let before = lines.take(refusal.line().saturating_sub(1));
+    let start: usize = before.map(str::len).sum();
+    let offset = (start + refusal.column().saturating_sub(1)).min(json.len());
+    json.floor_char_boundary(offset)
 }
 
 /// jsonc-parser takes `01` for two numbers, and asks for a comma.
 fn is_number(refusal: &serde_json::Error) -> bool {
     refusal.to_string().starts_with("invalid number")
-}
-
-/// serde_json's words, without its position. They do not quote the text where the grammar is at fault.
-fn verdict(refusal: &serde_json::Error) -> String {
-    let text = refusal.to_string();
-    match text
-        .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(message, _)| message)
-    {
-        message if message.starts_with("control character") => {
-            "a line break or another control character in a string; write it as \\n, \\t or \\u…"
-                .to_owned()
-        }
-        "invalid number" => "not a number of JSON".to_owned(),
-        message if message.starts_with("recursion limit") => {
-            "nested more than 127 levels deep".to_owned()
-        }
-        message => message.to_owned(),
-    }
 }
 
 /// Returns offset, message and hint for an error of jsonc-parser.
@@ -153,8 +142,8 @@ fn explain(
             "the file goes on after its end",
             Some("it holds one object { … }"),
         ),
-        kind => {
-            let message = refusal.map_or_else(|| kind.to_string().to_lowercase(), verdict);
+        _ => {
+            let message = refusal.map_or_else(|| NO_JSON.to_owned(), json::why);
             return (offset, message, None);
         }
     };
@@ -224,7 +213,7 @@ mod tests {
             ("{\"a\": .5}", (1, 7), "not a number of JSON"),
             ("{\"a\": NaN}", (1, 7), "a word without quotes"),
             ("{\"a\": 01}", (1, 8), "not a number of JSON"),
-            ("{\"a\": 1e999}", (1, 11), "number out of range"),
+            ("{\"a\": 1e999}", (1, 11), "a number that is too large"),
             ("{} {}", (1, 4), "the file goes on after its end"),
             (
                 "{\n<<<<<<< HEAD\n\"a\": 1\n=======\n}",

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 
 use super::{Edit, mark_enrolled};
 
@@ -17,7 +17,7 @@ pub fn mark_enrolled_file(path: &Path, names: &BTreeSet<String>) -> Result<Edit>
     let shown = path.display();
     let target = fs::canonicalize(path).with_context(|| format!("cannot read {shown}"))?;
     let text = fs::read(&target).with_context(|| format!("cannot read {shown}"))?;
-    let edit = mark_enrolled(&text, names).map_err(|e| anyhow!("{shown}:{e}"))?;
+    let edit = mark_enrolled(&shown.to_string(), &text, names)?;
     if !edit.flipped.is_empty() {
         replace(&target, &edit.text).with_context(|| format!("cannot write {shown}"))?;
     }

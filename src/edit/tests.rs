@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Edit, enrolled, mark_enrolled};
+use super::{Edit, enrolled, flip};
 
 mod any_text;
 mod on_disk;
@@ -13,7 +13,7 @@ fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
 
 /// The text with `a` marked.
 fn marked(text: &str) -> String {
-    let edit = mark_enrolled(text.as_bytes(), &names(["a"])).unwrap();
+    let edit = flip(text.as_bytes(), &names(["a"])).unwrap();
     assert_eq!(edit.flipped, names(["a"]), "{text}");
     String::from_utf8(edit.text).unwrap()
 }
@@ -71,7 +71,7 @@ fn the_field_is_added_as_its_neighbours_are_written() {
 #[test]
 fn what_became_of_each_name() {
     let text = r#"{"setup_keys": {"a": {"enrolled": false}, "b": {"enrolled": true}, "c": {"enrolled": false}}}"#;
-    let edit = mark_enrolled(text.as_bytes(), &names(["a", "b", "d"])).unwrap();
+    let edit = flip(text.as_bytes(), &names(["a", "b", "d"])).unwrap();
     assert_eq!(
         edit,
         Edit {
@@ -86,7 +86,7 @@ fn what_became_of_each_name() {
         "{\"setup_keys\": {}}",
         " {\"groups\": {\"a\": {}}}\r\n",
     ] {
-        let edit = mark_enrolled(text.as_bytes(), &names(["a"])).unwrap();
+        let edit = flip(text.as_bytes(), &names(["a"])).unwrap();
         assert_eq!(
             (edit.text.as_slice(), edit.missing),
             (text.as_bytes(), names(["a"]))
@@ -105,7 +105,7 @@ fn which_keys_are_marked() {
 #[test]
 fn refused_texts() {
     for (text, wanted) in [
-        ("", "1:1: no JSON"),
+        ("", "1:1: the text is empty"),
         ("null", "1:1: an object is wanted here"),
         ("[]", "1:1: an object is wanted here"),
         (
@@ -136,17 +136,23 @@ fn refused_texts() {
             "{\"x\": [{\"y\": 1, \"y\": 2}]}",
             "1:17: the member \"y\" is here twice",
         ),
-        ("{\"setup_keys\": {},}", "1:19: no JSON"),
-        ("{\"setup_keys\": {} // keys\n}", "1:19: no JSON"),
-        ("{\"setup_keys\": {}}\n<<<<<<< HEAD\n", "2:1: no JSON"),
-        ("{\"setup_keys\": {\"a\": {}", "1:23: no JSON"),
-        ("{\"setup_keys\": {\"a\nb\": {}}}", "no JSON"),
+        ("{\"setup_keys\": {},}", "1:18: trailing comma"),
+        (
+            "{\"setup_keys\": {} // keys\n}",
+            "1:19: comments are not JSON",
+        ),
+        ("{\"setup_keys\": {}}\n<<<<<<< HEAD\n", "2:1: "),
+        (
+            "{\"setup_keys\": {\"a\": {}",
+            "1:16: this { is never closed",
+        ),
+        ("{\"setup_keys\": {\"a\nb\": {}}}", "a line break"),
     ] {
-        let error = mark_enrolled(text.as_bytes(), &names(["a"]))
+        let error = flip(text.as_bytes(), &names(["a"]))
             .unwrap_err()
             .to_string();
         assert!(error.contains(wanted), "{text:?}: {error}");
     }
-    let error = mark_enrolled(b"{\n\"\xff\"}", &names(["a"])).unwrap_err();
+    let error = flip(b"{\n\"\xff\"}", &names(["a"])).unwrap_err();
     assert_eq!(error.to_string(), "2:2: this is no UTF-8");
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
-use jsonc_parser::{CollectOptions, parse_to_ast};
 
 use super::EditError;
-use crate::config::STRICT;
+use crate::config;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -37,8 +36,6 @@ impl Source<'_> {
 
 /// Reads a text as strict JSON without duplicate names.
 ///
-/// serde_json judges the grammar, since jsonc-parser takes raw control characters in strings; jsonc-parser has the
-/// positions and keeps both of two members of one name.
 pub(super) fn parse(text: &[u8]) -> Result<(Source<'_>, Value<'_>), EditError> {
     let offset = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let json = match str::from_utf8(&text[offset..]) {
@@ -53,23 +50,7 @@ pub(super) fn parse(text: &[u8]) -> Result<(Source<'_>, Value<'_>), EditError> {
         }
     };
     let source = Source { json, offset };
-    if let Err(e) = serde_json::from_str::<serde::de::IgnoredAny>(json) {
-        let line: usize = json
-            .split_inclusive('\n')
-            .take(e.line().saturating_sub(1))
-            .map(str::len)
-            .sum();
-        let at = (line + e.column().saturating_sub(1)).min(json.len());
-        // serde_json repeats the position.
-        let problem = e.to_string();
-        let problem = problem.split(" at line ").next().unwrap_or_default();
-        return Err(source.error_at(at, format!("no JSON: {problem}")));
-    }
-    let tree = parse_to_ast(json, &CollectOptions::default(), &STRICT)
-        .map_err(|e| source.error_at(e.range().start, format!("no JSON: {}", e.kind())))?;
-    let root = tree
-        .value
-        .ok_or_else(|| source.error_at(0, "no JSON: the text is empty"))?;
+    let root = config::parse_text(json).map_err(|fault| source.error_at(fault.0, fault.1))?;
     if let Some(second) = duplicate(&root) {
         let name = second.name.as_str();
         return Err(source.error(second, format!("the member {name:?} is here twice")));

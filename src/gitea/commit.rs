@@ -372,7 +372,7 @@ pub fn mark_enrolled(
 
 /// Returns the file with keys marked.
 pub(super) fn edit_file(file: &File, names: &BTreeSet<String>) -> anyhow::Result<Edit> {
-    edit::mark_enrolled(&file.bytes, names).map_err(|e| anyhow::anyhow!("{}:{e}", file.path))
+    Ok(edit::mark_enrolled(&file.path, &file.bytes, names)?)
 }
 
 /// Returns the commit that an edit asks for, `None` where nothing was flipped.

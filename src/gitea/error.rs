@@ -232,7 +232,7 @@ impl Error {
             }
             Error::Unauthenticated(answer) => http::with_origin(
                 "the token is not valid (any more); the automatic token of a job lives as long as the job. Make one for \
-                 the bot user and store it as the secret that GITEA_TOKEN is set from (BOT_TOKEN)",
+                 the bot user and store it as the secret BOT_TOKEN, which the job gets as GITEA_TOKEN",
                 answer.token_origin.as_deref(),
             ),
             Error::Scope { answer, required } => {

@@ -7,6 +7,8 @@ use serde_json::Value;
 use ureq::http::HeaderMap;
 use zeroize::Zeroizing;
 
+use crate::json;
+
 use super::{Error, Method, retry, text};
 
 /// A request as messages name it: `GET https://host/api/groups`, without the query.
@@ -123,12 +125,16 @@ impl Reply {
     }
 
     fn problem(&self, error: &serde_json::Error) -> String {
+        let why = |error: &serde_json::Error| {
+            let (line, column) = (error.line(), error.column());
+            format!("{} at line {line}, column {column}", json::why(error))
+        };
         let first = self.body.iter().find(|byte| !byte.is_ascii_whitespace());
         match first {
             None => "the body is empty".to_owned(),
             // JSON that goes wrong on its way: where says more than what.
-            Some(b'{' | b'[') => error.to_string(),
-            Some(_) if self.call.method == Method::Post => error.to_string(),
+            Some(b'{' | b'[') => why(error),
+            Some(_) if self.call.method == Method::Post => why(error),
             Some(_) => self.excerpt(200),
         }
     }

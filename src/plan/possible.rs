@@ -191,6 +191,31 @@ fn protected(change: &Change, actual: &Actual) -> Option<Problem> {
     Some(Problem::new(&change.address, text, Some(hint.into())))
 }
 
+/// A group whose members come from elsewhere is never changed, so nobody could put the peer of a pending key into it. What a
+/// key grants by `auto_groups` the server does itself, whoever made the group.
+pub(super) fn pending_members(
+    pending: &BTreeMap<String, BTreeSet<String>>,
+    actual: &Actual,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (group, keys) in pending {
+        let live = actual.named(Kind::Group, group).iter();
+        let mut why = live.filter_map(|live| actual.protected_groups.get(&live.id));
+        let Some(why) = why.next() else {
+            continue;
+        };
+        problems.extend(keys.iter().map(|key| {
+            let text = format!("lists {key:?}, which is to join when it enrolls, but it is {why}: it is never changed here");
+            let hint = format!("take {key:?} out, or name the group in the key's auto_groups: then NetBird adds the peer itself");
+            Problem {
+                member: Some(key.clone()),
+                ..Problem::new(&Address::new(Kind::Group, group), text, Some(hint))
+            }
+        }));
+    }
+    problems
+}
+
 fn deleted_groups(changes: &[Change]) -> impl Iterator<Item = (&Id, &str)> {
     changes.iter().filter_map(|change| match &change.operation {
         Operation::Delete { live } if change.address.kind == Kind::Group => {

@@ -1,5 +1,7 @@
 //! Objects and their changes in a few words.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::change::{Change, Operation, list_changes};
@@ -57,10 +59,9 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
 }
 
 fn object(resource: &Resource, change: &Change, plan: &Plan) -> String {
-    let goes = matches!(change.operation, Operation::Delete { .. });
     match resource {
         Resource::Group(group) => self::group(group, change, plan),
-        Resource::SetupKey(key) => setup_key(key, goes),
+        Resource::SetupKey(key) => setup_key(key, change, plan),
         Resource::Peer(_) => String::new(),
         Resource::Policy(policy) => self::policy(policy),
         Resource::Route(route) => self::route(route),
@@ -92,7 +93,8 @@ fn group(group: &Group, change: &Change, plan: &Plan) -> String {
     }
 }
 
-fn setup_key(key: &SetupKey, goes: bool) -> String {
+fn setup_key(key: &SetupKey, change: &Change, plan: &Plan) -> String {
+    let goes = matches!(change.operation, Operation::Delete { .. });
     let mut parts = vec![match (key.key_type, key.usage_limit) {
         (KeyType::OneOff, _) => "one-off".to_owned(),
         (KeyType::Reusable, Some(0) | None) => "reusable, unlimited".into(),
@@ -113,10 +115,21 @@ fn setup_key(key: &SetupKey, goes: bool) -> String {
     if key.allow_extra_dns_labels == Some(true) {
         parts.push("extra DNS labels".into());
     }
-    let groups = key.auto_groups.iter().flatten().map(String::as_str);
-    match groups.clone().count() {
-        0 => parts.push("joins no group".into()),
-        _ => parts.push(format!("joins {}", names(groups))),
+    // those that it grants, and those that list it
+    let mut groups: BTreeSet<&str> = key
+        .auto_groups
+        .iter()
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    if !goes {
+        let lists = |keys: &BTreeSet<String>| keys.contains(&change.address.name);
+        let listing = plan.pending_members.iter().filter(|(_, keys)| lists(keys));
+        groups.extend(listing.map(|(group, _)| group.as_str()));
+    }
+    match groups.is_empty() {
+        true => parts.push("joins no group".into()),
+        false => parts.push(format!("joins {}", names(groups))),
     }
     let own = key.sealed_for.keys.values().map(String::as_str);
     match (own.clone().count(), key.sealed_for.only) {
@@ -152,11 +165,10 @@ fn policy(policy: &Policy) -> String {
     } else {
         "↔"
     };
-    let side =
-        |groups: &std::collections::BTreeSet<String>, resource: &Option<String>| match resource {
-            Some(resource) => visible(resource).into_owned(),
-            None => names(groups.iter().map(String::as_str)),
-        };
+    let side = |groups: &BTreeSet<String>, resource: &Option<String>| match resource {
+        Some(resource) => visible(resource).into_owned(),
+        None => names(groups.iter().map(String::as_str)),
+    };
     let mut text = format!(
         "{} {arrow} {}: {}",
         side(&policy.sources, &policy.source_resource),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Document, Status};
+use super::{Document, Status, memberships};
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
 use crate::ledger::AllowDeletes;
@@ -10,7 +10,6 @@ use crate::notice::{Notice, Said};
 use crate::plan::Plan;
 use crate::resource::Resource;
 use crate::state::{Address, Id};
-use crate::text::json;
 
 /// Returns the JSON document, indented, with a final newline.
 pub fn document(document: &Document, applied: bool) -> String {
@@ -86,6 +85,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         "created_keys": keys.collect::<Map<_, _>>(),
         "summary": summary(changes, document, applied),
         "notices": said.iter().map(|said| &said.text).collect::<Vec<_>>(),
+        "memberships": memberships(document),
         "notice_details": said.iter().map(notice).collect::<Vec<_>>(),
         "unmanaged": unmanaged.unwrap_or_default(),
         "refusals": refusals.collect::<Vec<_>>(),
@@ -98,7 +98,21 @@ pub fn document(document: &Document, applied: bool) -> String {
     if let Some(error) = &document.error {
         result["error"] = json!({ "message": error, "hint": document.hint });
     }
-    json(&result)
+    crate::json::text(&result)
+}
+
+/// Every membership to come that the file grants and the base branch's does not, or the other way round.
+fn memberships(document: &Document) -> Vec<Value> {
+    let all = &document.memberships.all;
+    let rows = memberships::rows(&document.memberships).into_iter();
+    let entries = rows.flat_map(|row| {
+        let change = if row.joins { "joins" } else { "no_longer_joins" };
+        let entry = |group: &&str| {
+            json!({ "setup_key": row.key, "group": group, "change": change, "groups": all.get(row.key) })
+        };
+        row.groups.iter().map(entry).collect::<Vec<_>>()
+    });
+    entries.collect()
 }
 
 /// The cause of a notice, and everything that it is about: the sentence folds what is much.

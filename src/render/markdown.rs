@@ -80,6 +80,9 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
     if plan.changes.len() > document.others.len() {
         parts.push(table::table(document, plan, level));
     }
+    if !applied {
+        parts.extend(parts::memberships(document));
+    }
     parts.extend(table::others(document, plan));
     if level == Level::Full {
         parts.extend(parts::details(plan));
@@ -114,11 +117,14 @@ fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
         true => "",
         false => " – **apply would refuse it**",
     };
-    let agreed = parts::agreed(document);
-    match plan.is_empty() {
-        true => format!("### {title}: No changes{refused}"),
-        false => format!("### {title}: {}{agreed}{refused}", parts::to_do(plan)),
-    }
+    let agreed = match plan.is_empty() {
+        true => String::new(),
+        false => parts::agreed(document),
+    };
+    format!(
+        "### {title}: {}{agreed}{refused}",
+        parts::to_do(document, plan)
+    )
 }
 
 /// Stands in a comment of a run that another one took the work of.

@@ -3,9 +3,11 @@
 use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact, removed_members};
-use super::{Counts, Document, Status, describe};
+use super::{Counts, Document, Status, describe, memberships};
 use crate::agreement::ways_out as ways_out_of;
 use crate::change::{Change, Operation};
+use crate::memberships::Memberships;
+use crate::notice::Said;
 use crate::plan::{Held, Plan};
 use crate::state::{Address, Kind};
 use crate::text::{listed, visible};
@@ -47,7 +49,8 @@ pub fn plan(document: &Document, color: Color) -> String {
     let Some(plan) = &document.plan else {
         return String::new();
     };
-    let to_do = to_do(plan);
+    let memberships = document.memberships_to_tell();
+    let to_do = to_do(plan, &memberships);
     let agreed = agreed(document);
     let refused = match document.refusals.is_empty() {
         true => String::new(),
@@ -61,6 +64,11 @@ pub fn plan(document: &Document, color: Color) -> String {
         out.push_str(&changes(document, plan, color));
         out.push_str(&format!("\n{to_do}.\n"));
     }
+    let to_come = to_come(&memberships, color);
+    if !plan.is_empty() && !to_come.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(&to_come);
     out.push_str(&recipients(document));
     out.push_str(&left_alone(document, plan));
     out.push_str(&notes(document, color));
@@ -189,13 +197,46 @@ pub fn applied(document: &Document, color: Color) -> String {
     out
 }
 
-fn to_do(plan: &Plan) -> String {
-    if plan.is_empty() {
-        return "No changes, NetBird is as the file says".into();
+fn to_do(plan: &Plan, memberships: &Memberships) -> String {
+    let to_come = memberships::to_come(memberships);
+    let counts = match (plan.is_empty(), &to_come) {
+        (true, None) => return "No changes, NetBird is as the file says".into(),
+        (true, Some(_)) => "nothing to do now".into(),
+        (false, _) => Counts::of(&plan.changes).to_do(),
+    };
+    let more = removed_members(plan).into_iter().chain(to_come);
+    more.fold(counts, |text, words| format!("{text}; {words}"))
+}
+
+/// Who joins what once it enrolls.
+fn to_come(memberships: &Memberships, color: Color) -> String {
+    let names = |names: &[&str]| {
+        let names: Vec<_> = names.iter().map(|name| visible(name)).collect();
+        listed(&names)
+    };
+    let mut table = blank_table();
+    let rows = memberships::rows(memberships);
+    for row in &rows {
+        let (sign, what) = match row.joins {
+            true => (" +", format!("joins {}", names(&row.groups))),
+            false => (" -", format!("joins {} no more", names(&row.groups))),
+        };
+        let all = row.all.iter();
+        let all = all.map(|all| format!("; all its groups then: {}", names(all)));
+        table.add_row(vec![
+            sign.to_owned(),
+            visible(row.key).into_owned(),
+            what + &all.collect::<String>(),
+        ]);
     }
-    let counts = Counts::of(&plan.changes).to_do();
-    let members = removed_members(plan).map(|words| format!("; {words}"));
-    counts + &members.unwrap_or_default()
+    if rows.is_empty() {
+        return String::new();
+    }
+    let lines = table.lines().zip(&rows).map(|(line, row)| {
+        let code = if row.joins { "32" } else { "31" };
+        color.paint(code, line.trim_end()) + "\n"
+    });
+    format!("Once they enroll:\n{}", lines.collect::<String>())
 }
 
 /// The file and the server that this is about.
@@ -361,10 +402,15 @@ fn held_name(held: &Held) -> String {
 }
 
 fn notes(document: &Document, color: Color) -> String {
-    let note = |notice: &crate::notice::Said| {
-        format!("{} {}\n", color.paint("36", "note:"), visible(&notice.text))
-    };
-    document.said().iter().map(note).collect()
+    let note =
+        |notice: &Said| format!("{} {}\n", color.paint("36", "note:"), visible(&notice.text));
+    let is_news = |said: &Said| !document.told.contains(&said.text);
+    document
+        .said()
+        .iter()
+        .filter(|said| is_news(said))
+        .map(note)
+        .collect()
 }
 
 #[cfg(test)]

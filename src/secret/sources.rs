@@ -41,7 +41,9 @@ impl Sources {
             } else {
                 format!("-r, number {}", index + 1)
             };
-            if !reader.lines(key, false, |_, _| origin.clone()) {
+            if names_a_file(key.trim()) {
+                reader.refuse(origin, A_FILE);
+            } else if !reader.lines(key, false, |_, _| origin.clone()) {
                 reader.refuse(origin, EMPTY);
             }
         }
@@ -71,6 +73,12 @@ impl Sources {
         }
         reader.finish()
     }
+}
+
+/// Whether somebody wrote `-r` for `-R`.
+fn names_a_file(text: &str) -> bool {
+    let is_path = || !text.contains(char::is_whitespace) && text.contains(['/', '.']);
+    !text.is_empty() && (is_path() || Path::new(text).is_file())
 }
 
 /// The longest recipients file, in bytes.
@@ -130,6 +138,10 @@ impl std::error::Error for RecipientErrors {}
 const IDENTITY: Refusal = Refusal::new(
     "a SECRET key, where public ones belong (it is not repeated here)",
     "take it out, and replace that key: it may have been seen; public keys come from age-keygen -y, or end in .pub",
+);
+const A_FILE: Refusal = Refusal::new(
+    "the name of a file, where a key belongs",
+    "-R FILE (a capital R) takes a file with one public key a line; -r takes a key itself",
 );
 const EMPTY: Refusal = Refusal::new(
     "empty",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::run::Bench;
+use crate::run::{Bench, Job, Pull, Site};
 
 /// Of 110 keys without a limit one notice, in every format; the file's order; programs get all of them with their places.
 #[test]
@@ -127,4 +127,313 @@ fn long_lists_are_folded_in_text() {
         "{}",
         plan.stdout
     );
+}
+
+fn pending(more: &[(&str, Value)]) -> Value {
+    let mut key = json!({ "type": "one-off", "expires_in": 604_800, "enrolled": false });
+    for (field, value) in more {
+        key[*field] = value.clone();
+    }
+    key
+}
+
+/// The whole of a reissue: asked for by review, made, used, marked by the bot. The file stays valid.
+#[test]
+fn a_key_that_was_made_anew_can_be_marked_enrolled() {
+    let site = Site::fake();
+    let key = pending(&[("reissue_after", json!("2026-01-01T00:00:00Z"))]);
+    let text = site.commit(json!({ "setup_keys": { "node-1": key } }));
+    site.run(&["mark-enrolled", "node-1"]).expect(0);
+    assert_eq!(site.file(), text.replace("false", "true"));
+    site.bench.text(&site.file());
+    for command in ["validate", "plan"] {
+        let run = site.run(&[command]).expect(0);
+        let all = run.stdout + &run.stderr;
+        assert!(all.contains("this has done its work"), "{command}: {all}");
+    }
+}
+
+/// Nothing is written into a file that validate refuses, nor what would make it one; it is reported as validate does.
+#[test]
+fn a_wrong_file_is_reported_with_its_places_and_stays() {
+    let wrong = "{ \"setup_keys\": { \"a\": { \"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false, \"colour\": 1 } },\n  \"grups\": {} }\n";
+    for args in [
+        &["mark-enrolled", "a"][..],
+        &["mark-enrolled", "a", "--via-pr"],
+        &["mark-enrolled", "a", "--local"],
+        &["adopt", "groups/theirs"],
+    ] {
+        let site = Site::fake();
+        site.bench.create("/groups", json!({ "name": "theirs" }));
+        site.commit_text(wrong);
+        let tip = site.repo().tip("main");
+        let run = site.run(args).expect(1);
+        for place in [
+            ":1:84  setup_keys.a.colour\n    unknown field",
+            ":2:3  grups\n    unknown field \"grups\"\n    did you mean \"groups\"?",
+        ] {
+            assert!(run.stderr.contains(place), "{args:?}: {}", run.stderr);
+        }
+        assert_eq!(
+            (site.file().as_str(), site.repo().tip("main")),
+            (wrong, tip)
+        );
+        let local = std::fs::read_to_string(site.bench.path("netbird.json")).unwrap();
+        assert_eq!(local, wrong, "{args:?}");
+    }
+    // a key for many peers cannot be marked: the file would not be valid
+    let site = Site::fake();
+    let text =
+        site.commit(json!({ "setup_keys": { "fleet": { "type": "reusable", "expires_in": 0 } } }));
+    for args in [
+        &["mark-enrolled", "fleet"][..],
+        &["mark-enrolled", "fleet", "--local"],
+    ] {
+        let run = site.run(args).expect(1);
+        run.says("nothing was written")
+            .says("cannot be marked as enrolled");
+    }
+    assert_eq!(site.file(), text);
+}
+
+/// A pull request that lists a pending key in an existing group is a change to review, though nothing is written now.
+#[test]
+fn who_will_join_is_shown_against_the_base_branch() {
+    let site = Site::fake();
+    let base = json!({ "groups": { "ops": { "peers": [] }, "pilots": {} },
+        "setup_keys": { "node-1": pending(&[("auto_groups", json!(["pilots"]))]) } });
+    let commit = site.repo().push(
+        "main",
+        "netbird.json",
+        format!("{base:#}\n").as_bytes(),
+        "start",
+    );
+    site.checkout(&commit);
+    site.in_job(&["apply"], &Job::push(&site, &commit))
+        .expect(0);
+    let plan = |change: &Value, format: &str| {
+        let text = format!("{change:#}\n");
+        let head = site
+            .repo()
+            .push("change", "netbird.json", text.as_bytes(), "change");
+        site.checkout(&head);
+        let pull = Pull {
+            number: 1,
+            head: &head,
+            base: &commit,
+        };
+        site.in_job(
+            &["plan", "--format", format],
+            &Job::pull_request(&site, &pull),
+        )
+        .expect(0)
+    };
+    site.repo().push("change", "netbird.json", b"{}", "begin");
+    site.repo().open_pr("change", "main");
+
+    let mut listed = base.clone();
+    listed["groups"]["ops"]["peers"] = json!(["node-1"]);
+    let json = plan(&listed, "json").json();
+    assert_eq!(json["operations"], json!([]));
+    assert_eq!(
+        json["memberships"],
+        json!([{ "setup_key": "node-1", "group": "ops", "change": "joins", "groups": ["ops", "pilots"] }])
+    );
+    plan(&listed, "text")
+        .shows("NetBird plan: nothing to do now; 1 membership to come")
+        .shows("node-1  joins ops; all its groups then: ops, pilots")
+        .hides("No changes");
+    plan(&listed, "markdown")
+        .shows("### NetBird plan: nothing to do now, **1 membership to come**")
+        .shows("`node-1` will join `ops` when it enrolls; all its groups then: `ops`, `pilots`")
+        .hides("No changes");
+
+    // a new key's row names all groups: those that it grants and those that list it
+    let mut new = listed.clone();
+    new["setup_keys"]["node-2"] = pending(&[("auto_groups", json!(["pilots"]))]);
+    new["groups"]["ops"]["peers"] = json!(["node-2"]);
+    plan(&new, "text")
+        .shows("joins ops, pilots")
+        .hides("joins no group")
+        .hides("node-1");
+    assert_eq!(
+        plan(&new, "json").json()["memberships"][0]["setup_key"],
+        "node-2"
+    );
+
+    // the same file is no change
+    plan(&base, "markdown").shows("No changes").hides("to come");
+}
+
+/// A group of an identity provider is never changed, so nobody could put a peer into it that comes later.
+#[test]
+fn a_pending_key_in_a_group_of_an_identity_provider_is_an_error_at_once() {
+    let bench = Bench::fake();
+    bench.netbird().issue_group("staff", "jwt");
+    bench.netbird().issue_group("scim", "integration");
+    let file = |auto: Value, peers: Value| {
+        json!({ "groups": { "staff": { "peers": peers } },
+                "setup_keys": { "node-1": pending(&[("auto_groups", auto)]) } })
+    };
+    bench.file(file(json!([]), json!(["node-1"])));
+    let run = bench.plan(&[]).expect(1);
+    run.says("netbird.json:")
+        .says("groups.staff.peers[0]")
+        .says("lists \"node-1\", which is to join when it enrolls");
+    assert_eq!(bench.apply(&[]).code, 1);
+    // by the key the server puts the peer there itself
+    bench.file(json!({ "setup_keys": { "node-1": pending(&[("auto_groups", json!(["scim"]))]) } }));
+    bench.plan(&[]).expect(0);
+}
+
+/// A person's token dies with their access: each command that asks NetBird says so, once.
+#[test]
+fn a_persons_token_is_worth_a_word() {
+    let bench = Bench::in_git();
+    bench.file(json!({ "groups": { "a": {} } }));
+    bench.commit(crate::run::history::second(1.0), "start");
+    let token = bench.netbird().person_token("admin");
+    let service = bench.server().token();
+    bench.create("/groups", json!({ "name": "theirs" }));
+    for args in [
+        &["plan"][..],
+        &["drift"],
+        &["export"],
+        &["adopt", "--candidates"],
+        &["apply"],
+    ] {
+        let with = |token: &str| bench.run_with(args, &[("NETBIRD_API_TOKEN", token)]);
+        let run = with(&token);
+        let all = run.stdout + &run.stderr;
+        assert_eq!(
+            all.matches("the token is that of a person").count(),
+            1,
+            "{args:?}: {all}"
+        );
+        let run = with(&service);
+        assert!(
+            !(run.stdout + &run.stderr).contains("of a person"),
+            "{args:?}"
+        );
+    }
+}
+
+/// A member that means nobody is told with its place and with what may be meant.
+#[test]
+fn a_member_that_is_nobody_has_a_place_and_a_way_out() {
+    let bench = Bench::fake();
+    let peer = bench.peer("edge-amsterdam");
+    bench.file(json!({ "groups": { "g": { "peers": ["edge-amsterdan", peer] } } }));
+    let json = bench.plan(&["--format", "json"]).expect(0).json();
+    let notices: Vec<&str> = json["notices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let told = |text: &str| {
+        notices
+            .iter()
+            .any(|notice| notice.starts_with("netbird.json:") && notice.contains(text))
+    };
+    assert!(told("did you mean \"edge-amsterdam\"?"), "{notices:#?}");
+    assert!(
+        told("write \"edge-amsterdam\", which is that peer's name"),
+        "{notices:#?}"
+    );
+}
+
+/// What a plan found is no news: a group that lives, a key that was made for a day.
+#[test]
+fn nothing_true_is_told_as_if_it_were_news() {
+    let bench = Bench::fake();
+    bench.create("/groups", json!({ "name": "theirs" }));
+    let file = json!({ "groups": { "a": {} },
+        "setup_keys": { "day": { "type": "one-off", "expires_in": 86400 }, "week": { "type": "one-off", "expires_in": 604_800 } },
+        "policies": { "p": { "sources": ["a"], "destinations": ["theirs"] } } });
+    bench.file(file);
+    bench
+        .run(&["validate"])
+        .expect(0)
+        .says("must exist in NetBird");
+    bench.apply(&[]).expect(0);
+    for args in [
+        &["plan"][..],
+        &["plan", "--format", "markdown"],
+        &["plan", "--format", "json"],
+    ] {
+        bench
+            .run(args)
+            .expect(0)
+            .hides("must exist")
+            .hides("within a day");
+    }
+    // an apply says each notice once, though it shows the plan before and the result after
+    let run = bench.apply(&["--replace", "setup_keys/week"]).expect(0);
+    let all = run.stdout + &run.stderr;
+    assert_eq!(all.matches("nothing is provably ours").count(), 1, "{all}");
+}
+
+/// What libraries say is for programmers.
+#[test]
+fn no_words_of_libraries() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "a": {} } }));
+    for (live, words) in [
+        ("{\"groups\": [", "ends too early"),
+        ("{\"groups\": {}}", "an object stands where a list belongs"),
+        ("{\"groups\": [{\"id\": 1}]}", "stands where a text belongs"),
+        ("{\"colours\": []}", "there is no field \"colours\""),
+    ] {
+        std::fs::write(bench.path("live.json"), live).unwrap();
+        let run = bench.plan(&["--live", "live.json"]).expect(1).says(words);
+        for theirs in ["EOF", "expected", "struct", "`"] {
+            assert!(!run.stderr.contains(theirs), "{live}: {}", run.stderr);
+        }
+    }
+    for text in [
+        "{\"groups\": {\"a\": {",
+        "{\"groups\": {\"a\": {}}",
+        "{\"groups\": {\"a\": 1e999}}",
+        "{\"a\": tru}",
+    ] {
+        let run = bench.text(text).run(&["validate"]).expect(1);
+        assert!(
+            !run.stderr.contains("EOF") && !run.stderr.contains("expected ident"),
+            "{text}: {}",
+            run.stderr
+        );
+    }
+    for flag in ["--max-deletes", "--allow-deletes"] {
+        let run = bench.plan(&[flag, "many"]).expect(1);
+        assert!(!run.stderr.contains("invalid digit"), "{}", run.stderr);
+    }
+}
+
+/// `-r FILE` is said to be `-R FILE`; tokens are named as the set-up page names their secrets.
+#[test]
+fn ways_out_name_what_people_set() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "a": {} } }));
+    std::fs::write(bench.path("recipients"), crate::run::RECIPIENT).unwrap();
+    for file in ["recipients", "./keys/recipients.txt"] {
+        bench
+            .apply(&["-r", file])
+            .expect(1)
+            .says("-R FILE (a capital R)");
+    }
+    bench
+        .run_with(
+            &["plan"],
+            &[(
+                "NETBIRD_API_TOKEN",
+                "nbp_0000000000000000000000000000000000000",
+            )],
+        )
+        .expect(1)
+        .says("NETBIRD_PLAN_TOKEN");
+    bench
+        .run_with(&["plan"], &[("NETBIRD_API_TOKEN", "")])
+        .expect(1)
+        .says("NETBIRD_APPLY_TOKEN");
 }

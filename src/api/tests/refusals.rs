@@ -189,7 +189,8 @@ fn texts() {
     assert_eq!(
         error.hint().unwrap(),
         "the token is not known to this server: revoked, or made on another one. Make a new one for the service user \
-         (role auditor for plan, admin for apply) and store it as NETBIRD_API_TOKEN"
+         (role auditor for plan, admin for apply) and give it as NETBIRD_API_TOKEN; in a job that is the secret \
+         NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)"
     );
     assert!(
         !format!("{error:?}").contains("3sk7"),

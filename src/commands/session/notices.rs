@@ -4,15 +4,22 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::super::history::History;
+use crate::actual::Actual;
 use crate::cli::Sealing;
 use crate::code::Code;
-use crate::config::Source;
+use crate::config::{Place, Source};
 use crate::desired::Desired;
 use crate::notice::Notice;
 use crate::plan::Plan;
 use crate::secret::Recipients;
 use crate::state::{Address, Kind};
 use crate::validate::{Valid, validate};
+
+/// The notices of a valid file that a plan tells, too. Whether a group that is not declared exists the plan knows, and is no
+/// plan where it does not.
+pub(super) fn of_planned_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
+    of_file(valid).filter(|notice| notice.code != Code::UndeclaredGroup)
+}
 
 /// The notices of a valid file.
 pub(in crate::commands) fn of_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
@@ -28,6 +35,10 @@ pub(super) fn place(notices: &mut [Notice], valid: &Valid) {
         };
         let member = |name| valid.places.name(address, "peers", name);
         let place = notice.name.as_deref().and_then(member);
+        // a name in a list is looked for; an entry stands under its own
+        if let Some(Place { path, line, column }) = place {
+            notice.text = format!("{}:{line}:{column}  {path}: {}", valid.file, notice.text);
+        }
         notice.place = place.or_else(|| valid.position_of(address)).cloned();
     }
 }
@@ -72,6 +83,17 @@ pub(super) fn recipients_of_keys(
         }
     }
     notices
+}
+
+/// A token dies with the access of whose it is, which for a person is sooner than anybody thinks of the jobs.
+pub(in crate::commands) fn of_token(actual: &Actual) -> Option<Notice> {
+    let person = actual.me.as_ref().filter(|me| !me.is_service_user)?;
+    let text = format!(
+        "the token is that of a person ({}): it stops working when their access ends; make a service user in NetBird, and \
+         a token of that",
+        person.name
+    );
+    Some(Notice::general(Code::PersonsToken, text))
 }
 
 /// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.

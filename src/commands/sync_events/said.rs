@@ -128,5 +128,5 @@ pub(super) fn json(synced: &Synced) -> String {
     if let Some((message, hint)) = &synced.failure {
         result["error"] = json!({ "message": message, "hint": hint });
     }
-    crate::text::json(&result)
+    crate::json::text(&result)
 }

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::*;
 use crate::gitea::commit::{CommitError, Outcome, Policy, Target, mark_enrolled};
 
-const PENDING: &str = "{\"setup_keys\": {\"a\": {\"enrolled\": false}, \"b\": {}}}\n";
-const MARKED: &str = "{\"setup_keys\": {\"a\": {\"enrolled\": true}, \"b\": {}}}\n";
+const PENDING: &str = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}, \"b\": {\"type\": \"one-off\", \"expires_in\": 3600}}}\n";
+const MARKED: &str = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": true}, \"b\": {\"type\": \"one-off\", \"expires_in\": 3600}}}\n";
 const TARGET: Target<'_> = Target {
     branch: "main",
     path: "netbird.json",
@@ -95,7 +95,11 @@ fn the_plain_case_takes_three_requests() {
 
 #[test]
 fn nothing_to_flip_makes_no_commit() {
-    for text in [MARKED, "{\"setup_keys\": {}}", "{}"] {
+    for text in [
+        MARKED,
+        "{\"setup_keys\": {}, \"groups\": {\"g\": {}}}",
+        "{\"groups\": {\"g\": {}}}",
+    ] {
         let (result, server, _) = commit([tip("c1"), file(text, "b1")]);
         assert_eq!(result.unwrap(), Outcome::NothingToDo);
         assert_eq!(puts(&server), 0);
@@ -104,7 +108,7 @@ fn nothing_to_flip_makes_no_commit() {
 
 #[test]
 fn a_lost_race_is_run_again_on_the_new_text() {
-    let theirs = "{\"setup_keys\": {\"a\": {\"enrolled\": false}}, \"groups\": {}}";
+    let theirs = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}}, \"groups\": {}}";
     for refusal in [
         recorded("gitea/contents-put-race-403"),
         recorded("gitea/contents-put-race-500"),
@@ -176,7 +180,7 @@ fn a_lost_answer_is_found_by_the_content() {
         );
     }
     // Ours, and more on top of it by somebody: done as well.
-    let more = MARKED.replace("{}}", "{\"enrolled\": true}}");
+    let more = MARKED.replace("3600}}", "3600, \"enrolled\": true}}");
     let (result, _, _) = commit([
         tip("c1"),
         file(PENDING, "b1"),
@@ -316,6 +320,9 @@ fn a_file_that_is_not_there_is_never_made() {
 fn a_text_that_cannot_be_edited_is_named_with_its_place() {
     let (result, server, _) = commit([tip("c1"), file("{\n  \"setup_keys\": {},\n}", "b1")]);
     let error = result.unwrap_err().to_string();
-    assert!(error.starts_with("netbird.json:3:1: no JSON"), "{error}");
+    assert!(
+        error.contains("netbird.json:2:19\n    trailing comma"),
+        "{error}"
+    );
     assert_eq!(puts(&server), 0);
 }

@@ -96,7 +96,7 @@ impl Server {
 
 fn pending(keys: usize) -> String {
     let keys: Vec<String> = (0..keys)
-        .map(|n| format!("\t\t\"key-{n}\": {{\"type\": \"one-off\", \"enrolled\": false}}"))
+        .map(|n| format!("\t\t\"key-{n}\": {{\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}}"))
         .collect();
     format!(
         "\u{feff}{{\r\n\t\"setup_keys\": {{\r\n{}\r\n\t}}\r\n}}",
@@ -265,8 +265,8 @@ fn a_proposal_from_its_opening_to_the_next_one() {
         ("closed", "open")
     );
     let wanted = changed.replacen("false", "true", 2).replace(
-        "\"key-3\": {\"type\": \"one-off\", \"enrolled\": false",
-        "\"key-3\": {\"type\": \"one-off\", \"enrolled\": true",
+        "\"key-3\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false",
+        "\"key-3\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": true",
     );
     assert_eq!(text(&repo, "netbird-gitops/enrolled"), wanted);
 

@@ -8,14 +8,17 @@ const TARGET: Target<'_> = Target {
     branch: "main",
     path: "netbird.json",
 };
-const PENDING: &str =
-    "{\"setup_keys\": {\"a\": {\"enrolled\": false}, \"b\": {\"enrolled\": false}}}";
+const PENDING: &str = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}, \"b\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}}}";
 
 fn marked(keys: &[&str]) -> String {
     keys.iter().fold(PENDING.to_owned(), |text, key| {
         text.replace(
-            &format!("\"{key}\": {{\"enrolled\": false"),
-            &format!("\"{key}\": {{\"enrolled\": true"),
+            &format!(
+                "\"{key}\": {{\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false"
+            ),
+            &format!(
+                "\"{key}\": {{\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": true"
+            ),
         )
     })
 }
@@ -180,7 +183,10 @@ fn a_further_key_goes_onto_the_branch_and_into_the_text() {
 
 #[test]
 fn a_branch_that_is_of_no_use_is_made_anew() {
-    let now = PENDING.replace("}}}", "}, \"c\": {\"enrolled\": false}}}");
+    let now = PENDING.replace(
+        "}}}",
+        "}, \"c\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}}}",
+    );
     // Open, but the file changed on main: a merge might conflict. What it proposed stays proposed.
     let acts = [
         file(&now, "b3"),

@@ -50,6 +50,14 @@ struct Branch {
     ours: usize,
 }
 
+/// Somebody's edit: one more key in front of the others.
+fn with_edit(text: &str, number: usize) -> String {
+    let key = format!("{KEYS}\"edit{number}\": {{\"type\": \"reusable\", \"expires_in\": 0}},");
+    text.replacen(KEYS, &key, 1)
+}
+
+const KEYS: &str = "\"setup_keys\": {";
+
 impl Branch {
     fn write(&mut self, text: String) {
         self.text = text;
@@ -59,8 +67,7 @@ impl Branch {
 
     fn edit(&mut self) {
         self.edits += 1;
-        let member = format!("{{\"edit{}\": 1.10e2,", self.edits);
-        self.write(self.text.replacen('{', &member, 1));
+        self.write(with_edit(&self.text, self.edits));
     }
 
     fn answer(&mut self, line: &str, body: &str) -> (u16, Value) {
@@ -97,10 +104,10 @@ impl Branch {
                 return race;
             }
             Fault::SameKey if fresh => {
-                self.write(
-                    self.text
-                        .replace("\"a\": {\"enrolled\": false", "\"a\": {\"enrolled\": true"),
-                );
+                self.write(self.text.replace(
+                    "\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false",
+                    "\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": true",
+                ));
                 return (500, json!({"message": ""}));
             }
             _ => {}
@@ -219,7 +226,11 @@ fn eight_writers_at_once_all_succeed() {
     let keys: Vec<String> = (0..8).map(|n| format!("key-{n}")).collect();
     let members: Vec<String> = keys
         .iter()
-        .map(|key| format!("  \"{key}\": {{\"enrolled\": false}}"))
+        .map(|key| {
+            format!(
+                "  \"{key}\": {{\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}}"
+            )
+        })
         .collect();
     let text = format!("{{\"setup_keys\": {{\n{}\n}}}}\n", members.join(",\n"));
     let model = Model::start(&text, []);
@@ -256,13 +267,12 @@ proptest! {
 
     #[test]
     fn the_outcome_is_what_the_branch_has(faults in prop::collection::vec(fault(), 0..12)) {
-        let text = "{\"setup_keys\": {\"a\": {\"enrolled\": false}}}\r\n";
+        let text = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}}}\r\n";
         let model = Model::start(text, faults.clone());
         let result = mark_enrolled(&model.repo(), TARGET, &names(["a"]), policy());
         let branch = model.branch.lock().unwrap();
         // People's edits are all there, the flag is as the outcome says, and every other byte stays.
-        let edits: String = (1..=branch.edits).rev().map(|n| format!("\"edit{n}\": 1.10e2,")).collect();
-        let mut wanted = text.replacen('{', &format!("{{{edits}"), 1);
+        let mut wanted = (1..=branch.edits).fold(text.to_owned(), |text, number| with_edit(&text, number));
         let marked = wanted.replace("false", "true");
         match &result {
             Ok((Outcome::Committed { .. }, edit)) => {

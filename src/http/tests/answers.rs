@@ -241,7 +241,7 @@ fn answers_that_are_no_json() {
         ),
         (
             answer(200, "", "{\"a\":"),
-            " answered something else, not JSON: EOF while parsing a value at line 1 column 5",
+            " answered something else, not JSON: it ends too early: something is never closed at line 1, column 5",
         ),
     ] {
         let (server, client) = start([act]);

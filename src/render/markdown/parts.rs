@@ -8,15 +8,22 @@ use crate::agreement;
 use crate::change::{Change, list_changes};
 use crate::plan::{Held, Plan};
 use crate::render::impact::{impact, removed_members};
-use crate::render::{Counts, Document, Status, describe};
+use crate::render::{Counts, Document, Status, describe, memberships};
 use crate::state::{Address, Kind};
 use crate::text::{count, listed};
 
 /// Most warnings at the top; the table has them all.
 const MOST_WARNINGS: usize = 20;
 
-/// `2 to create, **1 to delete**`, and how many members groups lose.
-pub(super) fn to_do(plan: &Plan) -> String {
+/// `2 to create, **1 to delete**`, how many members groups lose, and how many memberships are to come.
+pub(super) fn to_do(document: &Document, plan: &Plan) -> String {
+    let to_come = memberships::to_come(&document.memberships_to_tell());
+    if plan.is_empty() {
+        return match to_come {
+            None => "No changes".into(),
+            Some(to_come) => format!("nothing to do now, **{to_come}**"),
+        };
+    }
     let mut parts: Vec<String> = Counts::of(&plan.changes)
         .parts(["to create", "to change", "to replace", "to delete"])
         .map(|(words, deletes)| {
@@ -28,7 +35,31 @@ pub(super) fn to_do(plan: &Plan) -> String {
         })
         .collect();
     parts.extend(removed_members(plan).map(|words| format!("**{words}**")));
+    parts.extend(to_come);
     parts.join(", ")
+}
+
+/// Who joins what once it enrolls.
+pub(super) fn memberships(document: &Document) -> Option<String> {
+    let names = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| code(name)).collect();
+        listed(&names)
+    };
+    let memberships = document.memberships_to_tell();
+    let line = |row: &memberships::Row| {
+        let (key, groups) = (code(row.key), names(&row.groups));
+        let all = row.all.iter();
+        let all = all.map(|all| format!("; all its groups then: {}", names(all)));
+        match row.joins {
+            true => format!(
+                "- ➕ {key} will join {groups} when it enrolls{}",
+                all.collect::<String>()
+            ),
+            false => format!("- ❌ {key} will not join {groups} any more"),
+        }
+    };
+    let lines: Vec<String> = memberships::rows(&memberships).iter().map(line).collect();
+    (!lines.is_empty()).then(|| format!("Memberships to come:\n\n{}", lines.join("\n")))
 }
 
 /// What an apply did, in a heading.

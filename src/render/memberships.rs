@@ -1,0 +1,67 @@
+//! Memberships to come, as every output tells them: which pending key's peer will join what once it enrolls.
+
+use std::collections::BTreeSet;
+
+use super::Document;
+use crate::change::Change;
+use crate::memberships::Memberships;
+use crate::text::count;
+
+/// What one key's peer will join, or will not any more.
+pub(super) struct Row<'a> {
+    /// The key.
+    pub(super) key: &'a str,
+    /// Whether it joins.
+    pub(super) joins: bool,
+    /// The groups that come or go.
+    pub(super) groups: Vec<&'a str>,
+    /// All groups that it will join, where there are others.
+    pub(super) all: Option<Vec<&'a str>>,
+}
+
+impl Document {
+    /// Memberships that no row of the plan tells: the row of a new key names all groups that its peer joins.
+    pub(super) fn memberships_to_tell(&self) -> Memberships {
+        let changes = self.plan.iter().flat_map(|plan| &plan.changes);
+        let made: BTreeSet<&str> = changes
+            .filter(|change| Change::makes_key(change))
+            .map(|change| change.address.name.as_str())
+            .collect();
+        self.memberships.without(|key| made.contains(key))
+    }
+}
+
+/// Returns the rows, by key: what comes before what goes.
+pub(super) fn rows(memberships: &Memberships) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for (key, all) in &memberships.all {
+        let names = |groups: &'_ BTreeSet<String>| groups.len();
+        for (joins, list) in [(true, &memberships.new), (false, &memberships.gone)] {
+            let Some(groups) = list.get(key) else {
+                continue;
+            };
+            let is_all = !joins || names(groups) == names(all);
+            rows.push(Row {
+                key,
+                joins,
+                groups: groups.iter().map(String::as_str).collect(),
+                all: (!is_all).then(|| all.iter().map(String::as_str).collect()),
+            });
+        }
+    }
+    rows
+}
+
+/// Returns `2 memberships to come`, where there are any.
+pub(super) fn to_come(memberships: &Memberships) -> Option<String> {
+    let number = memberships.len();
+    let words = match memberships.gone.is_empty() {
+        true => count(number, "membership to come", "memberships to come"),
+        false => count(
+            number,
+            "change to memberships to come",
+            "changes to memberships to come",
+        ),
+    };
+    (number > 0).then_some(words)
+}
