@@ -168,12 +168,10 @@ impl Say {
     }
 
     /// Shows a text of several lines, such as a plan: as lines, also where the log is JSON, since people read them.
-    /// Not with `--quiet`. Returns whether it did.
-    pub fn text(self, text: &str) -> bool {
+    pub fn text(self, text: &str) {
         if !self.quiet {
             self.lines(text);
         }
-        !self.quiet
     }
 
     fn lines(self, text: &str) {

@@ -96,9 +96,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         None => None,
     };
     if !plan.is_empty() {
-        if say.text(&terminal::plan(&session.document, terminal::Color(false))) {
-            session.document.told = session.document.said_texts();
-        }
+        tell(&mut session.document, asks(args, &context), say);
         // an answer can have taken its time
         if confirm(args, &context, &plan, say)? == Confirmed::AfterAQuestion
             && let Err(error) = fresh()
@@ -282,8 +280,7 @@ enum Confirmed {
 /// Asks on a terminal; where nobody can answer, starting the command is the answer. Nobody can in a job, though some
 /// runners give its steps a terminal (act_runner up to 0.4).
 fn confirm(args: &ApplyArgs, context: &Context, plan: &Plan, say: Say) -> Result<Confirmed, Stop> {
-    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if args.yes || context.is_ci || !terminal {
+    if !asks(args, context) {
         return Ok(Confirmed::Beforehand);
     }
     let question = format!("Apply {}?", count(plan.changes.len(), "change", "changes"));
@@ -291,6 +288,24 @@ fn confirm(args: &ApplyArgs, context: &Context, plan: &Plan, say: Say) -> Result
         Ok(Confirmed::AfterAQuestion)
     } else {
         Err(Stop::error("not confirmed; nothing was changed"))
+    }
+}
+
+fn asks(args: &ApplyArgs, context: &Context) -> bool {
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    terminal && !args.yes && !context.is_ci
+}
+
+/// Shows the plan. Its notices are told once a run: before the question where there is one, else with the result.
+fn tell(document: &mut Document, before_a_question: bool, say: Say) {
+    let notices = document.said_texts();
+    if before_a_question {
+        say.text(&terminal::plan(document, terminal::Color(false)));
+        document.told = notices;
+    } else {
+        document.told = notices;
+        say.text(&terminal::plan(document, terminal::Color(false)));
+        document.told.clear();
     }
 }
 

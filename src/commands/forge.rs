@@ -92,7 +92,7 @@ impl Forge {
         let settings = [
             (url, "GITEA_URL"),
             (name, "GITEA_REPO"),
-            (token, "GITEA_TOKEN (in a job from the secret BOT_TOKEN)"),
+            (token, "GITEA_TOKEN"),
         ];
         let missing: Vec<&str> = settings
             .into_iter()

@@ -269,8 +269,15 @@ fn c084_expired_revoked_or_used_up_is_reported_and_not_remade() {
 #[test]
 fn c084_a_key_that_expires_soon_is_announced() {
     let bench = Bench::fake();
-    bench.agreed(file(json!({ "expires_in": 3600 })));
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = i64::try_from(now.unwrap().as_secs()).unwrap();
+    bench.netbird().set_clock(now - 100_000);
+    bench.agreed(file(json!({ "expires_in": 172_800 })));
     no_changes(&bench).shows("setup key \"k\" expires within a day");
+    // of one that was made for a day that is no news
+    let bench = Bench::fake();
+    bench.agreed(file(json!({ "expires_in": 86_400 })));
+    no_changes(&bench).hides("within a day");
 }
 
 #[test]
