@@ -160,14 +160,10 @@ impl History {
         git.show(tip, &git.locate(file).ok()?).ok()?
     }
 
-    /// What the base branch (without a pull request: the newest commit) asks for; nothing where it has no valid file. `None`
-    /// without history.
+    /// What the base branch (without a pull request: the newest commit) asks for; `None` where it has no valid file.
     pub(super) fn base(&self, file: &Path) -> Option<Desired> {
-        self.ledger.tip()?;
-        let text = self.base_version(file);
-        let source = text.and_then(|text| Source::from_bytes("the base", text).ok());
-        let valid = source.and_then(|source| validate(&source).ok());
-        Some(valid.map(|valid| valid.desired).unwrap_or_default())
+        let source = Source::from_bytes("the base", self.base_version(file)?).ok()?;
+        Some(validate(&source).ok()?.desired)
     }
 
     /// The file as the newest commit has it; `None` where there is no commit.

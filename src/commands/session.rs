@@ -120,7 +120,9 @@ impl Session {
         let valid = check(&source)?;
         history.follow(&valid.desired);
         document.notices.extend(notices::of_planned_file(&valid));
-        if let Some(base) = history.base(&path) {
+        if history.ledger.is_known() {
+            // a base without a valid file grants nothing
+            let base = history.base(&path).unwrap_or_default();
             document.memberships = Memberships::between(&valid.desired, &base);
         }
         let recipients = recipients(request.sealing)?;
@@ -423,9 +425,7 @@ impl Session {
 
     /// What an apply of the base's file would take away, by the same answers; `None` where there is no such plan.
     fn base_rows(&self, file: &Path) -> Option<BTreeSet<Row>> {
-        let text = self.history.base_version(file)?;
-        let source = Source::from_bytes(file.display().to_string(), text).ok()?;
-        let desired = validate(&source).ok()?.desired;
+        let desired = self.history.base(file)?;
         let mut snapshot = self.snapshot.clone();
         let renames = plan::renames(&desired, &mut snapshot, &self.options.ledger);
         let actual = Actual::read(&snapshot).ok()?;
