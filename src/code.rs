@@ -58,6 +58,8 @@ pub enum Code {
     ShortLife,
     /// `enrolled: false` where it means nothing.
     IdleEnrolled,
+    /// A name that makes another DNS label than it seems, or one that is taken.
+    DnsLabel,
     /// `reissue_after` that has done its work.
     ReissueDone,
 
@@ -206,6 +208,10 @@ impl Code {
             C::IdleEnrolled => (
                 "idle_enrolled",
                 Some("on {} keys for many peers \"enrolled\" has no effect"),
+            ),
+            C::DnsLabel => (
+                "dns_label",
+                Some("{} names of setup keys are cut or taken as DNS labels"),
             ),
             C::ReissueDone => (
                 "reissue_done",

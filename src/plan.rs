@@ -214,6 +214,7 @@ pub fn plan(
     }));
     let twins = Twins::find(desired, actual, options);
     let enrolled = &detection.enrollments;
+    plan.notices.extend(resolve::taken_labels(desired, actual));
     let resources = resolve::resources(desired, actual, options, enrolled, &twins, &mut plan);
     let managed = Kind::ALL
         .into_iter()

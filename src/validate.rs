@@ -10,6 +10,7 @@ mod domain;
 #[cfg(test)]
 mod examples;
 mod group;
+mod labels;
 mod members;
 mod names;
 mod nameserver;
@@ -88,6 +89,7 @@ pub fn validate(source: &Source) -> Result<Valid, Problems> {
     let entries = entries(&root);
     names::collisions(&entries, &mut log);
     members::check(&entries, &desired, &mut log);
+    labels::check(&entries, &desired, &mut log);
     overlaps::check(&entries, &desired, &mut log);
     desired.renamed_from = renames::read(&entries, &mut log);
     let references = references::undeclared(&entries, &mut log);

@@ -188,6 +188,23 @@ impl Forge {
         nobody
     }
 
+    /// A commit that a rule refused: several rules have one answer, so the branch is asked which it was.
+    fn refused(&self, error: CommitError, branch: &str) -> Stop {
+        let is_rule = matches!(
+            &error,
+            CommitError::Refused {
+                error: gitea::Error::Forbidden(_),
+                ..
+            }
+        );
+        let why = is_rule.then(|| self.repo.why_refused(branch)).flatten();
+        let stop = Stop::from(error);
+        match why {
+            Some(why) => stop.hint(why),
+            None => stop,
+        }
+    }
+
     /// Commits `enrolled: true` for these keys, or proposes it.
     pub(super) fn mark(
         &self,
@@ -209,7 +226,8 @@ impl Forge {
             };
             return Ok(Marked { text, place, edit });
         }
-        let (outcome, edit) = commit::mark_enrolled(&self.repo, target, names, policy)?;
+        let (outcome, edit) = commit::mark_enrolled(&self.repo, target, names, policy)
+            .map_err(|error| self.refused(error, target.branch))?;
         let (text, place) = match outcome {
             Outcome::Committed { sha } => {
                 let short = sha.as_deref().map(|sha| format!(" as {}", short(sha)));

@@ -260,6 +260,37 @@ impl Repo {
             })
     }
 
+    /// Says which rule of a branch refused a commit, as far as the token's user may ask (gitea-api.md §1.5, §1.6): the rules
+    /// are for administrators, whether the user may push is for everybody. `None` where that tells nothing.
+    pub fn why_refused(&self, branch: &str) -> Option<String> {
+        let path = format!("/branches/{}", encode_path(branch));
+        let shown = self.send(Method::Get, &path, None).ok()?.json().ok()?;
+        let name = shown["effective_branch_protection_name"]
+            .as_str()
+            .unwrap_or_default();
+        let rules = match name {
+            "" => None,
+            _ => self.send(Method::Get, "/branch_protections", None).ok(),
+        };
+        let rules = rules.and_then(|reply| reply.json().ok());
+        let is_meant = |rule: &&Value| rule["rule_name"] == name;
+        let rule = rules
+            .as_ref()
+            .and_then(|rules| rules.as_array()?.iter().find(is_meant));
+        if rule.is_some_and(|rule| rule["require_signed_commits"] == true) {
+            return Some(format!(
+                "the branch rule {name:?} requires signed commits, and this one would not be: use --via-pr, or let Gitea sign"
+            ));
+        }
+        // that answer does not look at signatures
+        (rule.is_none() && shown["user_can_push"] == true).then(|| {
+            format!(
+                "the token's user may push to {branch:?}, so it is no whitelist: most likely the branch's rule requires \
+                 signed commits. Use --via-pr, or let an administrator of the repository look at the rule"
+            )
+        })
+    }
+
     /// Deletes a branch.
     pub fn delete_branch(&self, branch: &str) -> Result<(), Error> {
         let path = format!("/branches/{}", encode_path(branch));

@@ -203,6 +203,33 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
     renamed.filter_map(change).collect()
 }
 
+/// Pending keys whose peer will not get the DNS label of its name, since another peer has it.
+pub(super) fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
+    let holder = |label: &str, name: &str| {
+        let mut peers = actual.peers.values();
+        peers.find(|peer| enrollment::label_of(&peer.dns_label) == label && peer.name != name)
+    };
+    let is_waiting = |name: &&String| {
+        let used = actual.keys_named(name).any(|key| key.used_times > 0);
+        enrollment::is_enrollable(desired, name) && !used
+    };
+    let notice = |name: &String| {
+        let label = enrollment::plain_label(name)?;
+        let peer = holder(&label, name)?;
+        let text = format!(
+            "makes the DNS label {label:?}, which the peer {:?} has: its own peer will have the end of its address behind it",
+            peer.name
+        );
+        Some(Notice::about(
+            Code::DnsLabel,
+            &Address::new(Kind::SetupKey, name),
+            text,
+        ))
+    };
+    let keys = desired.setup_keys().map(|(name, _)| name);
+    keys.filter(is_waiting).filter_map(notice).collect()
+}
+
 /// The field of a rename that says what becomes of the peer's DNS label.
 pub const DNS_LABEL: &str = "dns_label";
 

@@ -437,3 +437,21 @@ fn ways_out_name_what_people_set() {
         .expect(1)
         .says("NETBIRD_APPLY_TOKEN");
 }
+
+/// The label that a name makes is said where it is not the name: by validate, and by plan where a live peer has it.
+#[test]
+fn dns_labels_that_surprise_are_said() {
+    let bench = Bench::fake();
+    bench.peer("pump3");
+    bench.file(
+        json!({ "setup_keys": { "pump3.hall4": pending(&[]), "pump3.hall5": pending(&[]) } }),
+    );
+    let told = bench.run(&["validate"]).expect(0);
+    told.says("the DNS label of this key's peer will be \"pump3\"")
+        .says("\"pump3.hall5\" and \"pump3.hall4\" in line");
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("both make the DNS label \"pump3\"")
+        .shows("makes the DNS label \"pump3\", which the peer \"pump3\" has");
+}

@@ -155,6 +155,24 @@ fn a_protected_branch_is_said_with_what_to_do() {
     site.bench.one("/peers", "a");
 }
 
+/// Several rules have one answer: who may push is asked, and an administrator's token is told the rule.
+#[test]
+fn signed_commits_are_not_blamed_on_the_whitelist() {
+    let site = used(Site::fake(), ["a"]);
+    let bot = json!({ "require_signed_commits": true, "enable_push": true });
+    site.gitea().protect("main", bot);
+    let run = site.run(&["mark-enrolled", "a"]).expect(1);
+    run.says("may push to \"main\"")
+        .says("signed commits")
+        .says("--via-pr");
+    let admin = site.gitea().admin_token();
+    let run = site
+        .run_with(&["mark-enrolled", "a"], &[("GITEA_TOKEN", &admin)])
+        .expect(1);
+    run.says("the branch rule \"main\" requires signed commits");
+    site.run(&["mark-enrolled", "a", "--via-pr"]).expect(0);
+}
+
 #[test]
 fn via_pr_opens_one_pull_request_and_updates_it() {
     let site = Site::fake();
