@@ -337,6 +337,8 @@ fn a_member_that_is_nobody_has_a_place_and_a_way_out() {
             .any(|notice| notice.starts_with("netbird.json:") && notice.contains(text))
     };
     assert!(told("did you mean \"edge-amsterdam\"?"), "{notices:#?}");
+    // validate, which cannot ask, said of the id what it looks like: told once is enough
+    assert!(!told("does not look like"), "{notices:#?}");
     assert!(
         told("write \"edge-amsterdam\", which is that peer's name"),
         "{notices:#?}"

@@ -16,9 +16,9 @@ use crate::state::{Address, Kind};
 use crate::validate::{Valid, validate};
 
 /// The notices of a valid file that a plan tells, too. Whether a group that is not declared exists the plan knows, and is no
-/// plan where it does not.
+/// plan where it does not; whom a member means it knows as well.
 pub(super) fn of_planned_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
-    of_file(valid).filter(|notice| notice.code != Code::UndeclaredGroup)
+    of_file(valid).filter(|notice| !matches!(notice.code, Code::UndeclaredGroup | Code::OddMember))
 }
 
 /// The notices of a valid file.
