@@ -71,6 +71,13 @@ impl Api {
         self.client.base()
     }
 
+    /// Returns the server's version, as in `0.77.1`, or `development`.
+    pub fn version(&self) -> Result<String, ApiError> {
+        let answer = self.get("/instance/version")?;
+        let version = answer["management_current_version"].as_str();
+        Ok(version.unwrap_or_default().to_owned())
+    }
+
     /// Reads one object. `path` starts with a slash, as in `/dns/settings`, and may carry a query.
     pub fn get(&self, path: &str) -> Result<Value, ApiError> {
         object(&self.success(Method::Get, path, None)?)

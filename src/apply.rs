@@ -408,9 +408,14 @@ impl Run<'_> {
                     .downcast_ref::<ApiError>()
                     .is_some_and(ApiError::is_access);
                 self.applied.interrupted |= access;
-                let hint = error.downcast_ref::<ApiError>().and_then(ApiError::hint);
-                self.applied.hint = self.applied.hint.take().or(hint);
                 let text = format!("{error:#}");
+                // what concerns files says its hint on a line of its own
+                let (text, of_file) = match text.split_once("\nhint: ") {
+                    Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
+                    None => (text, None),
+                };
+                let hint = error.downcast_ref::<ApiError>().and_then(ApiError::hint);
+                self.applied.hint = self.applied.hint.take().or(hint).or(of_file);
                 let status = match error.downcast_ref::<NotKnown>() {
                     _ if needs => Status::Skipped,
                     Some(_) => Status::Unknown(text.clone()),

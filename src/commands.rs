@@ -20,6 +20,7 @@ mod signals;
 mod stop;
 mod sync_events;
 mod validate;
+mod versions;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

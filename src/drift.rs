@@ -36,6 +36,8 @@ pub struct Item {
     pub address: Address,
     /// What differs; empty where it is missing.
     pub fields: Vec<FieldChange>,
+    /// What would be made, where it is missing.
+    pub missing: Option<Change>,
     /// Who moved: the file or the server.
     pub cause: Option<Cause>,
     /// Who did it, where the event log tells.
@@ -117,6 +119,7 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual, options: &Options)
         let item = |fields: &[FieldChange]| Item {
             address: change.address.clone(),
             fields: fields.to_vec(),
+            missing: matches!(change.operation, Operation::Create { .. }).then(|| change.clone()),
             cause: None,
             doer: None,
         };

@@ -9,6 +9,7 @@ use super::session::notices::of_token;
 use super::session::{check, unreadable};
 use super::settings::{connect, file, readable, replaced};
 use super::stop::Stop;
+use super::versions::of_netbird;
 use super::{annotate, print, report_stop};
 use crate::actual::Actual;
 use crate::cli::{AdoptArgs, Cli, Format};
@@ -45,7 +46,8 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
         .map(|name| replaced(name))
         .collect::<Result<Vec<_>, _>>()?;
     let api = connect(&args.server, false)?;
-    let mut snapshot = fetch(&api, &Needs::everything(), &Desired::default())?;
+    let snapshot = fetch(&api, &Needs::everything(), &Desired::default());
+    let mut snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
     complete(
         &api,
         More {

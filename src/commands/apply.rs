@@ -12,6 +12,7 @@ use super::session::{Origin, Request, Session};
 use super::settings::{file, halt, keys_dir};
 use super::signals::signals;
 use super::stop::Stop;
+use super::versions::old_netbird;
 use super::{Ending, end, publish, refused, unreported};
 use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
 use crate::change::Change;
@@ -165,9 +166,14 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
             "whether a group lost a member is not known: {error:#}"
         ));
     }
+    let old = failure.is_some().then(|| old_netbird(api)).flatten();
     session.measure();
     let mut document = session.document;
     (document.error, document.hint) = failure.unzip();
+    document.hint = document.hint.map(|hint| match old {
+        Some(old) => format!("{hint}\n{old}"),
+        None => hint,
+    });
     document.refused = exit == Exit::Refused;
     document.changed = applied.changed_something();
     document.notices.append(&mut applied.notices);

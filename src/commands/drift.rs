@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::branch::refuse_other_branches;
 use super::forge::Forge;
 use super::history::History;
 use super::session::notices::of_token;
@@ -17,6 +18,7 @@ use crate::exit::Exit;
 use crate::gitea::issue::{self, Kept, Report};
 use crate::json;
 use crate::logging::Say;
+use crate::plan::Plan;
 use crate::render::{Document, drift as render};
 use crate::scope::Prune;
 use crate::text::visible;
@@ -34,6 +36,11 @@ pub(super) fn run(cli: &Cli, args: &DriftArgs, say: Say) -> Exit {
 }
 
 fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
+    if args.issue {
+        // people read the issue as the state of the branch that is applied
+        let (context, path) = (Context::of_process(), file(&cli.global));
+        refuse_other_branches("drift --issue", &args.gitea, &context, &path)?;
+    }
     let scope = Scope {
         prune: Prune::Owned,
         replace: Vec::new(),
@@ -95,12 +102,12 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
     }
     match cli.global.format {
         Format::Json => print(&json::text(&render::json(&drift, &name))),
-        Format::Markdown => print(&render::markdown(&drift, &marker, &name)),
-        Format::Text => print(&render::terminal(&drift, &name)),
+        Format::Markdown => print(&render::markdown(&drift, &plan, &marker, &name)),
+        Format::Text => print(&render::terminal(&drift, &plan, &name)),
     }
     // the log has the drift, whatever becomes of the issue
     if args.issue {
-        keep_issue(cli, args, &drift, &marker, &name, say).map_err(|stop| Stop {
+        keep_issue(cli, args, &drift, &plan, &marker, &name, say).map_err(|stop| Stop {
             error: format!("no issue: {}; what it would say is in this log", stop.error),
             ..stop
         })?;
@@ -137,6 +144,7 @@ fn keep_issue(
     cli: &Cli,
     args: &DriftArgs,
     drift: &Drift,
+    plan: &Plan,
     marker: &str,
     name: &str,
     say: Say,
@@ -145,14 +153,26 @@ fn keep_issue(
     let forge = Forge::open(&args.gitea, &context, &file(&cli.global))?;
     let forge = forge.ok_or_else(|| Stop::error(Forge::not_configured(&args.gitea, &context)))?;
     let environment = environment_name(&cli.global);
-    let title = format!("NetBird drift ({environment}): {}", render::heading(drift));
-    let body = render::markdown(drift, marker, name);
+    let title = |state: &str| format!("NetBird drift ({environment}): {state}");
+    let (title, body) = match drift.is_alarming() {
+        true => (
+            title(&render::heading(drift)),
+            render::markdown(drift, plan, marker, name),
+        ),
+        false => (
+            title("resolved"),
+            render::resolved(marker, name, Timestamp::now()),
+        ),
+    };
     let report = Report {
         title: &title,
         body: &body,
         label: None,
     };
-    let kept = issue::keep(&forge.repo, marker, drift.is_alarming().then_some(report))?;
+    let kept = match drift.is_alarming() {
+        true => issue::keep(&forge.repo, marker, report)?,
+        false => issue::resolve(&forge.repo, marker, report)?,
+    };
     match kept {
         Kept::Opened(link) => say.note(&format!("issue opened: {}", link.url)),
         Kept::Edited(link) => say.note(&format!("issue edited: {}", link.url)),

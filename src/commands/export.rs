@@ -4,6 +4,7 @@ use super::session::notices::of_token;
 use super::session::{check, unreadable};
 use super::settings::{connect, file, readable};
 use super::stop::Stop;
+use super::versions::of_netbird;
 use super::{print, report_stop};
 use crate::actual::Actual;
 use crate::cli::{Cli, ExportArgs};
@@ -27,7 +28,8 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
     readable()?;
     let api = connect(&args.server, false)?;
     // every key may have moved: the events tell which peer came by which
-    let mut snapshot = fetch(&api, &Needs::everything(), &Desired::default())?;
+    let snapshot = fetch(&api, &Needs::everything(), &Desired::default());
+    let mut snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
     complete(
         &api,
         More {

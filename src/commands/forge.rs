@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 use super::branch::Successor;
 use super::settings::{environment, find_token, setting};
 use super::stop::Stop;
+use super::versions::{of_gitea, old_gitea};
 use crate::ci::Context;
 use crate::cli::GiteaArgs;
 use crate::config::Source;
@@ -115,7 +116,8 @@ impl Forge {
     /// Reads the file at the branch's tip.
     pub(super) fn source(&self) -> Result<Source, Stop> {
         let Target { branch, path } = self.target()?;
-        let file = self.repo.file(branch, path)?;
+        let file = self.repo.file(branch, path);
+        let file = file.map_err(|error| of_gitea(&self.repo, error))?;
         Ok(Source::from_bytes(
             format!("{path} on {branch}"),
             file.bytes,
@@ -216,7 +218,8 @@ impl Forge {
         let policy = Policy::default();
         if via_pr {
             let (proposed, edit) =
-                propose::mark_enrolled(&self.repo, target, environment, names, policy)?;
+                propose::mark_enrolled(&self.repo, target, environment, names, policy)
+                    .map_err(|error| Stop::from(error).aside(old_gitea(&self.repo)))?;
             let (text, place) = match proposed {
                 Proposed::Open { number, url, new } => {
                     let what = if new { "opened" } else { "updated" };
@@ -226,8 +229,11 @@ impl Forge {
             };
             return Ok(Marked { text, place, edit });
         }
-        let (outcome, edit) = commit::mark_enrolled(&self.repo, target, names, policy)
-            .map_err(|error| self.refused(error, target.branch))?;
+        let (outcome, edit) =
+            commit::mark_enrolled(&self.repo, target, names, policy).map_err(|error| {
+                self.refused(error, target.branch)
+                    .aside(old_gitea(&self.repo))
+            })?;
         let (text, place) = match outcome {
             Outcome::Committed { sha } => {
                 let short = sha.as_deref().map(|sha| format!(" as {}", short(sha)));
@@ -251,8 +257,9 @@ impl Forge {
     }
 
     /// Posts a comment on a pull request. The body begins with its marker.
-    pub(super) fn upsert(&self, number: u64, body: &str) -> Result<Posted, gitea::Error> {
-        comment::upsert(&self.repo, number, marker(body), body)
+    pub(super) fn upsert(&self, number: u64, body: &str) -> Result<Posted, Stop> {
+        let posted = comment::upsert(&self.repo, number, marker(body), body);
+        posted.map_err(|error| of_gitea(&self.repo, error))
     }
 
     /// Writes the body into our comment of that marker, and returns its place; `None` where there is none.

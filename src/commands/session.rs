@@ -16,6 +16,7 @@ use super::settings::{
     connect, environment, environment_name, file, halt, readable, recipients, replaced, setting,
 };
 use super::stop::Stop;
+use super::versions::of_netbird;
 use crate::actual::Actual;
 use crate::agreement::{Agreement, Evidence, Outcome};
 use crate::api::Api;
@@ -163,7 +164,7 @@ impl Session {
                 document.server = Some(server_name(api));
                 let snapshot = fetch::fetch(api, &needs, &valid.desired);
                 document.requests = api.requests();
-                snapshot?
+                snapshot.map_err(|error| of_netbird(api, error))?
             }
             (None, Origin::File(path)) => {
                 document.server = Some(path.display().to_string());

@@ -34,6 +34,15 @@ impl Stop {
         }
     }
 
+    /// Says something beside what to do, if there is something.
+    pub(super) fn aside(mut self, more: Option<String>) -> Self {
+        self.hint = match (self.hint, more) {
+            (Some(hint), Some(more)) => Some(format!("{hint}\n{more}")),
+            (hint, more) => hint.or(more),
+        };
+        self
+    }
+
     /// Says what to do about it.
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

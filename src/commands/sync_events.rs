@@ -20,6 +20,7 @@ use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file, readable};
 use super::signals::signals;
 use super::stop::Stop;
+use super::versions::of_netbird;
 use super::{annotate, print, report, report_stop};
 use crate::actual::Actual;
 use crate::api::Api;
@@ -147,7 +148,7 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     };
     let snapshot = fetch(&api, &Needs::enrollment(), &valid.desired);
     synced.requests = api.requests();
-    let snapshot = snapshot?;
+    let snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
     if snapshot
         .events
         .as_ref()

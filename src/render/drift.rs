@@ -1,10 +1,12 @@
 //! Drift as text, markdown for an issue, and JSON.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::describe;
 use super::markdown::{cell, code, line, text as inert};
 use crate::drift::{Cause, Doer, Drift, Item};
+use crate::plan::Plan;
 use crate::text::{count, visible};
 
 /// Returns the heading: how much there is.
@@ -27,7 +29,7 @@ pub fn heading(drift: &Drift) -> String {
 }
 
 /// Returns the drift for a terminal or a log.
-pub fn terminal(drift: &Drift, file: &str) -> String {
+pub fn terminal(drift: &Drift, plan: &Plan, file: &str) -> String {
     let mut out = format!("NetBird drift from {file}: {}\n", heading(drift));
     for (title, items) in [
         ("Missing", &drift.missing),
@@ -45,6 +47,9 @@ pub fn terminal(drift: &Drift, file: &str) -> String {
                 visible(&item.address.to_string()),
                 visible(&why)
             ));
+            if let Some(change) = &item.missing {
+                out.push_str(&format!("      {}\n", describe::summary(change, plan)));
+            }
             let names = item.fields.iter().map(describe::field_name);
             let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
             for change in &item.fields {
@@ -80,23 +85,25 @@ pub fn terminal(drift: &Drift, file: &str) -> String {
 }
 
 /// Returns the drift as the text of an issue, behind its marker.
-pub fn markdown(drift: &Drift, marker: &str, file: &str) -> String {
+pub fn markdown(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> String {
     let mut out = format!(
         "{marker}\n### NetBird drift from {}: {}\n",
         code(file),
         heading(drift)
     );
-    for (title, items) in [
-        ("Missing", &drift.missing),
-        ("Mismatched", &drift.mismatched),
+    for (title, what, items) in [
+        ("Missing", "what the file declares", &drift.missing),
+        ("Mismatched", "NetBird → file", &drift.mismatched),
     ] {
         if items.is_empty() {
             continue;
         }
         out.push_str(&format!(
-            "\n**{title}**\n\n| kind | name | NetBird → file | since |\n|---|---|---|---|\n"
+            "\n**{title}**\n\n| kind | name | {what} | since |\n|---|---|---|---|\n"
         ));
         for item in items {
+            let missing = item.missing.as_ref();
+            let missing = missing.map(|change| inert(&describe::summary(change, plan)));
             let fields: Vec<String> = item
                 .fields
                 .iter()
@@ -107,6 +114,7 @@ pub fn markdown(drift: &Drift, marker: &str, file: &str) -> String {
                         describe::field(change)
                     ))
                 })
+                .chain(missing)
                 .collect();
             out.push_str(&format!(
                 "| {} | {} | {} | {} |\n",
@@ -143,6 +151,16 @@ pub fn markdown(drift: &Drift, marker: &str, file: &str) -> String {
     }
     out.push_str("\nNothing was corrected. `netbird-gitops plan` shows what an apply would do; `netbird-gitops adopt` takes a live object over.\n");
     out
+}
+
+/// Returns the last text of an issue that is closed, behind its marker: what was told there last is not true any more.
+pub fn resolved(marker: &str, file: &str, at: Timestamp) -> String {
+    format!(
+        "{marker}\n### NetBird drift from {}: resolved\n\nNothing is missing or mismatched since {}. What it was stands in \
+         the edits of this text.\n",
+        code(file),
+        code(&format!("{at:.0}"))
+    )
 }
 
 /// Returns the drift as JSON.

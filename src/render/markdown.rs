@@ -175,10 +175,9 @@ fn failure(document: &Document, applied: bool, budget: usize) -> String {
     format!("{head}{}\n", parts.join("\n\n"))
 }
 
-/// The error as the terminal prints it, or its beginning.
+/// The error, or its beginning, and the way out, each in a block of its own: nothing is cut off by a block's edge.
 fn error(document: &Document, most: usize) -> Option<String> {
-    let mut text = format!("error: {}", document.error.as_ref()?);
-    text.extend(document.hint.iter().map(|hint| format!("\nhint: {hint}")));
+    let text = format!("error: {}", document.error.as_ref()?);
     let mut kept = String::new();
     let lines: Vec<&str> = text.lines().collect();
     let mut size = 0;
@@ -193,7 +192,15 @@ fn error(document: &Document, most: usize) -> Option<String> {
         kept.push_str(line);
         kept.push('\n');
     }
-    Some(fenced("", &kept))
+    let hint = document.hint.as_deref().map(|hint| fenced("", hint));
+    let blocks: Vec<String> = [
+        Some(fenced("", &kept)),
+        hint.map(|hint| format!("Way out:\n\n{hint}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    Some(blocks.join("\n\n"))
 }
 
 /// Says at the top what is missing below.

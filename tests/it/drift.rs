@@ -156,3 +156,60 @@ fn one_issue_opened_edited_and_closed() {
     drift(0).says_anywhere("issue closed");
     assert!(open().is_empty());
 }
+
+#[test]
+fn the_issue_says_what_is_missing_and_when_it_is_resolved() {
+    let site = Site::fake();
+    site.commit(file(22));
+    site.checkout("origin/main");
+    let issue = || -> Value {
+        let issues = site.gitea().issues();
+        assert_eq!(issues.len(), 1, "{issues:#?}");
+        issues[0].clone()
+    };
+    site.run(&["drift", "--issue"]).expect(2);
+    let open = issue();
+    let body = open["body"].as_str().unwrap();
+    assert!(
+        body.contains("| policy | `p` | a ↔ b: tcp 22 |"),
+        "a row says what is missing: {body}"
+    );
+    assert_eq!(
+        open["title"],
+        "NetBird drift (default): 3 missing, 1 extraneous"
+    );
+    site.run(&["drift"]).expect(2).shows("a ↔ b: tcp 22");
+    site.run(&["apply"]).expect(0);
+    site.run(&["drift", "--issue"]).expect(0);
+    let closed = issue();
+    assert_eq!(closed["state"], "closed");
+    assert_eq!(closed["title"], "NetBird drift (default): resolved");
+    let body = closed["body"].as_str().unwrap();
+    assert!(
+        body.contains("Nothing is missing or mismatched since `20"),
+        "{body}"
+    );
+    assert!(
+        !body.contains('\u{2060}') && !body.contains("| policy |"),
+        "{body}"
+    );
+}
+
+#[test]
+fn of_another_branch_no_issue_is_made() {
+    let site = Site::fake();
+    site.commit(file(22));
+    site.checkout("origin/main");
+    let job = |branch: &str| {
+        crate::run::Job::schedule(&site, &site.repo().tip("main"))
+            .with("GITHUB_EVENT_NAME", "workflow_dispatch")
+            .with("GITHUB_REF", &format!("refs/heads/{branch}"))
+    };
+    let run = site
+        .in_job(&["drift", "--issue"], &job("feature"))
+        .expect(3);
+    run.says("drift --issue acts for the branch main only");
+    assert!(site.gitea().issues().is_empty());
+    site.in_job(&["drift"], &job("feature")).expect(2);
+    site.in_job(&["drift", "--issue"], &job("main")).expect(2);
+}

@@ -409,3 +409,53 @@ fn what_did_not_converge_is_said() {
         .fault(Fault::on("GET", "/groups").nth(2).always());
     unverified.apply(&["--no-verify"]).expect(0);
 }
+
+#[test]
+fn an_error_on_an_old_server_names_its_version() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} } }));
+    let missing = || {
+        Fault::on("GET", "/groups").always().then(Effect::Status(
+            404,
+            json!({ "message": "no such thing", "code": 404 }),
+        ))
+    };
+    let version = |text: &str| {
+        let answer = json!({ "management_current_version": text });
+        let fault = Fault::on("GET", "/instance/version").always();
+        bench
+            .netbird()
+            .fault(fault.then(Effect::Status(200, answer)));
+    };
+    for command in ["plan", "apply", "export", "adopt"] {
+        bench.netbird().clear_faults();
+        bench.netbird().fault(missing());
+        version("0.45.1");
+        let more: &[&str] = if command == "adopt" {
+            &["--candidates"]
+        } else {
+            &[]
+        };
+        let run = bench.run(&[&[command], more].concat()).expect(1);
+        run.says("no such thing")
+            .says("this server is NetBird 0.45.1: everything works from 0.55 on");
+    }
+    for new in ["0.77.1", "development"] {
+        bench.netbird().clear_faults();
+        bench.netbird().fault(missing());
+        version(new);
+        let run = bench.plan(&[]).expect(1);
+        assert!(!run.stderr.contains("this server is"), "{}", run.stderr);
+    }
+    // in the middle of an apply, too
+    bench.netbird().clear_faults();
+    version("0.50.3");
+    let refused = Effect::Status(422, json!({ "message": "no", "code": 422 }));
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/groups").then(refused));
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("this server is NetBird 0.50.3");
+}

@@ -1,13 +1,19 @@
 //! The one issue about drift (gitea-api.md §1.10).
 
 use super::*;
-use crate::gitea::issue::{Kept, Link, Report, keep};
+use crate::gitea::issue::{Kept, Link, Report, keep, resolve};
 
 const MARKER: &str = "<!-- netbird-gitops drift default -->";
 const BODY: &str = "<!-- netbird-gitops drift default -->\nDrift";
 const REPORT: Report<'_> = Report {
     title: "NetBird drift",
     body: BODY,
+    label: None,
+};
+
+const RESOLVED: Report<'_> = Report {
+    title: "NetBird drift: resolved",
+    body: "<!-- netbird-gitops drift default -->\nresolved",
     label: None,
 };
 
@@ -32,7 +38,11 @@ fn run(
     acts: impl IntoIterator<Item = Act>,
 ) -> (Kept, Vec<String>, Script) {
     let (server, repo) = start(acts);
-    let kept = keep(&repo, MARKER, report).unwrap_or_else(|e| panic!("{e}: {:?}", asked(&server)));
+    let kept = match report {
+        Some(report) => keep(&repo, MARKER, report),
+        None => resolve(&repo, MARKER, RESOLVED),
+    };
+    let kept = kept.unwrap_or_else(|e| panic!("{e}: {:?}", asked(&server)));
     (kept, asked(&server), server)
 }
 
@@ -154,7 +164,11 @@ fn without_drift_it_is_closed() {
     );
     assert_eq!(kept, Kept::Closed(link(4)));
     assert_eq!(asked[2..], ["PATCH /issues/6", "PATCH /issues/4"]);
-    assert_eq!(body(&server, 3), json!({"state": "closed"}));
+    // it says so, and does not stand there as if there were drift
+    assert_eq!(
+        body(&server, 3),
+        json!({"title": RESOLVED.title, "body": RESOLVED.body, "state": "closed"})
+    );
 }
 
 #[test]
@@ -177,26 +191,50 @@ fn two_runs_at_once_leave_one_issue() {
 }
 
 #[test]
-fn without_read_user_the_marker_decides() {
+fn a_token_that_may_not_ask_who_it_is_is_told_by_a_comment() {
     let no_scope = || {
         message(
             403,
             "token does not have at least one of required scope(s): [read:user]",
         )
     };
-    let (kept, asked, _) = run(Some(REPORT), [no_scope(), issues(&[issue(4, 10, BODY)])]);
+    let says = || {
+        let comment =
+            json!({"id": 9, "user": {"id": 10, "login": "x"}, "body": "", "html_url": ""});
+        reply(201, &comment.to_string())
+    };
+    let (kept, asked, _) = run(
+        Some(REPORT),
+        [no_scope(), issues(&[issue(4, 10, BODY)]), says(), bare(204)],
+    );
     assert_eq!(kept, Kept::Unchanged(link(4)));
     assert_eq!(
-        asked[1],
-        "GET /issues?state=open&type=issues&limit=50&page=1"
+        asked[1..],
+        [
+            "GET /issues?state=open&type=issues&limit=50&page=1",
+            "POST /issues/4/comments",
+            "DELETE /issues/comments/9"
+        ]
     );
-    // One that may not be edited is another's.
-    let theirs = issue(3, 666, "<!-- netbird-gitops drift default -->\nfake");
-    let (kept, _, _) = run(
+    // one that somebody planted is neither edited nor closed
+    let theirs = || issue(3, 666, "<!-- netbird-gitops drift default -->\nfake");
+    let (kept, asked, _) = run(
         Some(REPORT),
-        [no_scope(), issues(&[theirs, issue(4, 10, BODY)]), bare(403)],
+        [
+            no_scope(),
+            issues(&[theirs()]),
+            says(),
+            bare(204),
+            reply(201, &issue(23, 10, BODY).to_string()),
+            issues(&[theirs(), issue(23, 10, BODY)]),
+        ],
     );
-    assert_eq!(kept, Kept::Unchanged(link(4)));
+    assert_eq!((kept, asked.len()), (Kept::Opened(link(23)), 6));
+    let (kept, asked, _) = run(None, [no_scope(), issues(&[theirs()]), says(), bare(204)]);
+    assert_eq!((kept, asked.len()), (Kept::None, 4));
+    // none at all: nobody is asked
+    let (kept, asked, _) = run(None, [no_scope(), issues(&[])]);
+    assert_eq!((kept, asked.len()), (Kept::None, 2));
 }
 
 #[test]

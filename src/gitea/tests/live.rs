@@ -8,7 +8,7 @@
 use super::*;
 use crate::gitea::comment::{Action, upsert};
 use crate::gitea::commit::{Outcome, Policy, Target, mark_enrolled};
-use crate::gitea::issue::{Kept, Report, keep};
+use crate::gitea::issue::{Kept, Report, keep, resolve};
 use crate::gitea::propose::{self, Proposed};
 use crate::gitea::{Error, IssueEdit};
 use crate::http::{Client, Method};
@@ -375,17 +375,17 @@ fn a_comment_and_an_issue() {
 
     let marker = "<!-- netbird-gitops drift default -->";
     let body = |text: &str| format!("{marker}\n{text}");
-    let keep = |body: Option<&str>| {
-        keep(
-            &repo,
-            marker,
-            body.map(|body| Report {
-                title: "Drift",
-                body,
-                label: Some("drift"),
-            }),
-        )
-        .unwrap()
+    fn report(body: &str) -> Report<'_> {
+        Report {
+            title: "Drift",
+            body,
+            label: Some("drift"),
+        }
+    }
+    let resolved = body("resolved");
+    let keep = |body: Option<&str>| match body {
+        Some(body) => keep(&repo, marker, report(body)).unwrap(),
+        None => resolve(&repo, marker, report(&resolved)).unwrap(),
     };
     assert_eq!(keep(None), Kept::None);
     let Kept::Opened(link) = keep(Some(&body("a"))) else {

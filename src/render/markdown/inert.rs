@@ -1,7 +1,10 @@
 //! Untrusted text in markdown: it renders as itself and does nothing, in Gitea and wherever else GFM is read.
 //!
 //! Gitea links and mentions after it has rendered the markdown, so an escape that markdown undoes is not enough
-//! (gitea-api.md §1.7): a word joiner (U+2060) keeps such words apart, and shows nothing.
+//! (gitea-api.md §1.7): a word joiner (U+2060) keeps such words apart, and shows nothing. What people copy, the id of a
+//! commit or a time, stands in a code span instead, with nothing in it that is not seen.
+
+use jiff::Timestamp;
 
 use crate::text::visible;
 
@@ -35,49 +38,77 @@ pub(in crate::render) fn cell(text: &str) -> String {
 pub fn text(text: &str) -> String {
     let shown = visible(text);
     let mut out = String::with_capacity(shown.len());
-    let mut word = String::new();
-    let mut chars = shown.chars().peekable();
-    while let Some(char) = chars.next() {
-        if char.is_alphanumeric() {
-            word.push(char);
-            continue;
-        }
-        push_word(&mut out, &word, char);
-        word.clear();
-        match char {
-            // a URL or an emoji goes on behind its colon
-            ':' if chars.peek().is_none_or(|next| next.is_whitespace()) => out.push(':'),
-            '@' | '#' | ':' => out.extend([char, JOINER]),
-            '!' => out.push_str(&format!("&#33;{JOINER}")),
-            '<' | '>' | '&' | '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '$' => {
-                out.push_str(&format!("&#{};", char as u32));
+    let mut rest = &*shown;
+    let mut before = ' ';
+    while let Some(char) = rest.chars().next() {
+        let size = match time(rest).filter(|_| !before.is_alphanumeric()) {
+            Some(size) => {
+                out.push_str(&code(&rest[..size]));
+                size
             }
-            _ => out.push(char),
-        }
+            None if char.is_alphanumeric() => {
+                let size = rest.find(|char: char| !char.is_alphanumeric());
+                let size = size.unwrap_or(rest.len());
+                push_word(&mut out, &rest[..size], rest[size..].starts_with('.'));
+                size
+            }
+            None => {
+                push_sign(&mut out, char, rest[char.len_utf8()..].chars().next());
+                char.len_utf8()
+            }
+        };
+        before = rest[..size].chars().next_back().unwrap_or(' ');
+        rest = &rest[size..];
     }
-    push_word(&mut out, &word, ' ');
     out
+}
+
+/// Returns the length of the time (RFC 3339) that the text begins with, if it does.
+fn time(text: &str) -> Option<usize> {
+    if !text.starts_with(|char: char| char.is_ascii_digit()) {
+        return None;
+    }
+    let is_of_time = |char: char| char.is_ascii_digit() || "TZ:.+-".contains(char);
+    let most = text.find(|char| !is_of_time(char)).unwrap_or(text.len());
+    let found = text[..most].trim_end_matches(['.', ':', '-', '+']);
+    found.parse::<Timestamp>().ok().map(|_| found.len())
 }
 
 /// Returns the text as the beginning of a line, where it must not begin a list or the like.
 pub(in crate::render) fn line(it: &str) -> String {
     let begins = |char: char| matches!(char, '-' | '+' | '=' | ' ') || char.is_ascii_digit();
-    match it.starts_with(begins) {
-        true => format!("{JOINER}{}", text(it)),
-        false => text(it),
+    let text = text(it);
+    match text.starts_with(begins) {
+        true => format!("{JOINER}{text}"),
+        false => text,
     }
 }
 
-/// Pushes a word; one that is `www` before a dot, or looks like the id of a commit, is broken up.
-fn push_word(out: &mut String, word: &str, next: char) {
-    let is_host = next == '.' && word.eq_ignore_ascii_case("www");
+/// Pushes a word; one that looks like the id of a commit is a code span, and `www` before a dot is broken up.
+fn push_word(out: &mut String, word: &str, before_a_dot: bool) {
     let is_commit = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_host || is_commit {
+    if is_commit {
+        out.push_str(&code(word));
+    } else if before_a_dot && word.eq_ignore_ascii_case("www") {
         out.push_str(&word[..1]);
         out.push(JOINER);
         out.push_str(&word[1..]);
     } else {
         out.push_str(word);
+    }
+}
+
+/// Pushes a character that is neither letter nor digit.
+fn push_sign(out: &mut String, char: char, next: Option<char>) {
+    match char {
+        // a URL or an emoji goes on behind its colon
+        ':' if next.is_none_or(char::is_whitespace) => out.push(':'),
+        '@' | '#' | ':' => out.extend([char, JOINER]),
+        '!' => out.push_str(&format!("&#33;{JOINER}")),
+        '<' | '>' | '&' | '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '$' => {
+            out.push_str(&format!("&#{};", char as u32));
+        }
+        _ => out.push(char),
     }
 }
 
@@ -88,12 +119,40 @@ fn longest_run(text: &str, wanted: char) -> usize {
         .unwrap_or(0)
 }
 
-/// Returns a fenced block at column 0, its fence longer than any inside, and without blank lines at its ends.
+/// The longest line of a block that nobody has to scroll.
+const WIDTH: usize = 100;
+
+/// Returns a line in pieces that a block shows without scrolling: broken at blanks, further pieces indented.
+fn wrapped(line: &str) -> Vec<String> {
+    let own = line.len() - line.trim_start_matches(' ').len();
+    let indent = " ".repeat(own + 2);
+    let mut pieces = Vec::new();
+    let mut piece = line[..own].to_owned();
+    let mut is_empty = true;
+    for word in line[own..].split(' ') {
+        if !is_empty && piece.chars().count() + 1 + word.chars().count() > WIDTH {
+            pieces.push(std::mem::replace(&mut piece, indent.clone()));
+            is_empty = true;
+        }
+        if !is_empty {
+            piece.push(' ');
+        }
+        piece.push_str(word);
+        is_empty = false;
+    }
+    pieces.push(piece);
+    pieces
+}
+
+/// Returns a fenced block at column 0, its fence longer than any inside, and without blank lines at its ends. Long lines
+/// go on in the next one, but for those without a blank.
 pub(super) fn fenced(language: &str, text: &str) -> String {
-    let lines: Vec<String> = text
-        .lines()
-        .map(|line| visible(line).into_owned())
-        .collect();
+    // a line of a diff that went on would lose its sign
+    let shown = |line: &str| match language {
+        "" => wrapped(&visible(line)),
+        _ => vec![visible(line).into_owned()],
+    };
+    let lines: Vec<String> = text.lines().flat_map(shown).collect();
     let text = lines.join("\n");
     let text = text.trim_matches('\n');
     let fence = "`".repeat(longest_run(text, '`').max(2) + 1);

@@ -342,14 +342,9 @@ pub(super) fn footer(document: &Document, plan: &Plan) -> String {
     parts.join(" · ")
 }
 
-/// What was run on what.
+/// What was run on what. Neither time nor requests: the same plan is the same bytes, and an unchanged comment no edit.
 pub(super) fn version(document: &Document) -> String {
     let mut parts: Vec<String> = document.commit.iter().map(|commit| code(commit)).collect();
-    if document.requests > 0 {
-        let requests = usize::try_from(document.requests).unwrap_or(usize::MAX);
-        parts.push(count(requests, "request", "requests"));
-        parts.push(format!("{} ms", document.duration_ms));
-    }
     parts.push(format!("netbird-gitops {}", env!("CARGO_PKG_VERSION")));
     parts.join(" · ")
 }

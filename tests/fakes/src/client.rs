@@ -36,7 +36,7 @@ pub fn send(
         .unwrap_or_default();
     let body = body.map(Value::to_string).unwrap_or_default();
     let authorization = token
-        .map(|token| format!("Authorization: Token {token}\r\n"))
+        .map(|token| format!("Authorization: token {token}\r\n"))
         .unwrap_or_default();
     let mut stream = TcpStream::connect(host)?;
     let length = body.len();

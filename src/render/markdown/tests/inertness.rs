@@ -139,7 +139,7 @@ fn running_text_is_inert() {
         ("https://evil.example", "https:\u{2060}//evil.example"),
         ("WWW.evil.example", "W\u{2060}WW.evil.example"),
         ("wwww.example", "wwww.example"),
-        ("at deadbeef1 now", "at d\u{2060}eadbeef1 now"),
+        ("at deadbeef1 now", "at `deadbeef1` now"),
         ("decade", "decade"),
         ("<b>&amp;", "&#60;b&#62;&#38;amp;"),
         ("[ok](x)", "&#91;ok&#93;(x)"),
@@ -275,4 +275,57 @@ proptest! {
 fn code_spans_with(text: &str, what: &str) -> usize {
     let lines = text.lines().skip(1);
     lines.map(|line| line.matches(what).count()).sum()
+}
+
+#[test]
+fn what_people_copy_has_nothing_invisible_in_it() {
+    for (it, shown) in [
+        (
+            "by Owner, 2023-11-15T00:13:20Z; gone",
+            "by Owner, `2023-11-15T00:13:20Z`; gone",
+        ),
+        (
+            "2026-11-28T10:00:00.5+02:00.",
+            "`2026-11-28T10:00:00.5+02:00`.",
+        ),
+        (
+            "changed in a1b2c3d4e5 on 2026-11-28, and",
+            "changed in `a1b2c3d4e5` on 2026-11-28, and",
+        ),
+    ] {
+        assert_eq!(text(it), shown);
+        assert_eq!(line(it), shown, "no list, and nothing before it");
+    }
+    // no time, and no id
+    for it in ["10", "x2023-11-15", "2023-13-45", "feedface"] {
+        assert!(!text(it).contains('`') || it == "feedface", "{it}");
+    }
+}
+
+#[test]
+fn no_line_of_a_block_has_to_be_scrolled() {
+    let long = "hint: if this is meant put the line below on a line of the description of the pull request that took \
+                them away and run the job again, or leave them in the file";
+    let block = fenced("", &format!("  {long}\nAllow-Deletes: 14 0123abcd"));
+    assert!(
+        block.lines().all(|line| line.chars().count() <= 100),
+        "{block}"
+    );
+    assert!(
+        block
+            .lines()
+            .any(|line| line == "Allow-Deletes: 14 0123abcd")
+    );
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let inside = block.trim_start_matches("```\n").trim_end_matches("\n```");
+    assert_eq!(
+        words(inside),
+        words(&format!("{long} Allow-Deletes: 14 0123abcd"))
+    );
+    // a line of a diff that went on would lose its sign
+    assert_eq!(fenced("diff", &format!("+ {long}")).lines().count(), 3);
 }

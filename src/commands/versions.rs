@@ -1,0 +1,113 @@
+//! Which server a run failed on: an old one lacks what the program needs, and its errors do not say so.
+
+use super::stop::Stop;
+use crate::api::{Api, ApiError};
+use crate::gitea::{self, Repo};
+
+/// The oldest NetBird that everything works with (netbird-api.md, "Versions").
+const NETBIRD: (u32, u32) = (0, 55);
+
+/// The oldest Gitea for the commands, the oldest for the workflows, and the oldest Forgejo for both (gitea-api.md,
+/// "Versions").
+const GITEA: (u32, u32) = (1, 23);
+const GITEA_WORKFLOWS: (u32, u32) = (1, 26);
+const FORGEJO: (u32, u32) = (15, 0);
+
+/// Returns what an error of NetBird means for a run, with the server's version where that is an old one.
+pub(super) fn of_netbird(api: &Api, error: anyhow::Error) -> Stop {
+    let asks = error.downcast_ref::<ApiError>().is_some_and(|error| {
+        !error.is_access()
+            && !matches!(
+                error,
+                ApiError::Http(_) | ApiError::Throttled(_) | ApiError::BadId { .. }
+            )
+    });
+    let old = if asks { old_netbird(api) } else { None };
+    Stop::from(error).aside(old)
+}
+
+/// Says which version this server is, if it is too old.
+pub(super) fn old_netbird(api: &Api) -> Option<String> {
+    let version = api.version().ok()?;
+    let (major, minor) = NETBIRD;
+    (numbers(&version)? < NETBIRD).then(|| {
+        format!("this server is NetBird {version}: everything works from {major}.{minor} on")
+    })
+}
+
+/// Returns what an error of Gitea means for a run, with the server's version where that is an old one.
+pub(super) fn of_gitea(repo: &Repo, error: gitea::Error) -> Stop {
+    let asks = error.answer().is_some_and(|answer| answer.status != 401);
+    let old = if asks { old_gitea(repo) } else { None };
+    Stop::from(error).aside(old)
+}
+
+/// Says which version this server is, if it is too old.
+pub(super) fn old_gitea(repo: &Repo) -> Option<String> {
+    told(&repo.version().ok()?)
+}
+
+/// A Forgejo answers `15.0.3+gitea-1.22.0`, whatever it is (gitea-api.md §0).
+fn told(version: &str) -> Option<String> {
+    let found = numbers(version)?;
+    if let Some((version, _)) = version.split_once("+gitea-") {
+        let oldest = FORGEJO.0;
+        return (found < FORGEJO).then(|| {
+            format!("this server is Forgejo {version}: everything works from {oldest} on")
+        });
+    }
+    let dotted = |(major, minor): (u32, u32)| format!("{major}.{minor}");
+    (found < GITEA_WORKFLOWS).then(|| {
+        format!(
+            "this server is Gitea {version}: the commands work from {} on, the workflows from {} on",
+            dotted(GITEA),
+            dotted(GITEA_WORKFLOWS)
+        )
+    })
+}
+
+/// Returns major and minor; `None` of a text that is no version, as a server built by hand answers.
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.trim_start_matches('v').split(['.', '+', '-']);
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::{numbers, told};
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert_eq!(numbers("0.9.1"), Some((0, 9)));
+        assert_eq!(numbers("v1.26.3"), Some((1, 26)));
+        assert_eq!(numbers("1.27.0-rc0"), Some((1, 27)));
+        assert_eq!(numbers("development"), None);
+        assert!(numbers("0.9.0").unwrap() < numbers("0.55.0").unwrap());
+    }
+
+    #[test]
+    fn old_forges_are_named() {
+        for new in [
+            "1.26.3",
+            "1.27.0-rc0",
+            "15.0.3+gitea-1.22.0",
+            "17.0.0-dev+gitea-1.22.0",
+            "dev",
+        ] {
+            assert_eq!(told(new), None, "{new}");
+        }
+        for (old, words) in [
+            (
+                "1.25.4",
+                "this server is Gitea 1.25.4: the commands work from 1.23 on, the workflows from 1.26 on",
+            ),
+            (
+                "12.0.4+gitea-1.22.0",
+                "this server is Forgejo 12.0.4: everything works from 15 on",
+            ),
+        ] {
+            assert_eq!(told(old).as_deref(), Some(words));
+        }
+    }
+}
