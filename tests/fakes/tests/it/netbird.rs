@@ -204,7 +204,7 @@ fn log_holds_requests_and_not_what_is_done_by_hand() {
     assert_eq!(log(&netbird), ["GET /nonesuch → 404"]);
     assert_eq!(
         netbird.requests()[0].header("authorization"),
-        Some(format!("Token {}", netbird.token()).as_str())
+        Some(format!("token {}", netbird.token()).as_str())
     );
 }
 
