@@ -31,7 +31,7 @@ use crate::cli::{Cli, Command, Format};
 use crate::exit::Exit;
 use crate::gates::Refusal;
 use crate::logging::{Say, use_color};
-use crate::render::{Document, Status, json, markdown, terminal};
+use crate::render::{Document, json, markdown, terminal};
 use crate::text::visible;
 
 pub use settings::{environment, unreadable_variables};
@@ -160,14 +160,9 @@ fn report(cli: &Cli, json: &str, say: Say) -> Exit {
 
 /// How a run ends whose report or comment could not be written: 1 says that nothing changed, so it must be true.
 fn unreported(exit: Exit, document: &Document) -> Exit {
-    let changed = document
-        .statuses
-        .iter()
-        .any(|status| matches!(status, Status::Success));
-    let changed = changed || document.changed;
     match exit {
         Exit::Refused | Exit::Partial => exit,
-        Exit::Done | Exit::Error | Exit::Pending if changed => Exit::Partial,
+        Exit::Done | Exit::Error | Exit::Pending if document.did_something() => Exit::Partial,
         Exit::Done | Exit::Error | Exit::Pending => Exit::Error,
     }
 }

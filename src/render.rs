@@ -76,8 +76,8 @@ pub struct Document {
     pub hint: Option<String>,
     /// Whether the error is a refusal.
     pub refused: bool,
-    /// Whether there is no plan because the pull request does not change the file.
-    pub untouched: bool,
+    /// Why there is no plan, where a pull request needs none.
+    pub unplanned: Option<Unplanned>,
     /// The commit whose run applies what this run left alone.
     pub superseded: Option<String>,
     /// Problems of the file, which the error lists: line, column, message.
@@ -112,11 +112,29 @@ pub struct Document {
     pub duration_ms: u64,
 }
 
+/// Why a pull request needs no plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unplanned {
+    /// It does not change the file.
+    Untouched,
+    /// It is merged or closed: the plan that was reviewed stands.
+    Closed {
+        /// Its number.
+        number: u64,
+    },
+}
+
 impl Document {
     /// Returns what is said of all notices, by position in the file.
     pub fn said(&self) -> Vec<Said<'_>> {
         let of_plan = self.plan.iter().flat_map(|plan| &plan.notices);
         notice::say(self.notices.iter().chain(of_plan))
+    }
+
+    /// Returns whether an apply changed anything, as far as it knows.
+    pub fn did_something(&self) -> bool {
+        let is_done = |status: &Status| matches!(status, Status::Success | Status::Unknown(_));
+        self.changed || self.statuses.iter().any(is_done)
     }
 
     /// Says what an apply did of which no operation was completed.

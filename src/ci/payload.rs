@@ -30,6 +30,8 @@ pub struct PullRequest {
     pub html_url: Option<String>,
     /// What happened to it: `opened`, `synchronized` …
     pub action: Option<String>,
+    /// Was it merged, or closed, when the event came up?
+    pub is_closed: bool,
 }
 
 impl PullRequest {
@@ -104,6 +106,8 @@ impl Payload {
             is_fork: self.is_fork(),
             html_url: text("/html_url"),
             action: self.text("/action"),
+            is_closed: text("/state").is_some_and(|state| state == "closed")
+                || self.0.pointer("/pull_request/merged") == Some(&Value::Bool(true)),
         })
     }
 

@@ -85,6 +85,7 @@ fn a_pull_request_of_the_same_repository() {
                 is_fork: false,
                 html_url: some("http://127.0.0.1:3000/acme/gitops/pulls/1"),
                 action: some("synchronized"),
+                is_closed: false,
             }
         );
     }

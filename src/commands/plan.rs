@@ -1,5 +1,7 @@
 //! `plan`: what an apply would do.
 
+use std::path::Path;
+
 use super::copies;
 use super::forge::Forge;
 use super::history::is_touched;
@@ -8,14 +10,14 @@ use super::settings::{environment_name, file, keys_dir};
 use super::stop::Stop;
 use super::{Ending, end, publish, refused, unreported};
 use crate::change::Change;
-use crate::ci::Context;
+use crate::ci::{Context, PullRequest};
 use crate::cli::{Cli, PlanArgs};
 use crate::code::Code;
 use crate::exit::Exit;
 use crate::gates::Refusal;
 use crate::logging::Say;
 use crate::notice::Notice;
-use crate::render::Document;
+use crate::render::{Document, Unplanned};
 
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let mut document = Document::default();
@@ -27,11 +29,14 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     if args.comment {
         let context = Context::of_process();
         let file = file(&cli.global);
-        let post = match ending.document.untouched {
-            true => publish::correction,
-            false => publish::plan,
+        let document = &ending.document;
+        let posted = match document.unplanned {
+            Some(Unplanned::Closed { .. }) => Exit::Done,
+            Some(Unplanned::Untouched) => {
+                publish::correction(document, &file, &args.gitea, &context, say)
+            }
+            None => publish::plan(document, &file, &args.gitea, &context, say),
         };
-        let posted = post(&ending.document, &file, &args.gitea, &context, say);
         if posted != Exit::Done {
             ending.exit = unreported(ending.exit, &ending.document);
         }
@@ -60,8 +65,17 @@ fn make(
         && context.pull_request.is_some()
         && args.scope.history.ledger_ref.is_none();
     // before any secret is needed: the workflow runs for each pull request
-    if of_pull_request && !is_touched(&path, &context)? {
-        document.untouched = true;
+    let unplanned = match &context.pull_request {
+        Some(pull) if of_pull_request && is_closed(pull, args, &context, &path)? => {
+            Some(Unplanned::Closed {
+                number: pull.number,
+            })
+        }
+        _ if of_pull_request && !is_touched(&path, &context)? => Some(Unplanned::Untouched),
+        _ => None,
+    };
+    if unplanned.is_some() {
+        document.unplanned = unplanned;
         document.file = path.display().to_string();
         document.environment = environment_name(&cli.global);
         return Ok(Ending {
@@ -107,6 +121,30 @@ fn make(
         exit,
         applied: false,
     })
+}
+
+/// Whether the pull request of this job is merged or closed, by the event or by now: a plan of what it brings would take the
+/// place of the one that was reviewed.
+fn is_closed(
+    pull: &PullRequest,
+    args: &PlanArgs,
+    context: &Context,
+    file: &Path,
+) -> Result<bool, Stop> {
+    if pull.is_closed || !args.comment {
+        return Ok(pull.is_closed);
+    }
+    let Some(forge) = Forge::open(&args.gitea, context, file)? else {
+        return Ok(false);
+    };
+    match forge.repo.pull(pull.number) {
+        Ok(pull) => Ok(pull.merged || pull.state == "closed"),
+        // whoever posts the comment says what is wrong there
+        Err(error) => {
+            log::info!("whether pull request #{} is open: {error}", pull.number);
+            Ok(false)
+        }
+    }
 }
 
 /// The recipients may be known to the apply's job alone, so this is no refusal yet.

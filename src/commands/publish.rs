@@ -194,7 +194,7 @@ impl Posts<'_> {
         Ok(posted.author)
     }
 
-    /// Does the pull request say what an apply made of it? That a run was superseded, or is under way, is no result.
+    /// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
     fn has_result(&self, number: u64, me: Option<i64>) -> Result<bool, Stop> {
         let texts = self.forge.texts(number, self.body, me)?;
         Ok(texts.iter().any(|text| markdown::is_result(text)))

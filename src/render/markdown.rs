@@ -6,7 +6,7 @@ mod parts;
 mod sealed;
 mod table;
 
-use super::{Document, Status};
+use super::{Document, Status, Unplanned};
 use crate::plan::Plan;
 use crate::text::count;
 
@@ -27,18 +27,20 @@ pub const BUDGET: usize = 60_000;
 pub fn document(document: &Document, applied: bool, budget: usize) -> String {
     let what = if applied { "apply" } else { "plan" };
     let marker = marker(what, &document.environment);
-    if document.untouched {
+    if document.unplanned == Some(Unplanned::Untouched) {
         return format!("{marker}\n{}", untouched(document));
     }
     if let Some(commit) = &document.superseded {
         return format!("{marker}\n{}", superseded(document, commit));
     }
+    let failed = document.error.is_some() && !document.did_something();
+    let is_open = failed || document.statuses.contains(&Status::Pending);
+    let marker = match applied && is_open {
+        true => format!("{marker}\n{NO_RESULT}"),
+        false => marker,
+    };
     let Some(plan) = &document.plan else {
         return format!("{marker}\n{}", failure(document, applied, budget));
-    };
-    let marker = match document.statuses.contains(&Status::Pending) {
-        true => format!("{marker}\n{UNDER_WAY}"),
-        false => marker,
     };
     // whoever loses a sealed key loses the key, so they are left out for no budget
     let keys = sealed::section(document).map(|keys| format!("\n{keys}\n"));
@@ -127,16 +129,14 @@ fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
     )
 }
 
-/// Stands in a comment of a run that another one took the work of.
-const SUPERSEDED: &str = "<!-- superseded -->";
+/// Stands in a comment after which somebody still has to do the work: the run was superseded or refused, failed before it
+/// changed anything, goes on, or was killed.
+const NO_RESULT: &str = "<!-- no result yet -->";
 
-/// The line that says of a comment that its run goes on, or was killed.
-const UNDER_WAY: &str = "<!-- under way -->";
-
-/// Returns whether a comment, as [`document`] made it, says what an apply came to: not that another run does the work, and
-/// not how far it was.
+/// Returns whether a comment, as [`document`] made it, says what an apply came to: the run that does the work takes the place
+/// of any other.
 pub fn is_result(comment: &str) -> bool {
-    ![Some(SUPERSEDED), Some(UNDER_WAY)].contains(&comment.lines().nth(1))
+    comment.lines().nth(1) != Some(NO_RESULT)
 }
 
 fn superseded(document: &Document, commit: &str) -> String {
@@ -144,7 +144,7 @@ fn superseded(document: &Document, commit: &str) -> String {
     let commit = code(commit);
     let version = parts::version(document);
     format!(
-        "{SUPERSEDED}\n### {title}: superseded by {commit}, which applies it\n\n\
+        "{NO_RESULT}\n### {title}: superseded by {commit}, which applies it\n\n\
          The branch has a newer file, so this run changed nothing. The run of {commit} answers here once it is done.\n\n\
          {version}\n"
     )

@@ -3,7 +3,7 @@
 use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact, removed_members};
-use super::{Counts, Document, Status, describe, memberships};
+use super::{Counts, Document, Status, Unplanned, describe, memberships};
 use crate::agreement::ways_out as ways_out_of;
 use crate::change::{Change, Operation};
 use crate::memberships::Memberships;
@@ -40,11 +40,17 @@ impl Color {
 
 /// Returns the plan.
 pub fn plan(document: &Document, color: Color) -> String {
-    if document.untouched {
-        return format!(
-            "NetBird plan: none, since this pull request does not change {}\n",
-            visible(&document.file)
-        );
+    if let Some(unplanned) = document.unplanned {
+        let why = match unplanned {
+            Unplanned::Untouched => format!(
+                "this pull request does not change {}",
+                visible(&document.file)
+            ),
+            Unplanned::Closed { number } => {
+                format!("pull request #{number} is merged or closed; its comment stays as it is")
+            }
+        };
+        return format!("NetBird plan: none, since {why}\n");
     }
     let Some(plan) = &document.plan else {
         return String::new();
