@@ -24,6 +24,27 @@ pub struct Said {
     pub first: Cause,
     /// The last one.
     pub last: Cause,
+    /// Why it counts for nothing, whatever it says.
+    pub void: Option<Void>,
+}
+
+/// Why a line of a description counts for nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Void {
+    /// Its author may not write to the repository; nobody knows who where there is no name.
+    Author(Option<String>),
+    /// The branch is of another repository.
+    Fork,
+}
+
+impl std::fmt::Display for Void {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Void::Author(Some(author)) => write!(f, "{author} may not write to this repository"),
+            Void::Author(None) => write!(f, "nobody knows who wrote it"),
+            Void::Fork => write!(f, "the branch of its pull request is of another repository"),
+        }
+    }
 }
 
 /// Changes that one pull request brought.
@@ -159,7 +180,10 @@ impl Evidence {
         outcome
             .agreements
             .sort_by_key(|agreement| !agreement.is_proposed);
-        outcome.notices.extend(self.void_lines(plan, &told));
+        let agreements = outcome.agreements.clone();
+        outcome
+            .notices
+            .extend(self.void_lines(plan, ledger, &agreements, &told));
         outcome
     }
 
@@ -225,7 +249,7 @@ impl Evidence {
         let mut judged = Judged::default();
         let newest = ledger.commits().len().checked_sub(1).map(Cause::Commit);
         let mut parts: Vec<(Option<(Cause, Cause)>, Taken)> = Vec::new();
-        for said in &self.lines {
+        for said in self.lines.iter().filter(|said| said.void.is_none()) {
             let Some(digest) = &said.line.digest else {
                 continue;
             };
@@ -274,20 +298,33 @@ impl Evidence {
     }
 
     /// Says of each line that agreed to nothing why.
-    fn void_lines(&self, plan: &Plan, told: &BTreeSet<(AllowDeletes, String)>) -> Vec<Notice> {
+    fn void_lines(
+        &self,
+        plan: &Plan,
+        ledger: &Ledger,
+        agreements: &[Agreement],
+        told: &BTreeSet<(AllowDeletes, String)>,
+    ) -> Vec<Notice> {
         let mut notices = Vec::new();
         let rows = plan.deletions();
         for said in &self.lines {
             if told.contains(&(said.line.clone(), said.by.clone())) {
                 continue;
             }
-            let why = match (&said.line.digest, said.last) {
-                (None, _) => "it has no digest, so nobody can tell what it is about",
-                (Some(_), Cause::Proposed) => {
+            let why = match (&said.void, &said.line.digest, said.last) {
+                (Some(void), ..) => void.to_string(),
+                (None, None, _) => "it has no digest, so nobody can tell what it is about".into(),
+                (None, Some(_), Cause::Proposed) => {
                     "it is no line of this plan: another change, or more goes by it than that"
+                        .into()
                 }
-                // agreed to what is done, or to what no plan holds against anybody
-                (Some(_), Cause::Commit(_)) => continue,
+                // else it agreed to what is done, or to what no plan holds against anybody
+                (None, Some(digest), _) => match self.meant(said, ledger, agreements) {
+                    Some(whose) if !self.is_of_the_past(digest, said, ledger) => {
+                        format!("its digest is not that of the deletions of {whose}")
+                    }
+                    _ => continue,
+                },
             };
             let text = format!("{} ({}) agrees to nothing: {why}", said.line, said.by);
             notices.push(Notice::general(Code::Agreement, text));
@@ -302,6 +339,43 @@ impl Evidence {
             notices.push(Notice::general(Code::Agreement, text));
         }
         notices
+    }
+}
+
+impl Evidence {
+    /// Whether a digest is that of changes which the line can be about, though nothing is left of them.
+    fn is_of_the_past(&self, digest: &str, said: &Said, ledger: &Ledger) -> bool {
+        let Cause::Commit(last) = said.last else {
+            return false;
+        };
+        let singles = (0..=last).map(|at| (Cause::Commit(at), Cause::Commit(at)));
+        let pulls = self.pulls.iter().map(|pull| (pull.first, pull.last));
+        let mut ranges = singles.chain(pulls).chain([(said.first, said.last)]);
+        ranges.any(|(first, last)| {
+            let taken = ledger.taken(first, last);
+            !taken.is_empty()
+                && [false, true]
+                    .iter()
+                    .any(|held| *digest == taken.digest(*held))
+        })
+    }
+
+    /// Whose deletions somebody meant by a line that agrees to none: those that the description is of, or, in the newest
+    /// commit, what is left to agree to.
+    fn meant(&self, said: &Said, ledger: &Ledger, agreements: &[Agreement]) -> Option<String> {
+        let mut left = agreements.iter().filter(|it| it.agreed_by.is_none());
+        let is_newest = ledger.commits().len().checked_sub(1).map(Cause::Commit) == Some(said.last);
+        let pull = self
+            .pulls
+            .iter()
+            .find(|pull| (pull.first, pull.last) == (said.first, said.last))
+            .map(|pull| format!("#{}", pull.number));
+        match pull {
+            Some(pull) => left.find(|it| it.cause.as_ref() == Some(&pull)),
+            None if is_newest && said.first == Cause::Commit(0) => left.next(),
+            None => None,
+        }
+        .map(Agreement::whose)
     }
 }
 
@@ -371,6 +445,73 @@ fn parts_of(range: Option<(Cause, Cause)>) -> Vec<Option<(Cause, Cause)>> {
     runs.into_iter().map(part).collect()
 }
 
+impl Agreement {
+    /// Returns whose deletions these are, in words.
+    pub fn whose(&self) -> String {
+        match &self.cause {
+            Some(cause) if cause.starts_with('#') => format!("pull request {cause}"),
+            Some(commit) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
+            None => "what no commit has yet".into(),
+        }
+    }
+}
+
+/// Returns what goes once somebody agrees, and nobody did.
+pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
+    agreements
+        .iter()
+        .filter(|agreement| agreement.agreed_by.is_none() && agreement.line.is_some())
+}
+
+/// Returns in one sentence what to do about deletions of others, in the job of a pull request that waits for them.
+pub fn way_out_of_others(agreements: &[Agreement]) -> String {
+    let causes: Vec<&str> = open(agreements)
+        .filter_map(|agreement| agreement.cause.as_deref())
+        .collect();
+    match causes.as_slice() {
+        [cause] if cause.starts_with('#') => format!(
+            "whoever means it copies the line into the description of pull request {cause}, or into the message of a later \
+             commit"
+        ),
+        [_, _, ..] if causes.iter().any(|cause| cause.starts_with('#')) => {
+            "whoever means it copies each line into the description of its pull request, or all of them into the message of a \
+             later commit"
+                .into()
+        }
+        [_, _, ..] => "whoever means it copies the lines into the message of a later commit".into(),
+        _ => "whoever means it copies the line into the message of a later commit".into(),
+    }
+}
+
+/// Returns in one sentence what to do where a gate refuses deletions: `number` of them are in the plan. The lines stand beside
+/// it, see [`ways_out`].
+pub fn way_out(agreements: &[Agreement], number: usize, in_job: bool) -> String {
+    let causes: Vec<Option<&str>> = open(agreements)
+        .map(|agreement| agreement.cause.as_deref())
+        .collect();
+    let pull = |cause: &Option<&str>| cause.is_some_and(|cause| cause.starts_with('#'));
+    let what = match (in_job, causes.as_slice()) {
+        (true, [Some(cause)]) if cause.starts_with('#') => format!(
+            "copy the line into the description of pull request {cause} and run this job again, or copy it into the message \
+             of a later commit"
+        ),
+        (true, [_, _, ..]) if causes.iter().any(pull) => {
+            "copy each line into the description of its pull request and run this job again, or copy them into the message \
+             of a later commit"
+                .into()
+        }
+        (true, [_, _, ..]) => "copy the lines into the message of a later commit".into(),
+        (true, _) => "copy the line into the message of a later commit".into(),
+        (false, causes) => {
+            let lines = if causes.len() > 1 { "lines" } else { "line" };
+            format!(
+                "run it again with --allow-deletes {number}, or copy the {lines} into the message of a later commit"
+            )
+        }
+    };
+    format!("if this is meant, {what}")
+}
+
 /// Returns what is to be copied where a gate refuses, or something is held: a sentence, and the line.
 pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
     let mut ways = Vec::new();
@@ -378,11 +519,7 @@ pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
         .iter()
         .filter(|agreement| agreement.agreed_by.is_none())
     {
-        let whose = match &agreement.cause {
-            Some(cause) if cause.starts_with('#') => format!("pull request {cause}"),
-            Some(commit) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
-            None => "what no commit has yet".into(),
-        };
+        let whose = agreement.whose();
         let rows = count(agreement.rows, "deletion", "deletions");
         let held = count(
             agreement.held,

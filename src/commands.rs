@@ -25,7 +25,6 @@ mod versions;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use crate::agreement::{self, Agreement};
 use crate::ci::{self, Context, Runner};
 use crate::cli::{Cli, Command, Format};
 use crate::exit::Exit;
@@ -108,12 +107,19 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
             "error"
         };
         say.error(label, error, document.hint.as_deref());
+        if document.refused && applied {
+            say.refusal(error, document.hint.as_deref());
+        }
+    }
+    // beside JSON nothing else says them
+    if cli.global.format == Format::Json && exit == Exit::Refused {
+        say.text(&terminal::ways_out(&document));
     }
     exit
 }
 
 /// What is refused, with the numbers and the way out; `None` where nothing is.
-fn refused(refusals: &[Refusal], agreements: &[Agreement]) -> Option<stop::Stop> {
+fn refused(refusals: &[Refusal]) -> Option<stop::Stop> {
     if refusals.is_empty() {
         return None;
     }
@@ -134,13 +140,7 @@ fn refused(refusals: &[Refusal], agreements: &[Agreement]) -> Option<stop::Stop>
         .map(|refusal| refusal.hint.clone())
         .collect();
     hints.dedup();
-    let mut hint = hints.join("\n");
-    if refusals.iter().any(|refusal| !refusal.rows.is_empty()) {
-        for (what, line) in agreement::ways_out(agreements) {
-            hint.push_str(&format!("\n{}: {line}", visible(&what)));
-        }
-    }
-    Some(stop::Stop::refused(text.join("\n")).hint(hint))
+    Some(stop::Stop::refused(text.join("\n")).hint(hints.join("\n")))
 }
 
 /// Writes the JSON to `--report`, if that was asked for; says why it cannot be written.

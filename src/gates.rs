@@ -25,7 +25,7 @@ pub struct Refusal {
     pub names: Vec<String>,
     /// What the plan takes away and this refuses.
     pub rows: BTreeSet<Row>,
-    /// The exact way out.
+    /// The exact way out. Of deletions it is not the gate that knows it.
     pub hint: String,
 }
 
@@ -227,7 +227,7 @@ fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
 }
 
 fn too_many_deletions(
-    plan: &Plan,
+    _: &Plan,
     max_deletes: usize,
     open: &BTreeSet<Row>,
     _: &BTreeSet<Row>,
@@ -249,7 +249,7 @@ fn too_many_deletions(
         "this plan {}, more than --max-deletes {max_deletes}",
         what.join(" and ")
     );
-    Some(deletion(plan, "deletions", text, open.clone()))
+    Some(deletion("deletions", text, open.clone()))
 }
 
 /// The last object of a kind that had two or more: a lost section looks like that.
@@ -295,32 +295,28 @@ fn last_of_a_kind(
     let rows = rows
         .filter(|row| kinds.contains(&row.address.kind))
         .cloned();
-    Some(deletion(plan, "last-of-a-kind", text, rows.collect()))
+    Some(deletion("last-of-a-kind", text, rows.collect()))
 }
 
-fn peers(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
+fn peers(_: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
     let peers = open.iter().filter(|row| row.address.kind == Kind::Peer);
     let peers: BTreeSet<Row> = peers.cloned().collect();
     if peers.is_empty() {
         return None;
     }
     let text = format!("this plan deletes {}", count(peers.len(), "peer", "peers"));
-    Some(deletion(plan, "peers", text, peers))
+    Some(deletion("peers", text, peers))
 }
 
-/// A refusal that somebody's agreement lifts; the lines stand beside it.
-fn deletion(plan: &Plan, gate: &'static str, text: String, rows: BTreeSet<Row>) -> Refusal {
+/// A refusal that somebody's agreement lifts: the way out is that of all of them, see [`crate::agreement::way_out`].
+fn deletion(gate: &'static str, text: String, rows: BTreeSet<Row>) -> Refusal {
     let names: BTreeSet<String> = rows.iter().map(|row| row.address.to_string()).collect();
     Refusal {
         gate,
         text,
         names: names.into_iter().collect(),
         rows,
-        hint: format!(
-            "if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a \
-             later commit's message, and run the job again; at a terminal --allow-deletes {} does",
-            plan.deletions()
-        ),
+        hint: String::new(),
     }
 }
 

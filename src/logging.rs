@@ -159,6 +159,14 @@ impl Say {
         }
     }
 
+    /// Says a refusal as lines where the log is JSON: people read it in the job.
+    pub fn refusal(self, text: &str, hint: Option<&str>) {
+        if self.json {
+            let hint = hint.map(|hint| format!("\nhint: {}", hint.replace('\n', "\n      ")));
+            self.lines(&format!("refused: {text}{}", hint.unwrap_or_default()));
+        }
+    }
+
     /// Shows a sealed key: in a job's log it outlives disk and artifact. A block at column 0 that can be copied and opened as
     /// it is, also where the log is JSON.
     pub fn sealed(self, name: &str, armored: &str) {

@@ -68,6 +68,9 @@ pub struct Document {
     pub causes: Vec<Option<String>>,
     /// Changes that take something away which the pull request of this job does not cause: places in the plan.
     pub others: BTreeSet<usize>,
+    /// Who the deletions are of for which an apply is refused, though the pull request of this job causes none of them;
+    /// empty where it does.
+    pub blamed: BTreeSet<String>,
     /// Why an apply must not start.
     pub refusals: Vec<Refusal>,
     /// Why nothing was made of it, or why it stopped: the text that the terminal shows behind `error:`.
@@ -165,6 +168,12 @@ impl Document {
             reasons.entry(reason).or_default().push(held);
         }
         reasons
+    }
+
+    /// Returns who is to be agreed to first, where that is not the pull request of this job.
+    pub fn blamed(&self) -> Option<String> {
+        let names: Vec<&String> = self.blamed.iter().collect();
+        (!names.is_empty()).then(|| crate::text::listed(&names))
     }
 
     /// Returns by which causes those changes come that the pull request of this job does not cause, with their places.

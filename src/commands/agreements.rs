@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::forge::Forge;
 use super::history::History;
 use super::stop::Stop;
-use crate::agreement::{Brought, Evidence, Said};
+use crate::agreement::{Brought, Evidence, Said, Void};
 use crate::ci::Context;
 use crate::git::{Git, Message, Sha};
 use crate::gitea::{Pull, Repo};
@@ -34,6 +34,7 @@ pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Evidence, S
                 by: by.clone(),
                 first: Cause::Commit(0),
                 last: Cause::Proposed,
+                void: None,
             }),
             Some(line) if !context.is_ci => evidence.number = Some((line.number, by.clone())),
             Some(line) => {
@@ -86,6 +87,7 @@ pub(super) fn in_messages(
             ),
             first: Cause::Commit(0),
             last: Cause::Commit(reached),
+            void: None,
         }));
     }
     Ok(())
@@ -113,14 +115,14 @@ pub(super) fn in_this_description(
         return Ok(());
     };
     let asked = match forge {
-        Some(forge) => described(&forge.repo, forge.repo.pull(pull.number)?),
-        None if pull.is_fork => Ok(None),
-        None => Ok(Some((
-            format!("the description of pull request #{}", pull.number),
-            pull.body.clone().unwrap_or_default(),
-        ))),
+        Some(forge) => described(&forge.repo, forge.repo.pull(pull.number)?)?,
+        None => Described {
+            by: format!("the description of pull request #{}", pull.number),
+            text: pull.body.clone().unwrap_or_default(),
+            void: pull.is_fork.then_some(Void::Fork),
+        },
     };
-    add(evidence, asked?, Cause::Proposed, Cause::Proposed);
+    add(evidence, asked, Cause::Proposed, Cause::Proposed);
     Ok(())
 }
 
@@ -174,37 +176,52 @@ pub(super) fn in_descriptions(
     Ok(())
 }
 
-fn add(evidence: &mut Evidence, described: Option<(String, String)>, first: Cause, last: Cause) {
-    let Some((by, text)) = described else { return };
+/// What somebody wrote about a pull request.
+struct Described {
+    /// Who, and where.
+    by: String,
+    text: String,
+    /// Why it counts for nothing.
+    void: Option<Void>,
+}
+
+fn add(evidence: &mut Evidence, described: Described, first: Cause, last: Cause) {
+    let Described { by, text, void } = described;
     let lines = text_allow_deletes(&text).into_iter();
     evidence.lines.extend(lines.map(|line| Said {
         line,
         by: by.clone(),
         first,
         last,
+        void: void.clone(),
     }));
 }
 
-/// Returns a description that counts, and whose it is: its author may write, and the branch is of this repository. Whoever
+/// Returns a description, and whether it counts: its author may write, and the branch is of this repository. Whoever
 /// opened it can change it for ever (gitea-api.md, "who agreed").
-fn described(repo: &Repo, pull: Pull) -> Result<Option<(String, String)>> {
-    let of_this_repository = pull.head.repo_id == pull.base.repo_id;
-    if !of_this_repository || text_allow_deletes(&pull.body).is_empty() {
-        return Ok(None);
-    }
-    let writers = repo.writers()?;
-    let Some(author) = pull
-        .user
-        .filter(|user| writers.iter().any(|writer| writer.id == user.id))
-    else {
-        return Ok(None);
+fn described(repo: &Repo, pull: Pull) -> Result<Described> {
+    let is_fork = pull.head.repo_id != pull.base.repo_id;
+    let author = pull.user.as_ref();
+    let login = author.map(|user| visible(&user.login).into_owned());
+    let may_write = || -> Result<bool> {
+        let writers = repo.writers()?;
+        Ok(author.is_some_and(|user| writers.iter().any(|writer| writer.id == user.id)))
     };
-    let by = format!(
-        "{}, in the description of pull request #{}",
-        visible(&author.login),
-        pull.number
-    );
-    Ok(Some((by, pull.body)))
+    let void = if text_allow_deletes(&pull.body).is_empty() {
+        None
+    } else if is_fork {
+        Some(Void::Fork)
+    } else if !may_write()? {
+        Some(Void::Author(login.clone()))
+    } else {
+        None
+    };
+    let place = format!("the description of pull request #{}", pull.number);
+    Ok(Described {
+        by: login.map_or(place.clone(), |login| format!("{login}, in {place}")),
+        text: pull.body,
+        void,
+    })
 }
 
 /// The first-parent line, newest first, and what is known of its commits.

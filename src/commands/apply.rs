@@ -64,7 +64,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let servers = (&args.server, &args.gitea);
     let plan = session.judged(&args.gates, servers, &file(&cli.global), true, document)?;
     *document = session.document.clone();
-    if let Some(mut stop) = refused(&session.document.refusals, &session.document.agreements) {
+    if let Some(mut stop) = refused(&session.document.refusals) {
         stop.error.push_str("\nnothing was changed");
         return Err(stop);
     }

@@ -41,9 +41,8 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
             ending.exit = unreported(ending.exit, &ending.document);
         }
     }
-    let agreements = ending.document.agreements.clone();
     let exit = end(cli, say, ending);
-    if let Some(stop) = refused(&red, &agreements) {
+    if let Some(stop) = refused(&red) {
         let error = format!(
             "{}\nonce this is merged, every apply is refused",
             stop.error

@@ -18,7 +18,7 @@ use super::settings::{
 use super::stop::Stop;
 use super::versions::of_netbird;
 use crate::actual::Actual;
-use crate::agreement::{Agreement, Evidence, Outcome};
+use crate::agreement::{self, Agreement, Evidence, Outcome};
 use crate::api::Api;
 use crate::change::{Change, Operation};
 use crate::ci::Context;
@@ -390,7 +390,7 @@ impl Session {
         self.document.notices.extend(told);
         let account = setting(server.account.as_ref());
         let context = self.gates(gates, account, applying);
-        self.document.refusals = gates::check(&plan, &context);
+        self.document.refusals = self.with_way_out(gates::check(&plan, &context), &plan);
         self.document.plan = Some(plan.clone());
         Ok(plan)
     }
@@ -421,7 +421,43 @@ impl Session {
             .filter(|(_, change)| is_others(change))
             .map(|(place, _)| place);
         self.document.others = others.collect();
-        gates::deletions_of(plan, gates.max_deletes, &self.agreed, &own)
+        let red = gates::deletions_of(plan, gates.max_deletes, &self.agreed, &own);
+        if red.is_empty() {
+            self.blame();
+        }
+        self.with_way_out(red, plan)
+    }
+
+    /// Says whom an apply waits for, where it is refused for deletions of others alone.
+    fn blame(&mut self) {
+        let Document {
+            agreements,
+            refusals,
+            blamed,
+            ..
+        } = &mut self.document;
+        let mut refused = refusals
+            .iter_mut()
+            .filter(|it| !it.rows.is_empty())
+            .peekable();
+        if refused.peek().is_none() {
+            return;
+        }
+        let others = agreement::open(agreements).filter(|agreement| !agreement.is_proposed);
+        blamed.extend(others.map(Agreement::whose));
+        for refusal in refused {
+            refusal.hint = agreement::way_out_of_others(agreements);
+        }
+    }
+
+    /// Says of refused deletions what to do about them.
+    fn with_way_out(&self, mut refusals: Vec<Refusal>, plan: &Plan) -> Vec<Refusal> {
+        let agreements = &self.document.agreements;
+        let hint = agreement::way_out(agreements, plan.deletions(), self.context.is_ci);
+        for refusal in refusals.iter_mut().filter(|it| !it.rows.is_empty()) {
+            refusal.hint.clone_from(&hint);
+        }
+        refusals
     }
 
     /// What an apply of the base's file would take away, by the same answers; `None` where there is no such plan.

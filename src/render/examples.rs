@@ -119,6 +119,10 @@ pub(super) fn refused() -> Document {
     };
     let plan = document.plan.as_ref().expect("made above");
     document.refusals = crate::gates::check(plan, &context);
+    let hint = crate::agreement::way_out(&[], plan.deletions(), true);
+    for refusal in &mut document.refusals {
+        refusal.hint.clone_from(&hint);
+    }
     document
 }
 

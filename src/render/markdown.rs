@@ -115,9 +115,10 @@ fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
     if applied {
         return format!("### {}", parts::done(document, plan, &title));
     }
-    let refused = match document.refusals.is_empty() {
-        true => "",
-        false => " – **apply would refuse it**",
+    let refused = match (document.blamed(), document.refusals.is_empty()) {
+        (Some(others), _) => format!(" – **apply would refuse it because of {}**", text(&others)),
+        (None, true) => String::new(),
+        (None, false) => " – **apply would refuse it**".into(),
     };
     let agreed = match plan.is_empty() {
         true => String::new(),

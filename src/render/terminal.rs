@@ -58,9 +58,13 @@ pub fn plan(document: &Document, color: Color) -> String {
     let memberships = document.memberships_to_tell();
     let to_do = to_do(plan, &memberships);
     let agreed = agreed(document);
-    let refused = match document.refusals.is_empty() {
-        true => String::new(),
-        false => color.paint("31", "; apply would refuse it"),
+    let refused = match (document.blamed(), document.refusals.is_empty()) {
+        (Some(others), _) => {
+            let text = format!("; apply would refuse it because of {}", visible(&others));
+            color.paint("31", &text)
+        }
+        (None, true) => String::new(),
+        (None, false) => color.paint("31", "; apply would refuse it"),
     };
     let mut out = format!(
         "NetBird plan: {to_do}{agreed}{refused}\n{}\n",
@@ -78,6 +82,13 @@ pub fn plan(document: &Document, color: Color) -> String {
     out.push_str(&recipients(document));
     out.push_str(&left_alone(document, plan));
     out.push_str(&notes(document, color));
+    if let Some(others) = document.blamed() {
+        out.push_str(&format!(
+            "\nThis is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
+             deletions of {}.\n",
+            visible(&others)
+        ));
+    }
     for refusal in &document.refusals {
         let label = color.paint("31", "apply would refuse:");
         out.push_str(&format!("\n{label} {}\n", visible(&refusal.text)));
@@ -95,8 +106,8 @@ pub fn plan(document: &Document, color: Color) -> String {
     out
 }
 
-/// Lines to copy, each with nothing beside it.
-fn ways_out(document: &Document) -> String {
+/// Returns the lines to copy, each with nothing beside it.
+pub fn ways_out(document: &Document) -> String {
     let ways = ways_out_of(&document.agreements).into_iter();
     let way = |(what, line): (String, String)| format!("\n{}:\n\n{line}\n", visible(&what));
     ways.map(way).collect()

@@ -166,9 +166,18 @@ fn only_who_may_write_agrees_by_a_description() {
         .unsigned_abs();
     let line = line(&plan(&site, number, "change").expect(3));
     describe(&site, number, &line);
-    plan(&site, number, "change").expect(3);
+    let why = format!(
+        "{line} (bob, in the description of pull request #{number}) agrees to nothing: bob may not write to this repository"
+    );
+    plan(&site, number, "change").expect(3).shows(&why);
+    let comments = site.repo().comments(number);
+    let comment = comments[0]["body"].as_str().unwrap();
+    assert!(
+        comment.contains("bob may not write to this repository"),
+        "{comment}"
+    );
     site.repo().merge(number);
-    apply(&site).expect(3);
+    apply(&site).expect(3).shows(&why);
     site.gitea()
         .call("PUT", &reader, json!({ "permission": "write" }));
     apply(&site).expect(0);
@@ -191,6 +200,16 @@ fn what_others_left_to_do_stands_apart_and_makes_nobody_red() {
     );
     let comments = site.repo().comments(pulls[1]);
     let comment = comments[0]["body"].as_str().unwrap();
+    let first = comment.lines().take(6).collect::<Vec<_>>().join("\n");
+    assert!(
+        first.contains(&format!(
+            "This is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
+             deletions of pull request `#{}`.",
+            pulls[0]
+        )),
+        "{comment}"
+    );
+    assert!(!comment.contains('\u{2060}'), "{comment}");
     let (own, others) = comment
         .split_once("#### Not of this pull request")
         .expect(comment);
@@ -233,4 +252,123 @@ fn a_gitea_that_cannot_be_asked_is_said_and_agrees_to_nothing() {
     apply(&site).expect(3).shows("could not be asked");
     site.gitea().clear_faults();
     apply(&site).expect(0);
+}
+
+#[test]
+fn a_line_for_something_else_is_told() {
+    let site = applied();
+    push(&site, "change", &names(12..24));
+    let number = site.repo().open_pr("change", "main");
+    let line = line(&plan(&site, number, "change").expect(3));
+    site.repo().merge(number);
+    let why = format!(
+        "(alice, in the description of pull request #{number}) agrees to nothing: its digest is not that of the deletions \
+         of pull request #{number}"
+    );
+    describe(&site, number, "Allow-Deletes: 12 0badf00d");
+    apply(&site).expect(3).shows(&why);
+    let fewer = line.replace(" 12 ", " 11 ");
+    describe(&site, number, &fewer);
+    apply(&site)
+        .expect(3)
+        .shows("agrees to nothing: by now 12 deletions come by it");
+    describe(&site, number, &line);
+    let done = apply(&site).expect(0);
+    assert_eq!(done.json()["notices"], json!([]), "{}", done.stdout);
+}
+
+#[test]
+fn the_line_is_said_once_and_by_itself() {
+    let site = applied();
+    push(&site, "change", &names(12..24));
+    let number = site.repo().open_pr("change", "main");
+    let line = line(&plan(&site, number, "change").expect(3));
+    let commit = site.repo().merge(number);
+    site.checkout(&commit);
+    let refused = site
+        .in_job(&["apply", "--comment"], &Job::push(&site, &commit))
+        .expect(3);
+    let hint = format!(
+        "if this is meant, copy the line into the description of pull request #{number} and run this job again, or copy it \
+         into the message of a later commit"
+    );
+    let log = format!("{}{}", refused.stdout, refused.stderr);
+    let alone = |text: &str| text.lines().filter(|it| *it == line).count();
+    assert_eq!((alone(&log), log.matches(&line).count()), (1, 1), "{log}");
+    assert!(
+        log.contains(&format!("\nhint: {hint}\n"))
+            && log.contains("\nrefused: this plan deletes 12 objects"),
+        "{log}"
+    );
+    let comments = site.repo().comments(number);
+    let result = comments.last().unwrap()["body"].as_str().unwrap();
+    assert_eq!(result.matches(&line).count(), 1, "{result}");
+    assert!(
+        result.contains(&format!("\n```\n{line}\n```\n")),
+        "{result}"
+    );
+    assert!(!result.contains('\u{2060}'), "{result}");
+}
+
+#[test]
+fn a_refusal_is_no_result_and_the_plan_of_a_merged_pull_request_stands() {
+    let site = applied();
+    push(&site, "one", &names(12..24));
+    push(&site, "two", &[names(0..24), vec!["new".into()]].concat());
+    let pulls = ["one", "two"].map(|branch| site.repo().open_pr(branch, "main"));
+    let line = line(&plan(&site, pulls[0], "one").expect(3));
+    let comment = |number: u64, what: &str| {
+        let comments = site.repo().comments(number);
+        let mut bodies = comments
+            .iter()
+            .map(|comment| comment["body"].as_str().unwrap());
+        let marker = format!("<!-- netbird-gitops {what} default -->");
+        bodies
+            .find(|body| body.starts_with(&marker))
+            .map(str::to_owned)
+    };
+    let comment_apply = || {
+        let tip = site.repo().tip("main");
+        site.checkout(&tip);
+        site.in_job(&["apply", "--comment"], &Job::push(&site, &tip))
+    };
+    site.repo().merge(pulls[0]);
+    comment_apply().expect(3);
+    site.repo().merge(pulls[1]);
+    comment_apply().expect(3);
+    for number in pulls {
+        let refused = comment(number, "apply").unwrap();
+        assert!(refused.contains("**refused**"), "{refused}");
+    }
+    // the description is edited after the merge: its plan job runs again
+    describe(&site, pulls[0], &line);
+    let reviewed = comment(pulls[0], "plan").unwrap();
+    plan_of_merged(&site, pulls[0], "one");
+    assert_eq!(comment(pulls[0], "plan").unwrap(), reviewed);
+    // merged before its plan job ran: none is made up
+    plan_of_merged(&site, pulls[1], "two");
+    assert_eq!(comment(pulls[1], "plan"), None);
+    comment_apply().expect(0);
+    for number in pulls {
+        let done = comment(number, "apply").unwrap();
+        assert!(
+            done.contains("1 created, 12 deleted") && !done.contains("refused"),
+            "{done}"
+        );
+    }
+}
+
+/// The plan job of a pull request that is merged: it ends well, and says so.
+fn plan_of_merged(site: &Site, number: u64, branch: &str) {
+    let (head, base) = (site.repo().tip(branch), site.repo().tip("main"));
+    site.checkout(&head);
+    let pull = Pull {
+        number,
+        head: &head,
+        base: &base,
+    };
+    let run = site.in_job(&["plan", "--comment"], &Job::pull_request(site, &pull));
+    run.expect(0).shows(&format!(
+        "pull request #{number} is merged or closed; its comment stays as it is"
+    ));
 }

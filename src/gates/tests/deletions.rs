@@ -63,25 +63,25 @@ as many as the limit
     passes
 one more
     deletions: this plan deletes 3 objects, more than --max-deletes 2 ["group a", "group b", "group c"]
-        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 3 does
+        
 one more, all agreed to
     passes
 one more, one agreed to
     passes
 several more, one agreed to
     deletions: this plan deletes 3 objects, more than --max-deletes 2 ["group b", "group c", "group d"]
-        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 4 does
+        
 members count
     deletions: this plan removes 3 group members, more than --max-deletes 2 ["group g"]
-        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 3 does
+        
 members up to the limit
     passes
 members, one agreed to
     deletions: this plan removes 2 group members, more than --max-deletes 1 ["group g"]
-        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 3 does
+        
 no limit at all
     deletions: this plan deletes 1 object, more than --max-deletes 0 ["group a"]
-        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 1 does
+        
 nothing goes
     passes
 
@@ -193,13 +193,15 @@ fn the_last_of_a_kind_and_any_peer() {
             ),
         ),
     ];
-    assert_data_eq!(table(rows), str![[r#"
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
 all six
     last-of-a-kind: this plan deletes all groups (6 names)
-        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 6 does
+        
 all six, one agreed to
     last-of-a-kind: this plan deletes all groups (5 names)
-        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 6 does
+        
 all six, all but one agreed to
     passes
 all but one
@@ -208,7 +210,7 @@ the only one there was
     passes
 both
     last-of-a-kind: this plan deletes all setup keys ["setup key k", "setup key l"]
-        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 2 does
+        
 one, beside a dead one that nobody misses
     passes
 two dead ones, and two that live stay
@@ -217,11 +219,13 @@ both, and one is made
     passes
 a peer
     peers: this plan deletes 1 peer ["peer edge"]
-        if this is meant, put its line Allow-Deletes into the description of the pull request, or by itself into a later commit's message, and run the job again; at a terminal --allow-deletes 1 does
+        
 a peer, agreed to
     passes
 
-"#]].raw());
+"#]]
+        .raw()
+    );
 }
 
 /// What a pull request is red for: its own rows, or that with them it is too much.

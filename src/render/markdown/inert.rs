@@ -2,7 +2,7 @@
 //!
 //! Gitea links and mentions after it has rendered the markdown, so an escape that markdown undoes is not enough
 //! (gitea-api.md §1.7): a word joiner (U+2060) keeps such words apart, and shows nothing. What people copy, the id of a
-//! commit or a time, stands in a code span instead, with nothing in it that is not seen.
+//! commit, the number of a pull request or a time, stands in a code span instead, with nothing in it that is not seen.
 
 use jiff::Timestamp;
 
@@ -41,7 +41,8 @@ pub fn text(text: &str) -> String {
     let mut rest = &*shown;
     let mut before = ' ';
     while let Some(char) = rest.chars().next() {
-        let size = match time(rest).filter(|_| !before.is_alphanumeric()) {
+        let copied = time(rest).or_else(|| number(rest));
+        let size = match copied.filter(|_| !before.is_alphanumeric()) {
             Some(size) => {
                 out.push_str(&code(&rest[..size]));
                 size
@@ -61,6 +62,16 @@ pub fn text(text: &str) -> String {
         rest = &rest[size..];
     }
     out
+}
+
+/// Returns the length of the number of an issue or a pull request that the text begins with, if it does.
+fn number(text: &str) -> Option<usize> {
+    let digits = text.strip_prefix('#')?;
+    let digits = digits.len()
+        - digits
+            .trim_start_matches(|char: char| char.is_ascii_digit())
+            .len();
+    (digits > 0).then_some(1 + digits)
 }
 
 /// Returns the length of the time (RFC 3339) that the text begins with, if it does.

@@ -148,12 +148,15 @@ pub(super) fn refusals(document: &Document) -> Option<String> {
         )
     };
     let lines: Vec<String> = document.refusals.iter().map(line).collect();
-    (!lines.is_empty()).then(|| {
-        format!(
-            "> [!CAUTION]\n> Apply would refuse this plan:\n>\n{}",
-            lines.join("\n")
-        )
-    })
+    let why = match document.blamed() {
+        Some(others) => format!(
+            "This is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
+             deletions of {}.",
+            text(&others)
+        ),
+        None => "Apply would refuse this plan:".into(),
+    };
+    (!lines.is_empty()).then(|| format!("> [!CAUTION]\n> {why}\n>\n{}", lines.join("\n")))
 }
 
 /// What takes something away or opens something, as sentences.
