@@ -168,10 +168,18 @@ fn choose(
         return decision;
     }
 
+    // A key of ours gets its groups before anybody can use it. A used one without, beside one that waits as the file says, is
+    // somebody's who made it by hand.
+    let waits_as_declared = namesakes.iter().any(|of| {
+        let fits = || differences(&after, &of.live.resource).is_empty();
+        wants_groups && of.is_ours() && of.is_waiting() && fits()
+    });
+    let grants_nothing =
+        |of: &Namesake| waits_as_declared && of.is_spent() && of.key.auto_groups.is_empty();
     // What was there before the file declared it stands for the entry only while nothing of ours does.
     let ours: Vec<&Namesake> = namesakes.iter().filter(|of| of.is_ours()).collect();
     let (counted, others): (Vec<_>, Vec<_>) = namesakes.iter().partition(|of| match of.whose {
-        Whose::Ours | Whose::Named => true,
+        Whose::Ours | Whose::Named => !grants_nothing(of),
         // nobody agreed that whoever holds the secret of one that grants nothing joins the entry's groups
         Whose::TakenOver => ours.is_empty() && !(wants_groups && never_sealed(of.key)),
         Whose::Theirs => false,

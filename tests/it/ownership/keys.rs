@@ -149,3 +149,20 @@ fn a_dead_key_of_a_removed_entry_goes_with_the_group_it_names() {
     bench.apply(&[]).expect(0);
     bench.assert_writes(&["DELETE /setup-keys", "DELETE /groups"]);
 }
+
+#[test]
+fn a_used_key_made_by_hand_that_grants_nothing_is_not_the_one_that_waits() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[("k", false)]));
+    let new = json!({ "name": "k", "type": "one-off", "expires_in": 86400, "auto_groups": [] });
+    let made = bench.create("/setup-keys", new);
+    let secret = made["key"].as_str().unwrap();
+    bench.server().enroll(secret, "somebody").unwrap();
+    bench
+        .leaves_all(&[])
+        .shows("neither that key nor its peer is taken for this entry's");
+    // and the one that waits still enrolls
+    enroll(&bench, "k");
+    assert_eq!(bench.planned(&[]), Vec::<String>::new());
+    assert_eq!(bench.names("/peers"), ["k", "somebody"]);
+}
