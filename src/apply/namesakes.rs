@@ -127,7 +127,14 @@ pub(super) fn take_back(
     changes.extend(twins.deletions(actual));
     let plan = ordered(changes, actual);
     if plan.steps.is_empty() {
-        bail!("what another run made too cannot be taken back: no order of writes allows that");
+        let names: Vec<String> = ours
+            .iter()
+            .map(|(address, _)| address.to_string())
+            .collect();
+        bail!(
+            "another run made {} too, at the same time, and ours is in use already, so it stays for now",
+            names.join(", ")
+        );
     }
     Run::with(api, &plan, actual, None, observer, applied, |run| {
         for step in &plan.steps {

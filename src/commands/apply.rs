@@ -225,12 +225,15 @@ fn judge(
             );
             Some((
                 text,
-                "run plan to see what is left; another run may be at work".into(),
+                "another run may be at work; run apply again: it finishes what is left (plan shows it)".into(),
             ))
         }
         Err(error) => {
             let text = format!("applied, but not verified: {error:#}");
-            Some((text, "run plan to see whether it converged".into()))
+            Some((
+                text,
+                "run apply again: it finishes what is left, and of what two runs made at once it keeps the first".into(),
+            ))
         }
     }
 }
