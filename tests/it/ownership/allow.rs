@@ -92,7 +92,6 @@ fn it_does_not_count_before_the_removal() {
     bench
         .refuses(&[])
         .says("this plan deletes 12 objects, more than --max-deletes 10")
-        .says(&line)
         .shows(&format!("\n\n{line}\n"));
 }
 
@@ -259,7 +258,7 @@ fn it_does_not_count_where_the_section_was_merely_lost() {
     let mut found = lost;
     found["groups"] = json!({ "g": {} });
     bench.declared(6.0, found);
-    bench.refuses(&[]).says("Allow-Deletes: 12 ");
+    bench.refuses(&[]).shows("Allow-Deletes: 12 ");
 }
 
 #[test]
