@@ -544,3 +544,6 @@ pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
     }
     ways
 }
+
+#[cfg(test)]
+mod tests;
