@@ -43,6 +43,8 @@ pub struct Actual {
     pub me: Option<wire::User>,
     /// Who else keeps a group from being deleted, by group id, in words.
     pub foreign_referrers: BTreeMap<Id, BTreeSet<String>>,
+    /// Of these, resources that groups list and that are no more: the server lets nobody delete such a group.
+    pub gone_resources: BTreeMap<Id, BTreeSet<String>>,
     /// Who else keeps a peer from being deleted, by peer, in words.
     pub peer_holders: BTreeMap<Id, BTreeSet<String>>,
 }

@@ -173,7 +173,10 @@ impl Actual {
                         format!("network resource {name:?} ({id}){}", places.of_network(id))
                     }
                     None if listed.is_some() => {
-                        format!("network resource {id}, which is in no network any more")
+                        let words = format!("network resource {id}, which no longer exists");
+                        let gone = self.gone_resources.entry(group.id.clone());
+                        gone.or_default().insert(words.clone());
+                        words
                     }
                     None => format!("network resource {id}"),
                 };

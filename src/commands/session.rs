@@ -363,7 +363,12 @@ impl Session {
                 .any(|change| !change.removed_members().is_empty())
         };
         // what is held back since something needs it names all that does
-        let is_needed = |held: &Held| matches!(held.why, Why::Needed(_) | Why::PeerNeeded { .. });
+        let is_needed = |held: &Held| {
+            matches!(
+                held.why,
+                Why::Needed(_) | Why::NeededByGone(_) | Why::PeerNeeded { .. }
+            )
+        };
         More {
             referrers: goes(Kind::Group) || goes(Kind::Peer) || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All

@@ -38,6 +38,8 @@ pub enum Why {
     Undated,
     /// These are not ours and need it.
     Needed(BTreeSet<String>),
+    /// A group that lists nothing but these, which are no more.
+    NeededByGone(BTreeSet<String>),
     /// A used key whose peer stays, since these groups of the file list it.
     Listed {
         /// The peer.
@@ -63,7 +65,7 @@ impl Held {
             Why::Older | Why::Newer | Why::Changed | Why::Undated => 1,
             // key and peer
             Why::PeerNeeded { until_agreed, .. } => 2 * usize::from(until_agreed),
-            Why::Needed(_) | Why::Listed { .. } => 0,
+            Why::Needed(_) | Why::NeededByGone(_) | Why::Listed { .. } => 0,
         }
     }
 
@@ -81,7 +83,9 @@ impl Held {
             Why::Undated => {
                 "its id does not say when it was made, so nothing proves whose it is".into()
             }
-            Why::Needed(holders) => format!("it is still used by {}", joined(holders)),
+            Why::Needed(holders) | Why::NeededByGone(holders) => {
+                format!("it is still used by {}", joined(holders))
+            }
             Why::Listed { peer, groups } => {
                 let word = if groups.len() == 1 { "group" } else { "groups" };
                 let names: BTreeSet<String> =
@@ -109,6 +113,11 @@ impl Held {
             }
             Why::Needed(_) => {
                 "take it out of them in NetBird, then the next apply deletes it; or declare it again"
+            }
+            // netbird-api.md §20: the list of the PUT is the whole list
+            Why::NeededByGone(_) => {
+                "only the API takes that out of the group: PUT /api/groups/ID with {\"name\": \"NAME\"} and nothing else, then the \
+                 next apply deletes it; or declare it again"
             }
             Why::Listed { .. } => {
                 "take it out of these groups too, then key and peer go; or put the key's entry back"
@@ -186,7 +195,10 @@ pub(super) fn keep_groups(
             let held = Held {
                 address: change.address.clone(),
                 id: live.id.clone(),
-                why: Why::Needed(holders),
+                why: match actual.gone_resources.get(&live.id) == Some(&holders) {
+                    true => Why::NeededByGone(holders),
+                    false => Why::Needed(holders),
+                },
                 cause: None,
             };
             kept.insert(live.id.clone(), held);

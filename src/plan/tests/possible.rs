@@ -69,7 +69,7 @@ a policy, a route, nameservers and a key that are not managed
 a network resource, a user, a router, a zone, the DNS settings
     held: group g: it is still used by DNS zone lab, network resource res1, network router router1, the DNS settings (disabled management groups), user Mira
 a resource, a peer and a router, by the names of their networks
-    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which is in no network any more, network router router1 of network "office", peer "gw" as a resource of it
+    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office", peer "gw" as a resource of it
 settings of the account that the server does not check
     held: group g: it is still used by the account's settings (ipv6_enabled_groups), the account's settings (network_traffic_logs_groups), the account's settings (peer_expose_groups)
 parts that not every server has
@@ -84,6 +84,32 @@ a field that is not ours
     impossible: group g cannot be deleted: it is still used by route r | take the group out of them first, or declare it
 
 "#]].raw());
+}
+
+/// A group that lists nothing but resources that are no more has a way out of its own: no page of NetBird shows them.
+#[test]
+fn resources_that_are_no_more() {
+    let way_out = |resources: Value| {
+        let live = json!({
+            "groups": [over(group("g", &[]), json!({ "resources": resources })), group("keep", &[])],
+            "network_resources": [{ "id": "res1", "name": "printer" }],
+        });
+        let plan = Case::new(json!({ "groups": { "keep": {} } }), live)
+            .prune_all()
+            .possible();
+        let held = plan.held.first().expect("the group is held back");
+        format!("{}; {}", held.reason(), held.way_out())
+    };
+    let gone = json!({ "id": "res2", "type": "host" });
+    let there = json!({ "id": "res1", "type": "host" });
+    let alone = way_out(json!([gone]));
+    assert!(
+        alone
+            .contains("network resource res2, which no longer exists; only the API takes that out"),
+        "{alone}"
+    );
+    let both = way_out(json!([gone, there]));
+    assert!(both.contains("take it out of them in NetBird"), "{both}");
 }
 
 #[test]
