@@ -35,12 +35,11 @@ impl Document {
 pub(super) fn rows(memberships: &Memberships) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     for (key, all) in &memberships.all {
-        let names = |groups: &'_ BTreeSet<String>| groups.len();
         for (joins, list) in [(true, &memberships.new), (false, &memberships.gone)] {
             let Some(groups) = list.get(key) else {
                 continue;
             };
-            let is_all = !joins || names(groups) == names(all);
+            let is_all = !joins || groups.len() == all.len();
             rows.push(Row {
                 key,
                 joins,
