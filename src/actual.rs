@@ -176,6 +176,14 @@ impl Actual {
         self.keys.values().filter(move |key| key.name == name)
     }
 
+    /// Returns a peer's name for people who have to find it: with its id.
+    pub fn peer_with_id(&self, id: &Id) -> String {
+        match self.peers.get(id) {
+            Some(peer) => format!("{:?} ({id})", peer.name),
+            None => format!("(deleted peer {id})"),
+        }
+    }
+
     /// Returns a peer's name for people; its id behind it where another peer bears the same.
     pub fn peer_label(&self, id: &Id) -> String {
         match self.peers.get(id) {

@@ -98,6 +98,16 @@ pub enum Code {
     UnusedKey,
     /// A key that was used, and nothing can be done about it.
     EnrollmentOpen,
+    /// Who used a key is told by times, not by the event log.
+    BoundByTime,
+    /// `enrolled` was taken back, which alone means nothing.
+    FlippedBack,
+    /// The key was asked for anew, and the peer of its older life is there.
+    ToBeReplaced,
+    /// A peer that nobody let in yet.
+    WaitsForApproval,
+    /// Another peer bears a listed name.
+    MemberTwin,
     /// Which peer a used key's name means cannot be told.
     MemberUnclear,
     /// The peer of a used key is gone.
@@ -277,6 +287,14 @@ impl Code {
             ),
             C::UnusedKey => ("unused_key", None),
             C::EnrollmentOpen => ("enrollment_open", None),
+            C::BoundByTime => ("bound_by_time", None),
+            C::FlippedBack => ("flipped_back", None),
+            C::ToBeReplaced => ("to_be_replaced", None),
+            C::WaitsForApproval => (
+                "waits_for_approval",
+                Some("{} peers wait for approval in NetBird: until then they reach nobody"),
+            ),
+            C::MemberTwin => ("member_twin", None),
             C::MemberUnclear => (
                 "member_unclear",
                 Some("lists {} names of which nobody can tell whose they are: nobody is added"),

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use crate::actual::Actual;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
-use crate::enrollment;
 use crate::plan::{Options, Plan, Renames, plan};
 use crate::resource::FieldChange;
 use crate::state::{Address, Id, Kind};
@@ -86,7 +85,7 @@ impl Drift {
 }
 
 /// Returns the drift of a plan that was made for the committed file.
-pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual, options: &Options) -> Drift {
+pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
     let mut drift = Drift {
         ghosts: ghosts(desired, actual),
         ..Drift::default()
@@ -104,17 +103,7 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual, options: &Options)
     let left = plan.gone_sections.iter().flat_map(|gone| &gone.left);
     let why = || Some("its section is no longer in the file, so nobody manages it".to_owned());
     drift.extraneous.extend(left.map(|at| (at.clone(), why())));
-    let detection = enrollment::detect(desired, actual, options);
-    let enrolled: BTreeSet<&Id> = detection
-        .enrollments
-        .iter()
-        .map(|found| &found.peer)
-        .collect();
-    drift.enrolling = detection
-        .enrollments
-        .iter()
-        .map(|found| found.key.clone())
-        .collect();
+    drift.enrolling = plan.enrolling.values().cloned().collect();
     for change in &plan.changes {
         let item = |fields: &[FieldChange]| Item {
             address: change.address.clone(),
@@ -125,7 +114,7 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual, options: &Options)
         };
         match &change.operation {
             Operation::Create { .. } => drift.missing.push(item(&[])),
-            Operation::Update { .. } if is_enrollment(change, &enrolled) => {}
+            Operation::Update { .. } if is_enrollment(change, &plan.enrolling) => {}
             Operation::Update { fields, .. } | Operation::Replace { fields, .. } => {
                 drift.mismatched.push(item(fields));
             }
@@ -139,14 +128,14 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual, options: &Options)
 }
 
 /// What only a peer that enrolled leaves to do is no drift: the next sync-events does it.
-fn is_enrollment(change: &Change, enrolled: &BTreeSet<&Id>) -> bool {
+fn is_enrollment(change: &Change, enrolling: &BTreeMap<Id, String>) -> bool {
     change.address.kind == Kind::Peer
         || (change.removed_members().is_empty()
             && !change.added_members().is_empty()
             && change
                 .added_members()
                 .iter()
-                .all(|peer| enrolled.contains(peer)))
+                .all(|peer| enrolling.contains_key(peer)))
 }
 
 /// Says for each mismatch which side moved: the newest version of the file that asks for what NetBird has, if any, was

@@ -149,16 +149,21 @@ fn flip(text: &[u8], names: &BTreeSet<String>) -> Result<Edit, EditError> {
     Ok(edit)
 }
 
-/// Returns the keys that a text marks as enrolled. Errors when the text is no strict JSON.
-pub fn enrolled(text: &[u8]) -> Result<BTreeSet<String>, EditError> {
+/// Returns the keys that a text marks as enrolled and `base` does not, though their entries are the same otherwise: one
+/// that asks for another machine since (`reissue_after`) has another entry. Errors as [`mark_enrolled`] does.
+pub fn marked_since(base: &[u8], text: &[u8]) -> Result<BTreeSet<String>, EditError> {
+    let (base_source, base) = tree::parse(base)?;
     let (source, root) = tree::parse(text)?;
-    let is_marked = |key: &&ObjectProp<'_>| {
-        let fields = key.value.as_object();
-        let flag = fields.and_then(|fields| member(fields, "enrolled"));
-        flag.and_then(|flag| flag.value.as_boolean_lit())
-            .is_some_and(|flag| flag.value)
-    };
+    let before = setup_keys(&base_source, &base)?;
     let keys = setup_keys(&source, &root)?.map(|keys| keys.properties.as_slice());
+    let is_marked = |key: &&ObjectProp<'_>| {
+        let before = before.and_then(|keys| member(keys, key.name.as_str()));
+        let before = before.and_then(|before| before.value.as_object());
+        let after = key.value.as_object();
+        before
+            .zip(after)
+            .is_some_and(|(before, after)| tree::is_flip(before, after))
+    };
     let marked = keys.unwrap_or_default().iter().filter(is_marked);
     Ok(marked.map(|key| key.name.as_str().to_owned()).collect())
 }

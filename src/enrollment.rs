@@ -6,7 +6,9 @@
 
 mod detect;
 mod label;
+mod replaced;
 pub mod sync;
+mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +16,9 @@ use crate::desired::KeyType;
 use crate::state::Id;
 use crate::wire::{Event, Peer, SetupKey};
 
-pub use detect::{Detection, Enrollment, LeftAlone, detect, is_enrollable, strangers};
+pub use detect::{Detection, Enrollment, LeftAlone, Remark, detect, is_enrollable, strangers};
 pub use label::{Relabelled, label_of, plain_label, relabelled};
+pub use replaced::Replaced;
 
 /// The activity code of an enrollment by setup key.
 pub const ENROLLED: &str = "peer.setupkey.add";
@@ -30,6 +33,8 @@ pub enum Binding {
     Event(Id),
     /// The times fit, and fit nobody else.
     Time(Id),
+    /// The times fit several, and of those it alone bears the key's name; or it is the one that then is left.
+    Name(Id),
     /// The event log names a peer that is gone.
     PeerGone,
     /// No peer fits: it is gone, or the times tell nothing.
@@ -38,11 +43,54 @@ pub enum Binding {
     Several(Vec<Id>),
 }
 
+/// What tells that a peer came by a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// The event log.
+    Event,
+    /// The times of key and peer.
+    Time,
+    /// Their times, which fit others too, and the peer's name.
+    Name,
+}
+
+impl Evidence {
+    /// Its word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Evidence::Event => "event",
+            Evidence::Time => "time",
+            Evidence::Name => "name",
+        }
+    }
+
+    /// Returns what is to be said of it, behind what it is said of: nothing where the event log tells.
+    pub fn said(self) -> Option<&'static str> {
+        match self {
+            Evidence::Event => None,
+            Evidence::Time => Some("told by the times of key and peer, since the event is gone"),
+            Evidence::Name => {
+                Some("told by names and the times of key and peer, since the event is gone")
+            }
+        }
+    }
+}
+
 impl Binding {
+    /// Returns what the binding rests on, if it is one.
+    pub fn evidence(&self) -> Option<Evidence> {
+        match self {
+            Binding::Event(_) => Some(Evidence::Event),
+            Binding::Time(_) => Some(Evidence::Time),
+            Binding::Name(_) => Some(Evidence::Name),
+            Binding::PeerGone | Binding::Nobody | Binding::Several(_) => None,
+        }
+    }
+
     /// Returns the bound peer.
     pub fn peer(&self) -> Option<&Id> {
         match self {
-            Binding::Event(peer) | Binding::Time(peer) => Some(peer),
+            Binding::Event(peer) | Binding::Time(peer) | Binding::Name(peer) => Some(peer),
             Binding::PeerGone | Binding::Nobody | Binding::Several(_) => None,
         }
     }
@@ -55,6 +103,8 @@ pub struct Bindings {
     one_off: BTreeMap<Id, Binding>,
     /// The key of each peer whose enrollment the event log still has.
     by_event: BTreeMap<Id, Id>,
+    /// The key of each peer, where that is known by whatever proof.
+    by_peer: BTreeMap<Id, Id>,
 }
 
 impl Bindings {
@@ -70,14 +120,7 @@ impl Bindings {
 
     /// Returns the key by which a peer came, where that is known.
     pub fn key_of(&self, peer: &Id) -> Option<&Id> {
-        let by_time = || {
-            self.one_off
-                .iter()
-                .find(|(_, binding)| binding.peer() == Some(peer))
-        };
-        self.by_event
-            .get(peer)
-            .or_else(|| by_time().map(|(key, _)| key))
+        self.by_peer.get(peer)
     }
 }
 
@@ -148,43 +191,13 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
         peer.user_id.is_empty() && !peer.ephemeral && !came_by.contains_key(&peer.id)
     };
     let free: Vec<&Peer> = peers.values().filter(free).collect();
-    let candidates: Vec<(&SetupKey, Vec<&Peer>)> = by_time
-        .into_iter()
-        .map(|key| {
-            (
-                key,
-                free.iter()
-                    .filter(|peer| lag_ms(key, peer).is_some())
-                    .copied()
-                    .collect(),
-            )
-        })
-        .collect();
-    let claims = |peer: &Peer| {
-        candidates
-            .iter()
-            .filter(|(_, fitting)| fitting.iter().any(|fit| fit.id == peer.id))
-            .count()
-    };
-    let reusable_fits_better = |key: &SetupKey, peer: &Peer| {
-        let others = keys.iter().filter(|other| !one_off(other));
-        others
-            .filter_map(|other| lag_ms(other, peer))
-            .min()
-            .is_some_and(|lag| Some(lag) <= lag_ms(key, peer))
-    };
-    let by_time = candidates.iter().map(|(key, fitting)| {
-        let binding = match fitting[..] {
-            [] => Binding::Nobody,
-            [peer] if claims(peer) == 1 && !reusable_fits_better(key, peer) => {
-                Binding::Time(peer.id.clone())
-            }
-            _ => Binding::Several(fitting.iter().map(|peer| peer.id.clone()).collect()),
-        };
-        (key.id.clone(), binding)
-    });
-    let by_time: Vec<_> = by_time.collect();
-    bindings.one_off.extend(by_time);
+    let reusable: Vec<&SetupKey> = keys.iter().filter(|key| !one_off(key)).collect();
+    bindings
+        .one_off
+        .extend(times::assign(&by_time, &free, &reusable));
+    let bound = bindings.one_off.iter();
+    let bound = bound.filter_map(|(key, binding)| Some((binding.peer()?.clone(), key.clone())));
+    bindings.by_peer = bound.chain(bindings.by_event.clone()).collect();
     bindings
 }
 

@@ -82,7 +82,7 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     if !snapshot.users.iter().any(|user| user["is_current"] == true) {
         snapshot.users = api.list("/users").context("cannot list users")?;
     }
-    if key_moved(&snapshot, desired) || times_tell_too_little(&snapshot, desired) {
+    if events_tell_more(&snapshot, desired) {
         snapshot.events = Some(api.list("/events").context("cannot list events")?);
     }
     Ok(snapshot)
@@ -232,31 +232,31 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Value) {
     }
 }
 
-/// Whether several peers can have used a declared key: machines that enrolled within one second of each other.
-fn times_tell_too_little(snapshot: &Snapshot, desired: &Desired) -> bool {
+/// Whether the event log has something to tell: a pending key was used; the times of keys and peers do not tell by whom; or
+/// the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
+fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
     // what cannot be read here is an error of `Actual::read`
-    let keys = snapshot
-        .setup_keys
-        .iter()
-        .cloned()
-        .map(serde_json::from_value);
-    let keys: Vec<wire::SetupKey> = keys.filter_map(Result::ok).collect();
+    let keys = snapshot.setup_keys.iter().cloned();
+    let keys = keys.filter_map(|key| serde_json::from_value::<wire::SetupKey>(key).ok());
+    let keys: Vec<wire::SetupKey> = keys.filter(|key| key.used_times > 0).collect();
     let peers = snapshot.peers.iter().cloned().map(serde_json::from_value);
     let peers = peers.filter_map(|peer| peer.ok().map(|peer: wire::Peer| (peer.id.clone(), peer)));
     let bindings = enrollment::bind(&keys, &peers.collect(), None);
     keys.iter().any(|key| {
-        let several = matches!(bindings.of_key(&key.id), Some(Binding::Several(_)));
-        several && desired.setup_key(&key.name).is_some()
-    })
-}
-
-/// Whether a declared pending one-off key was used: then the event log has something to tell.
-fn key_moved(snapshot: &Snapshot, desired: &Desired) -> bool {
-    snapshot.setup_keys.iter().any(|key| {
-        let used = key["used_times"].as_i64().unwrap_or(0) > 0 && key["type"] == "one-off";
-        let declared = key["name"]
-            .as_str()
-            .and_then(|name| desired.setup_key(name));
-        used && declared.is_some_and(|key| !key.enrolled && key.key_type == KeyType::OneOff)
+        let Some(declared) = desired.setup_key(&key.name) else {
+            return false;
+        };
+        let is_one_off = key.key_type == KeyType::OneOff && declared.key_type == KeyType::OneOff;
+        let was_replaced = || {
+            let created = key.id.created_at();
+            let asked = declared.reissue_after;
+            asked.is_some_and(|asked| created.is_none_or(|at| at < asked.as_second()))
+        };
+        match bindings.of_key(&key.id) {
+            _ if is_one_off && !declared.enrolled => true,
+            Some(Binding::Several(_) | Binding::Name(_)) => true,
+            Some(Binding::Time(_)) => is_one_off && was_replaced(),
+            Some(Binding::Event(_) | Binding::PeerGone | Binding::Nobody) | None => false,
+        }
     })
 }

@@ -28,8 +28,8 @@ use crate::http::{BaseUrl, Client, Config, Method, Reply};
 use crate::text::is_hidden;
 
 pub use crate::http::{Token, TokenError};
-pub use contents::{About, File, NewFile, Put};
-pub use error::{Answer, Error};
+pub use contents::{About, File, NewFile, Put, Tip};
+pub use error::{Answer, Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
 pub use pulls::{Pull, PullEnd};

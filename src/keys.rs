@@ -4,6 +4,7 @@
 //! (used, expired, revoked), those that somebody made by hand, and at most one that is wanted. Whose they are is told in
 //! `namesakes`; the plan, the members of groups and the enrollments all go by the one decision made here.
 
+mod decisions;
 mod namesakes;
 
 use jiff::Timestamp;
@@ -19,6 +20,7 @@ use crate::scope::Prune;
 use crate::state::{Address, Kind};
 use crate::wire;
 
+pub use decisions::{Decisions, decisions};
 pub use namesakes::{Consumed, Namesake, Whose, consumed, namesakes};
 
 /// How long after its creation a key can have been changed last and count as untouched, in seconds: creation takes
@@ -46,8 +48,10 @@ pub struct Decision {
     pub ambiguous: Vec<Live>,
     /// It is declared enrolled, and these valid keys of its name were never used; whose they are.
     pub unused: Vec<(Live, Whose)>,
-    /// It is declared pending and a peer used it.
-    pub moved: Option<Live>,
+    /// The entry's own one-off keys that a machine used, the oldest first.
+    pub spent: Vec<Live>,
+    /// The used key by whose peer the name is borne: of a pending entry the one that was used since it was asked for.
+    pub used: Option<Live>,
     /// The valid, unused key of ours that stands for the entry and stays.
     pub waiting: Option<Live>,
     /// What lives is older than the entry, which stands for it all the same.
@@ -107,7 +111,7 @@ pub fn decide(
         .iter()
         .filter_map(|(operation, _)| operation.live())
         .chain(decision.deletions.iter().map(|(live, _)| live))
-        .chain(&decision.moved);
+        .chain(decision.used.iter().filter(|_| !declared.enrolled));
     let touched: Vec<_> = touched.map(|live| live.id.clone()).collect();
     decision.by_name = namesakes
         .iter()
@@ -124,6 +128,16 @@ fn choose(
     let address = Address::new(Kind::SetupKey, name);
     let after = desired(declared);
     let mut decision = Decision::default();
+    // one of ours gets its groups before anybody can use it
+    let wants_groups = declared
+        .auto_groups
+        .as_ref()
+        .is_some_and(|groups| !groups.is_empty());
+    let by_hand = |of: &Namesake| wants_groups && of.key.auto_groups.is_empty();
+    let spent = namesakes.iter().filter(|of| of.is_ours() && of.is_spent());
+    let spent = spent.filter(|of| !by_hand(of));
+    decision.spent = spent.map(|of| of.live.clone()).collect();
+    let asked = declared.asked_anew(circumstances.now);
 
     if declared.enrolled {
         if circumstances.replace {
@@ -134,14 +148,10 @@ fn choose(
         }
         let unused = namesakes.iter().filter(|of| of.is_waiting());
         decision.unused = unused.map(|of| (of.live.clone(), of.whose)).collect();
+        decision.used = done(declared, namesakes, asked);
         return decision;
     }
 
-    let wants_groups = declared
-        .auto_groups
-        .as_ref()
-        .is_some_and(|groups| !groups.is_empty());
-    let asked = declared.asked_anew(circumstances.now);
     if let (Some(instant), None) = (declared.reissue_after, asked) {
         let text =
             format!("has a reissue_after that lies in the future ({instant}): nothing until then");
@@ -222,7 +232,7 @@ fn choose(
             valid.iter().filter(newer).any(fits)
         };
         if let Some(used) = standing.filter(|used| !anew(used)) {
-            decision.moved = Some(used.live.clone());
+            decision.used = Some(used.live.clone());
             let (finished, unclear): (Vec<_>, Vec<_>) =
                 unsealed.into_iter().partition(|of| of.key.id < used.key.id);
             decision.deletions = finished.iter().copied().map(goes(NEVER_SEALED)).collect();
@@ -335,6 +345,21 @@ fn choose(
         },
     }
     decision
+}
+
+/// Returns the used key of an entry whose key did its work. Somebody said so, hence one that was used before the file spoke
+/// of it may be meant, and one that was asked for anew only where no newer one was used.
+fn done(declared: &SetupKey, namesakes: &[Namesake], asked: Option<Timestamp>) -> Option<Live> {
+    let used = namesakes.iter().filter(|of| of.key.used_times > 0);
+    let (ours, others): (Vec<&Namesake>, Vec<_>) = used.partition(|of| of.is_ours());
+    let known = if ours.is_empty() { others } else { ours };
+    let (old, present): (Vec<&Namesake>, Vec<_>) =
+        known.into_iter().partition(|of| of.is_superseded(asked));
+    let known = if present.is_empty() { old } else { present };
+    match consumed(&known, declared, true) {
+        Consumed::By(of) => Some(of.live.clone()),
+        Consumed::Nobody | Consumed::ByOneOf(_) => None,
+    }
 }
 
 /// Says of an expired, revoked or used-up key that it is not remade.

@@ -3,6 +3,8 @@
 //! Hostnames are chosen by clients and are not unique, so a name alone proves nothing (design §2). Whatever cannot be
 //! told is a notice and never an error: nobody may block an apply by choosing a hostname.
 
+mod doubt;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -12,13 +14,15 @@ use crate::code::Code;
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::Binding;
 use crate::hint;
-use crate::keys::{self, Consumed};
+use crate::keys::Decisions;
 use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::plan::Options;
+use crate::resource::Live;
 use crate::scope::Prune;
 use crate::state::{Address, Id, Kind};
 use crate::wire;
+use doubt::{NEW_KEY, gone, is_machine, namesakes, several};
 
 /// Since when a group lists a member, as the file's git history says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,30 +68,43 @@ pub struct Members {
     pub notices: Vec<Notice>,
 }
 
+/// What names are resolved against.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// The file.
+    pub desired: &'a Desired,
+    /// The live account.
+    pub actual: &'a Actual,
+    /// What is decided about the file's keys.
+    pub decisions: &'a Decisions,
+    /// Peers of machines that were replaced: they leave their groups by being deleted.
+    pub replaced: &'a BTreeSet<Id>,
+    /// What else was asked for.
+    pub options: &'a Options,
+}
+
 /// Resolves the names in `wanted`, the `peers` of the declared group `name`. `live` are the group's members now.
 pub fn resolve(
     name: &str,
     wanted: &BTreeSet<String>,
     live: &BTreeSet<Id>,
-    desired: &Desired,
-    actual: &Actual,
-    options: &Options,
+    known: Known,
 ) -> Members {
+    let Known {
+        desired,
+        actual,
+        options,
+        ..
+    } = known;
     let mut members = Members::default();
     let group = Address::new(Kind::Group, name);
     let mut named = BTreeSet::new();
     let mut untold = BTreeSet::new();
     for member in wanted {
         let found = if desired.setup_key(member).is_some() {
-            by_key(member, live, desired, actual, options)
+            by_key(member, name, live, known)
         } else {
-            by_name(
-                member,
-                live,
-                desired,
-                actual,
-                options.listings.of(name, member),
-            )
+            by_name(member, name, live, known)
         };
         let mut notice = |code, text: String| {
             members
@@ -96,9 +113,9 @@ pub fn resolve(
         };
         match found {
             Found::Peers(ids) => named.extend(ids),
-            Found::ByName(id, text) => {
-                named.insert(id);
-                notice(Code::MemberByName, text);
+            Found::Told(ids, code, text) => {
+                named.extend(ids);
+                notice(code, text);
             }
             Found::Pending(older) => {
                 named.extend(older);
@@ -110,6 +127,14 @@ pub fn resolve(
             }
         }
     }
+    named.extend(live & known.replaced);
+    let waits = named.iter().filter_map(|id| actual.peers.get(id));
+    let waits = waits.filter(|peer| peer.approval_required);
+    members.notices.extend(waits.map(|peer| {
+        let text = "waits for approval in NetBird: until then it reaches nobody";
+        let peer = Address::new(Kind::Peer, &peer.name);
+        Notice::about(Code::WaitsForApproval, &peer, text)
+    }));
     let foreign = live.iter().filter(|id| !named.contains(*id));
     // where a name that is listed tells nobody, whoever bears it stays: else a stranger of that name could throw them out
     let is_untold = |id: &Id| {
@@ -135,83 +160,78 @@ pub fn resolve(
 enum Found {
     /// These.
     Peers(Vec<Id>),
-    /// This one, by nothing but its name, which is to be said.
-    ByName(Id, String),
+    /// These, and what is to be said about it.
+    Told(Vec<Id>, Code, String),
     /// Joins when it enrolls. An older key of that name may have left members: they stay till then.
     Pending(Vec<Id>),
     /// Nobody, and why.
     Nobody(Code, String),
 }
 
+impl Found {
+    fn peers(peers: Vec<Id>, said: Option<(Code, String)>) -> Found {
+        match said {
+            Some((code, text)) => Found::Told(peers, code, text),
+            None => Found::Peers(peers),
+        }
+    }
+}
+
 /// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
 /// the one peer of that name that is no person's, or the one that is a member already.
-fn by_key(
-    member: &str,
-    live: &BTreeSet<Id>,
-    desired: &Desired,
-    actual: &Actual,
-    options: &Options,
-) -> Found {
-    let Some(declared) = desired.setup_key(member) else {
+fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found {
+    let Known {
+        desired, actual, ..
+    } = known;
+    let (Some(declared), Some(decision)) = (desired.setup_key(member), known.decisions.get(member))
+    else {
         return Found::Pending(Vec::new());
     };
     if declared.key_type == KeyType::Reusable {
         let text = format!("lists {member:?}, a reusable key: its peers join through auto_groups");
         return Found::Nobody(Code::KeyOfMany, text);
     }
-    let namesakes = keys::namesakes(member, actual, options);
-    let used = namesakes.iter().filter(|of| of.key.used_times > 0);
-    let (ours, others): (Vec<&keys::Namesake>, Vec<_>) = used.partition(|of| of.is_ours());
-    let stands = match declared.enrolled {
-        false => {
-            let decision = keys::of_account(member, declared, actual, options);
-            let Some(moved) = decision.moved else {
-                let bound = ours.iter().filter_map(|of| Some(of.peer?.0));
-                return Found::Pending(
-                    bound.filter(|peer| live.contains(*peer)).cloned().collect(),
-                );
-            };
-            Some(moved.id)
-        }
-        // somebody said that the key did its work, so one that was used before the file spoke of it may be meant
-        true => {
-            let known = if ours.is_empty() { others } else { ours };
-            match keys::consumed(&known, declared, true) {
-                Consumed::By(of) => Some(of.key.id.clone()),
-                Consumed::Nobody | Consumed::ByOneOf(_) => None,
-            }
-        }
-    };
-    if let Some(key) = stands {
-        return match actual.bindings.of_key(&key) {
-            Some(Binding::Event(peer)) => Found::Peers(vec![peer.clone()]),
-            Some(Binding::Time(peer)) => Found::Peers(vec![peer.clone()]),
-            Some(Binding::Several(peers)) => {
-                let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
-                let labels = labels.join(", ");
-                Found::Nobody(
-                    Code::MemberUnclear,
-                    format!(
-                        "lists {member:?}, whose key was used by one of several peers ({labels}): which one cannot be told"
-                    ),
-                )
-            }
-            Some(Binding::PeerGone | Binding::Nobody) | None => Found::Nobody(
-                Code::MemberGone,
-                format!("lists {member:?}, whose key was used, but its peer is gone"),
-            ),
+    let binding = |key: &Live| actual.bindings.of_key(&key.id);
+    if let (false, None) = (declared.enrolled, &decision.used) {
+        // of a machine that is to be replaced
+        let bound = decision.spent.iter().filter_map(|key| binding(key)?.peer());
+        return Found::Pending(bound.filter(|peer| live.contains(*peer)).cloned().collect());
+    }
+    if let Some(key) = &decision.used {
+        return match binding(key) {
+            Some(Binding::Several(peers)) => several(member, group, peers, live, known),
+            binding => match (
+                binding.and_then(Binding::peer),
+                binding.and_then(Binding::evidence),
+            ) {
+                (Some(peer), Some(evidence)) => {
+                    // of a pending key the enrollment says it
+                    let joins = declared.enrolled && !live.contains(peer);
+                    let told = evidence.said().filter(|_| joins);
+                    let told = told.map(|told| {
+                        let peer = actual.peer_with_id(peer);
+                        let text = format!("lists {member:?}, which is the peer {peer}: {told}");
+                        (Code::BoundByTime, text)
+                    });
+                    let namesakes = || namesakes(member, peer, NEW_KEY, known);
+                    Found::peers(vec![peer.clone()], told.or_else(namesakes))
+                }
+                _ => Found::Nobody(Code::MemberGone, gone(member, actual)),
+            },
         };
     }
-    let bears_name = |peer: &&wire::Peer| peer.user_id.is_empty() && !peer.ephemeral;
-    let peers: Vec<&wire::Peer> = actual.peers_named(member).filter(bears_name).collect();
+    let peers: Vec<&wire::Peer> = actual.peers_named(member).filter(is_machine).collect();
     let ids = peers.iter().map(|peer| peer.id.clone());
     let members: Vec<Id> = ids.filter(|id| live.contains(id)).collect();
-    if !members.is_empty() {
-        return Found::Peers(members);
+    if let [first, rest @ ..] = &members[..] {
+        let said = || namesakes(member, first, NEW_KEY, known);
+        let said = rest.is_empty().then(said).flatten();
+        return Found::peers(members, said);
     }
     match peers[..] {
-        [peer] => Found::ByName(
-            peer.id.clone(),
+        [peer] => Found::Told(
+            vec![peer.id.clone()],
+            Code::MemberByName,
             format!("takes the peer {member:?} by its name: its key is marked enrolled and gone"),
         ),
         [] => Found::Nobody(
@@ -229,13 +249,11 @@ fn by_key(
 }
 
 /// Another name is the one live peer of that name; of namesakes the one that is a member or came by a key.
-fn by_name(
-    member: &str,
-    live: &BTreeSet<Id>,
-    desired: &Desired,
-    actual: &Actual,
-    listing: Listing,
-) -> Found {
+fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found {
+    let Known {
+        desired, actual, ..
+    } = known;
+    let listing = known.options.listings.of(group, member);
     let peers: Vec<&wire::Peer> = actual
         .peers_named(member)
         .filter(|peer| !peer.ephemeral)
@@ -245,8 +263,11 @@ fn by_name(
         .filter(|peer| live.contains(&peer.id))
         .map(|peer| peer.id.clone())
         .collect();
-    if !members.is_empty() {
-        return Found::Peers(members);
+    if let [member_id, rest @ ..] = &members[..] {
+        let way = format!("delete {member_id} in NetBird and list the name in a new commit");
+        let said = || namesakes(member, member_id, &way, known);
+        let said = rest.is_empty().then(said).flatten();
+        return Found::peers(members, said);
     }
     let created = |peer: &wire::Peer| {
         let by_list = || peer.created_at.map(Timestamp::as_second);

@@ -5,6 +5,7 @@
 
 mod held;
 mod labels;
+mod left_behind;
 mod offboard;
 mod order;
 mod possible;
@@ -25,9 +26,10 @@ use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::diff::diff;
-use crate::enrollment;
+use crate::enrollment::{self, Enrollment};
+use crate::keys;
 use crate::ledger::{Cause, Ledger};
-use crate::members::Listings;
+use crate::members::{self, Listings};
 use crate::notice::Notice;
 use crate::resource::{self, Live, Resource};
 use crate::scope::{self, Prune, Scoped};
@@ -65,7 +67,8 @@ impl Options {
     /// What decides which keys were used, where nothing else is asked.
     pub fn of_enrollment(ledger: Arc<Ledger>, now: Timestamp) -> Self {
         Options {
-            prune: Prune::None,
+            // what was replaced is told; nothing is deleted here
+            prune: Prune::Owned,
             replace: BTreeSet::new(),
             now,
             listings: ledger.listings(),
@@ -132,6 +135,8 @@ pub struct Plan {
     pub waiting_keys: BTreeMap<Id, String>,
     /// Live objects that are declared or go, by kind; of the keys those that are valid.
     pub counted: BTreeMap<Kind, usize>,
+    /// Peers that enrolled with a pending key of that name.
+    pub enrolling: BTreeMap<Id, String>,
     /// What people call the peers of this plan.
     pub peer_labels: BTreeMap<Id, String>,
 }
@@ -203,19 +208,21 @@ pub fn plan(
     let mut problems = renames.problems.clone();
     plan.notices.extend(renames.notices.clone());
 
-    let keys = resolve::keys(desired, actual, options, &mut plan, &mut problems);
-    let detection = enrollment::detect(desired, actual, options);
-    plan.notices.extend(detection.left_alone.iter().map(|left| {
-        Notice::about(
-            Code::EnrollmentOpen,
-            &Address::new(Kind::SetupKey, &left.key),
-            format!("{}: left alone", left.why),
-        )
-    }));
+    let decisions = keys::decisions(desired, actual, options);
+    let keys = resolve::keys(&decisions, options, &mut plan, &mut problems);
+    let detection = enrollment::detect(desired, actual, &decisions, options);
+    plan.notices.extend(detection.notices());
+    let replaced = detection.replaced.iter().map(|at| at.peer.clone());
+    let known = members::Known {
+        desired,
+        actual,
+        decisions: &decisions,
+        replaced: &replaced.collect(),
+        options,
+    };
     let twins = Twins::find(desired, actual, options);
-    let enrolled = &detection.enrollments;
     plan.notices.extend(resolve::taken_labels(desired, actual));
-    let resources = resolve::resources(desired, actual, options, enrolled, &twins, &mut plan);
+    let resources = resolve::resources(known, &detection.enrollments, &twins, &mut plan);
     let managed = Kind::ALL
         .into_iter()
         .filter(|kind| desired.manages(*kind))
@@ -253,8 +260,6 @@ pub fn plan(
         &options.replace,
     );
     plan.changes.extend(keys);
-    plan.changes
-        .extend(resolve::peer_renames(&detection.enrollments, actual));
     plan.changes.extend(
         scope
             .pruned
@@ -279,6 +284,15 @@ pub fn plan(
     offboard::offboard(&mut plan, desired, actual, options, &mut problems);
     plan.notices
         .extend(offboard::names_of_keys(desired, &options.ledger));
+    let leaving = offboard::replace(&mut plan, &detection.replaced, actual, options);
+    let has_room = |enrollment: &&Enrollment| enrollment.replaces.is_subset(&leaving);
+    let renamed = detection.enrollments.iter().filter(has_room).cloned();
+    let renamed: Vec<Enrollment> = renamed.collect();
+    plan.changes.extend(resolve::peer_renames(&renamed, actual));
+    let enrolling = detection.enrollments.into_iter();
+    plan.enrolling = enrolling.map(|at| (at.peer, at.key)).collect();
+    let left_behind = left_behind::notices(&plan, desired, actual, options);
+    plan.notices.extend(left_behind);
     held::keep_groups(&mut plan, &resources, desired, actual);
     possible::let_go(&mut plan, desired, actual);
     plan.changes

@@ -133,6 +133,15 @@ pub struct Peer {
     /// Gone soon after it disconnects.
     #[serde(default)]
     pub ephemeral: bool,
+    /// Waits until somebody lets it in; on NetBird's cloud only.
+    #[serde(default)]
+    pub approval_required: bool,
+    /// Holds a connection to the management server.
+    #[serde(default)]
+    pub connected: bool,
+    /// When it last did; of one that never did, when it enrolled.
+    #[serde(default, deserialize_with = "moment")]
+    pub last_seen: Option<Timestamp>,
 }
 
 /// An entry of `GET /policies`.

@@ -180,6 +180,10 @@ fn lost(
 
 /// Returns whether the one key by which a peer can have come grants the group.
 fn is_granted(peer: &Peer, group: &Id, actual: &Actual) -> bool {
+    let bound = actual.bindings.key_of(&peer.id);
+    if let Some(key) = bound.and_then(|key| actual.keys.get(key)) {
+        return key.auto_groups.contains(group);
+    }
     let mut keys = actual
         .keys
         .values()

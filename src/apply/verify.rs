@@ -15,8 +15,8 @@ use crate::actual::Actual;
 use crate::api::Api;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
-use crate::fetch::{Needs, fetch};
-use crate::plan::{self, Options, Problem, plan};
+use crate::fetch::{More, Needs, complete, fetch};
+use crate::plan::{self, Options, Plan, Problem, plan};
 use crate::state::{Id, Kind};
 
 /// What a verification found.
@@ -57,8 +57,18 @@ pub fn verify(
         replace: BTreeSet::new(),
         ..options.clone()
     };
+    let mut planned = plan(desired, &actual, &renames, &options);
+    // what keeps something from being deleted stands in lists that no other plan needs
+    let more = More {
+        referrers: planned.as_ref().is_ok_and(deletes),
+        events: false,
+    };
+    if complete(api, more, &mut snapshot).context("cannot verify")? {
+        let actual = Actual::read(&snapshot)?;
+        planned = plan(desired, &actual, &renames, &options);
+    }
     let mut verified = Verified::default();
-    match plan(desired, &actual, &renames, &options) {
+    match planned {
         Ok(plan) => {
             for change in &plan.changes {
                 let text = format!("{} {}", change.operation.word(), change.address);
@@ -72,6 +82,14 @@ pub fn verify(
         Err(problems) => verified.left.extend(problems.iter().map(problem)),
     }
     Ok(verified)
+}
+
+/// Whether it deletes what other objects can refer to.
+fn deletes(plan: &Plan) -> bool {
+    plan.changes.iter().any(|change| {
+        matches!(change.operation, Operation::Delete { .. })
+            && matches!(change.address.kind, Kind::Group | Kind::Peer)
+    })
 }
 
 fn problem(problem: &Problem) -> String {

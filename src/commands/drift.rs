@@ -66,12 +66,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
         allow_deletes: None,
     };
     let plan = session.plan(&gates, &args.gitea, &file(&cli.global))?;
-    let mut drift = drift::drift(
-        &plan,
-        &session.valid.desired,
-        &session.actual,
-        &session.options,
-    );
+    let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
         say.note(&visible(&notice.text));
     }

@@ -17,8 +17,8 @@ use crate::edit::Edit;
 use crate::git::{Git, Opened};
 use crate::gitea::comment::{self, Posted};
 use crate::gitea::commit::{self, CommitError, Outcome, Policy, Target};
-use crate::gitea::propose::{self, Proposed};
-use crate::gitea::{self, Ancestry, Repo};
+use crate::gitea::propose::{self, Moved, Proposed};
+use crate::gitea::{self, Ancestry, Missing, Repo};
 use crate::ledger::content_differs_but_for_enrolled;
 
 /// A repository, and the file on the branch that is applied.
@@ -47,14 +47,43 @@ impl std::fmt::Display for Stale {
 
 impl std::error::Error for Stale {}
 
+/// What a run did to the flags on the branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Became {
+    /// They are committed.
+    Committed,
+    /// A pull request was opened or changed for them.
+    Proposed,
+    /// The pull request for them is open already, and as it should be.
+    Waits,
+    /// Somebody else did what the pull request was for, so it was closed.
+    Closed,
+    /// The branch has them already.
+    Nothing,
+}
+
 /// What became of the enrollment commit.
 pub(super) struct Marked {
+    /// What was done.
+    pub(super) became: Became,
     /// In a sentence.
     pub(super) text: String,
     /// The commit's id or the pull request's page, where there is a new one.
     pub(super) place: Option<String>,
     /// What became of each name.
     pub(super) edit: Edit,
+}
+
+impl Marked {
+    /// Returns whether anything was written.
+    pub(super) fn moved(&self) -> bool {
+        !matches!(self.became, Became::Waits | Became::Nothing)
+    }
+
+    /// Returns whether all of it waits in a pull request that was there before.
+    pub(super) fn waits(&self) -> bool {
+        self.became == Became::Waits
+    }
 }
 
 impl Forge {
@@ -117,7 +146,10 @@ impl Forge {
     pub(super) fn source(&self) -> Result<Source, Stop> {
         let Target { branch, path } = self.target()?;
         let file = self.repo.file(branch, path);
-        let file = file.map_err(|error| of_gitea(&self.repo, error))?;
+        let file = file.map_err(|error| {
+            let error = self.repo.what_is_missing(error, branch, path);
+            of_gitea(&self.repo, error)
+        })?;
         Ok(Source::from_bytes(
             format!("{path} on {branch}"),
             file.bytes,
@@ -136,9 +168,14 @@ impl Forge {
         };
         let file = match self.repo.file(branch, path) {
             Ok(file) => file,
-            // a branch without the file has another one, too
-            Err(error) if error.is_not_found() && self.repo.tip(branch).is_ok() => return stale(),
             Err(error) => {
+                let error = self.repo.what_is_missing(error, branch, path);
+                // a branch without the file has another one, too
+                if let gitea::Error::Missing { what, .. } = &error
+                    && matches!(**what, Missing::File { .. })
+                {
+                    return stale();
+                }
                 let text = "cannot tell whether this file is still the one to apply";
                 return Err(anyhow::Error::new(error).context(text));
             }
@@ -220,35 +257,57 @@ impl Forge {
             let (proposed, edit) =
                 propose::mark_enrolled(&self.repo, target, environment, names, policy)
                     .map_err(|error| Stop::from(error).aside(old_gitea(&self.repo)))?;
-            let (text, place) = match proposed {
-                Proposed::Open { number, url, new } => {
-                    let what = if new { "opened" } else { "updated" };
-                    (format!("pull request #{number} {what}: {url}"), Some(url))
+            let (became, text, place) = match proposed {
+                Proposed::Open { number, url, moved } => match moved {
+                    Moved::Opened => {
+                        let text = format!("pull request #{number} opened: {url}");
+                        (Became::Proposed, text, Some(url))
+                    }
+                    Moved::Updated => {
+                        let text = format!("pull request #{number} updated: {url}");
+                        (Became::Proposed, text, Some(url))
+                    }
+                    Moved::Nothing => {
+                        let text = format!("pull request #{number} waits to be merged: {url}");
+                        (Became::Waits, text, Some(url))
+                    }
+                },
+                Proposed::Closed { number, url } => {
+                    let text = format!(
+                        "pull request #{number} closed, since {} has all of it: {url}",
+                        target.branch
+                    );
+                    (Became::Closed, text, Some(url))
                 }
-                Proposed::NothingToDo => (nothing_to_do(), None),
+                Proposed::NothingToDo => (Became::Nothing, nothing_to_do(), None),
             };
-            return Ok(Marked { text, place, edit });
+            return Ok(Marked {
+                became,
+                text,
+                place,
+                edit,
+            });
         }
         let (outcome, edit) =
             commit::mark_enrolled(&self.repo, target, names, policy).map_err(|error| {
                 self.refused(error, target.branch)
                     .aside(old_gitea(&self.repo))
             })?;
-        let (text, place) = match outcome {
+        let (became, text, place) = match outcome {
             Outcome::Committed { sha } => {
                 let short = sha.as_deref().map(|sha| format!(" as {}", short(sha)));
-                (
-                    format!(
-                        "committed{} to {}",
-                        short.unwrap_or_default(),
-                        target.branch
-                    ),
-                    sha,
-                )
+                let short = short.unwrap_or_default();
+                let text = format!("committed{short} to {}", target.branch);
+                (Became::Committed, text, sha)
             }
-            Outcome::NothingToDo => (nothing_to_do(), None),
+            Outcome::NothingToDo => (Became::Nothing, nothing_to_do(), None),
         };
-        Ok(Marked { text, place, edit })
+        Ok(Marked {
+            became,
+            text,
+            place,
+            edit,
+        })
     }
 
     /// Posts a comment on a pull request and returns its place. The body begins with its marker.

@@ -1,13 +1,13 @@
 //! `mark-enrolled`: the commit of `enrolled: true` alone, on the branch or in the file on disk.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::json;
 
 use super::forge::Forge;
 use super::settings::{environment_name, file, readable};
 use super::stop::Stop;
-use super::sync_events::read_names;
 use super::{annotate, print, report, report_stop};
 use crate::ci::Context;
 use crate::cli::{Cli, Format, MarkArgs};
@@ -130,4 +130,36 @@ fn said(edit: &Edit, text: &str) -> String {
         out.push_str(&format!("Nothing to mark: {}.\n", visible(text)));
     }
     out
+}
+
+/// Names of the file for `--from`.
+fn names_in(text: &str) -> Vec<String> {
+    let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
+    match json
+        .as_ref()
+        .and_then(|json| json["enrollments"].as_array())
+    {
+        Some(entries) => {
+            let done = entries.iter().filter(|entry| entry["error"].is_null());
+            done.filter_map(|entry| Some(entry["setup_key_name"].as_str()?.to_owned()))
+                .collect()
+        }
+        None => text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    }
+}
+
+/// Reads names from a file, or from stdin where it is `-`.
+fn read_names(path: &Path) -> Result<Vec<String>, Stop> {
+    let text = match path == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(path),
+    };
+    let text =
+        text.map_err(|error| Stop::error(format!("cannot read {}: {error}", path.display())))?;
+    Ok(names_in(&text))
 }

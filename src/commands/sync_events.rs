@@ -3,6 +3,7 @@
 //!
 //! Nothing here depends on when it ran last: it looks at keys, peers and events as they are. An idle run makes one request.
 
+mod done;
 mod said;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,20 +28,30 @@ use crate::api::Api;
 use crate::apply::{Conduct, apply, settle_members};
 use crate::ci::Context;
 use crate::cli::{self, Cli, Format, SyncArgs};
+use crate::code::Code;
 use crate::config;
 use crate::desired::{Desired, KeyType};
-use crate::enrollment::{self, Detection, Enrollment, sync};
+use crate::enrollment::{self, Enrollment, sync};
 use crate::exit::Exit;
 use crate::fetch::{Needs, fetch};
 use crate::gates;
+use crate::keys;
 use crate::ledger::Ledger;
 use crate::logging::Say;
 use crate::plan::{Options, Plan};
 use crate::render::Status;
-use crate::resource::Resource;
 use crate::scope::Prune;
 use crate::state::{Id, Kind};
+use crate::text::visible;
 use crate::wire;
+use done::{Done, done};
+
+/// Where a file stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Checkout,
+    Branch,
+}
 
 /// What a run found and did.
 #[derive(Default)]
@@ -49,17 +60,18 @@ struct Synced {
     done: Vec<Done>,
     /// Keys that were left alone, and why.
     left_alone: Vec<(String, String)>,
+    /// What else is to be known of a key.
+    remarks: Vec<(String, String)>,
     /// Peers that came by a key that the file does not declare.
     strangers: Vec<(String, String)>,
-    /// What became of the commit.
-    commit: Option<String>,
-    place: Option<String>,
+    /// What became of the commit, where one was tried.
+    marked: Option<Marked>,
     /// When the first of these peers enrolled.
     oldest: Option<Timestamp>,
     /// What failed beside single keys, and what to do about it.
     failure: Option<(String, Option<String>)>,
-    /// Nothing to look at: no used key that is not marked.
-    idle: bool,
+    /// Where every used key of the file is marked already, so that there is nothing to look at.
+    idle: Option<Place>,
     dry_run: bool,
     requests: u64,
 }
@@ -72,15 +84,6 @@ impl Synced {
             None => Some((error, hint)),
         };
     }
-}
-
-struct Done {
-    enrollment: Enrollment,
-    peer_label: String,
-    /// What a rename makes of the peer's DNS name, where that can be told.
-    dns_label: Option<String>,
-    groups_assigned: BTreeSet<String>,
-    error: Option<String>,
 }
 
 pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
@@ -117,6 +120,15 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
         (None, Some((error, hint))) => say.error("error", error, hint.as_deref()),
         (None, None) => {}
     }
+    if let Some(marked) = synced.marked.as_ref().filter(|marked| marked.waits()) {
+        say.progress(&marked.text);
+    }
+    for done in &synced.done {
+        if let Some(error) = &done.error {
+            let text = format!("setup key {}: {error}", done.enrollment.key);
+            say.error("error", &visible(&text), None);
+        }
+    }
     exit
 }
 
@@ -132,23 +144,82 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     let api = connect(&args.server, context.is_pull_request_event())?;
     let keys = api.list(Kind::SetupKey.path());
     synced.requests = api.requests();
-    if !has_news(&keys?, &valid.desired) {
-        synced.idle = true;
+    let used = used_keys(&keys?);
+    let is_marked = |name: &String| {
+        let declared = valid.desired.setup_key(name);
+        declared.is_some_and(|key| key.enrolled)
+    };
+    // a scheduled run's checkout is that of the last push, so the branch's tip decides; with nothing to mark either way
+    // nobody is asked, but about a pull request that may have become superfluous
+    let proposes = args.via_pr && !args.dry_run && !args.no_commit;
+    synced.idle = used.iter().all(is_marked).then_some(Place::Checkout);
+    if synced.idle.is_some() && !proposes {
         return Ok(Exit::Done);
     }
-    // a scheduled run's checkout is that of the last push, so the branch's tip decides
     let forge = Forge::open(&args.gitea, &context, &path)?;
     let valid = match &forge {
         Some(forge) => check(&forge.source()?)?,
-        None => {
+        None => valid,
+    };
+    let waits = used
+        .iter()
+        .any(|name| enrollment::is_enrollable(&valid.desired, name));
+    synced.idle = match (waits, &forge, synced.idle) {
+        (true, ..) => None,
+        (false, Some(_), None) => Some(Place::Branch),
+        (false, ..) => Some(Place::Checkout),
+    };
+    if waits {
+        if forge.is_none() {
             let why = Forge::not_configured(&args.gitea, &context);
             say.note(&format!("{why}: nothing is committed"));
-            valid
         }
-    };
-    let snapshot = fetch(&api, &Needs::enrollment(), &valid.desired);
+        let job = (path.as_path(), &context);
+        enroll(&api, args, job, &valid.desired, synced, say)?;
+    }
+
+    let ready = synced.done.iter().filter(|done| done.is_ready());
+    let ready: BTreeSet<String> = ready.map(|done| done.enrollment.key.clone()).collect();
+    let commits = !args.dry_run && !args.no_commit;
+    match &forge {
+        Some(forge) if commits && (proposes || !ready.is_empty()) => {
+            match forge.mark(&ready, args.via_pr, &environment_name(&cli.global)) {
+                Ok(marked) => synced.marked = Some(marked),
+                // peers and groups are done; the flags are found missing again by the next run
+                Err(stop) => synced.fail(Stop {
+                    error: format!("not committed: {}", stop.error),
+                    ..stop
+                }),
+            }
+        }
+        // on a laptop that is a choice, in a job nobody would ever know
+        None if commits && context.is_ci && !ready.is_empty() => {
+            let why = Forge::not_configured(&args.gitea, &context);
+            let hint = "set GITEA_TOKEN from the secret BOT_TOKEN (docs/gitea.md, step 4), or say --no-commit where \
+                        something else commits";
+            synced.fail(Stop::error(format!("not committed: {why}")).hint(hint));
+        }
+        _ => {}
+    }
+    let failed = synced.done.iter().any(|done| done.error.is_some());
+    Ok(match failed || synced.failure.is_some() {
+        true => Exit::Partial,
+        false => Exit::Done,
+    })
+}
+
+/// Finds who enrolled, renames the peers and puts them into their groups.
+fn enroll(
+    api: &Api,
+    args: &SyncArgs,
+    (path, context): (&Path, &Context),
+    desired: &Desired,
+    synced: &mut Synced,
+    say: Say,
+) -> Result<(), Stop> {
+    let snapshot = fetch(api, &Needs::enrollment(), desired);
     synced.requests = api.requests();
-    let snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
+    let snapshot = snapshot.map_err(|error| of_netbird(api, error))?;
     if snapshot
         .events
         .as_ref()
@@ -164,30 +235,30 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
             Stop::refused(format!("{}; nothing was changed", refusal.text)).hint(refusal.hint),
         );
     }
-    let ledger = ledger(&path, &context, &valid.desired, &actual)?;
+    let ledger = ledger(path, context, desired, &actual)?;
     let options = Options::of_enrollment(ledger, Timestamp::now());
-    let Detection {
-        enrollments,
-        left_alone,
-    } = enrollment::detect(&valid.desired, &actual, &options);
-    if !options.ledger.is_known() && !enrollments.is_empty() {
+    let decisions = keys::decisions(desired, &actual, &options);
+    let detection = enrollment::detect(desired, &actual, &decisions, &options);
+    if !options.ledger.is_known() && !detection.enrollments.is_empty() {
         say.note("no git history tells when the file declared these keys: they are told by their names alone");
     }
     let waits = |enrollment: &Enrollment| sync::waits_for(enrollment, &actual);
-    let waiting = enrollments
-        .iter()
-        .filter_map(|at| Some((at.key.clone(), waits(at)?)));
-    synced.left_alone = left_alone
-        .into_iter()
-        .map(|left| (left.key, left.why))
-        .chain(waiting)
-        .collect();
-    let enrollments: Vec<Enrollment> = enrollments
+    let said = |left: enrollment::LeftAlone| (left.key, left.why);
+    let waiting = detection.enrollments.iter();
+    let waiting = waiting.filter_map(|at| Some((at.key.clone(), waits(at)?)));
+    let left = detection.left_alone.into_iter().map(said);
+    synced.left_alone = left.chain(waiting).collect();
+    let remarks = detection.remarks.into_iter();
+    // what times tell stands in the line of each key
+    let remarks = remarks.filter(|remark| remark.code != Code::BoundByTime);
+    synced.remarks = remarks.map(|remark| (remark.key, remark.text)).collect();
+    let enrollments: Vec<Enrollment> = detection
+        .enrollments
         .into_iter()
         .filter(|enrollment| waits(enrollment).is_none())
         .collect();
     if actual.events_known {
-        let strangers = enrollment::strangers(&valid.desired, &actual);
+        let strangers = enrollment::strangers(desired, &actual);
         synced.strangers = strangers
             .into_iter()
             .map(|(peer, key)| (actual.peer_label(&peer), key))
@@ -204,47 +275,19 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         .collect();
     let statuses = match args.dry_run {
         true => vec![Status::Success; plan.changes.len()],
-        false => carry_out(&api, &plan, &actual, &mut labels, synced, say),
+        false => carry_out(api, &plan, &actual, &mut labels, synced, say),
     };
     synced.requests = api.requests();
-    synced.done = done(enrollments, &plan, &statuses, &labels, &actual);
-
-    let ready = synced.done.iter().filter(|done| done.error.is_none());
-    let ready: BTreeSet<String> = ready.map(|done| done.enrollment.key.clone()).collect();
-    if let Some(forge) = &forge
-        && !ready.is_empty()
-        && !args.dry_run
-        && !args.no_commit
-    {
-        match forge.mark(&ready, args.via_pr, &environment_name(&cli.global)) {
-            Ok(Marked {
-                text,
-                place,
-                edit: _,
-            }) => {
-                synced.commit = Some(text);
-                synced.place = place;
-            }
-            // peers and groups are done; the flags are found missing again by the next run
-            Err(stop) => synced.fail(Stop {
-                error: format!("not committed: {}", stop.error),
-                ..stop
-            }),
-        }
-    }
-    // on a laptop somebody reads the text; a job's green run says that all is done
-    if forge.is_none() && context.is_ci && !args.no_commit && !args.dry_run && !ready.is_empty() {
-        let why = Forge::not_configured(&args.gitea, &context);
-        synced.fail(Stop::error(format!("not committed: {why}")).hint(
-            "set GITEA_TOKEN from the secret BOT_TOKEN (docs/gitea.md, step 4), or say --no-commit where something else \
-             commits",
-        ));
-    }
-    let failed = synced.done.iter().any(|done| done.error.is_some());
-    Ok(match failed || synced.failure.is_some() {
-        true => Exit::Partial,
-        false => Exit::Done,
-    })
+    synced.done = done(
+        enrollments,
+        &plan,
+        &statuses,
+        &labels,
+        args.dry_run,
+        &actual,
+        &options.ledger,
+    );
+    Ok(())
 }
 
 /// The history that tells which keys are the file's; none where the checkout has none, or is older than the file: a key
@@ -270,16 +313,13 @@ fn ledger(
 /// How many events the server keeps (netbird-api.md §12).
 const EVENTS_KEPT: usize = 10_000;
 
-/// Whether a used one-off key is declared and not marked.
-fn has_news(keys: &[serde_json::Value], desired: &Desired) -> bool {
-    let keys = keys
-        .iter()
-        .filter_map(|key| serde_json::from_value::<wire::SetupKey>(key.clone()).ok());
-    keys.into_iter().any(|key| {
-        key.key_type == KeyType::OneOff
-            && key.used_times > 0
-            && enrollment::is_enrollable(desired, &key.name)
-    })
+/// Returns the names of the used keys that are for one peer.
+fn used_keys(keys: &[serde_json::Value]) -> BTreeSet<String> {
+    let keys = keys.iter().cloned().map(serde_json::from_value);
+    let keys = keys.filter_map(|key: Result<wire::SetupKey, _>| key.ok());
+    let used =
+        keys.filter(|key| key.key_type == KeyType::OneOff && !key.ephemeral && key.used_times > 0);
+    used.map(|key| key.name).collect()
 }
 
 /// Renames and groups, each peer for itself; whoever joined a group meanwhile stays in it.
@@ -308,84 +348,4 @@ fn carry_out(
     // what was predicted gives way to what the server answered
     labels.clone_from(&applied.dns_labels);
     applied.statuses
-}
-
-/// What was done about each key: a failed change is that of every key that it was for.
-fn done(
-    enrollments: Vec<Enrollment>,
-    plan: &Plan,
-    statuses: &[Status],
-    labels: &BTreeMap<Id, String>,
-    actual: &Actual,
-) -> Vec<Done> {
-    let error_of = |enrollment: &Enrollment| {
-        plan.changes
-            .iter()
-            .zip(statuses)
-            .find_map(|(change, status)| {
-                let concerns = match change.operation.after() {
-                    Some(Resource::Group(_)) => change.added_members().contains(&enrollment.peer),
-                    _ => change
-                        .operation
-                        .live()
-                        .is_some_and(|live| live.id == enrollment.peer),
-                };
-                match status {
-                    Status::Failed(error) | Status::Unknown(error) if concerns => {
-                        Some(format!("{}: {error}", change.address))
-                    }
-                    Status::Skipped if concerns => Some(format!("{}: not tried", change.address)),
-                    _ => None,
-                }
-            })
-    };
-    let assigned = |enrollment: &Enrollment| {
-        let groups = plan
-            .changes
-            .iter()
-            .filter(|change| change.added_members().contains(&enrollment.peer));
-        groups.map(|change| change.address.name.clone()).collect()
-    };
-    enrollments
-        .into_iter()
-        .map(|enrollment| Done {
-            peer_label: actual.peer_label(&enrollment.peer),
-            dns_label: labels.get(&enrollment.peer).cloned(),
-            groups_assigned: assigned(&enrollment),
-            error: error_of(&enrollment),
-            enrollment,
-        })
-        .collect()
-}
-
-/// Names of the file for `--from`.
-pub(super) fn names_in(text: &str) -> Vec<String> {
-    let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
-    match json
-        .as_ref()
-        .and_then(|json| json["enrollments"].as_array())
-    {
-        Some(entries) => {
-            let done = entries.iter().filter(|entry| entry["error"].is_null());
-            done.filter_map(|entry| Some(entry["setup_key_name"].as_str()?.to_owned()))
-                .collect()
-        }
-        None => text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .map(str::to_owned)
-            .collect(),
-    }
-}
-
-/// Reads names from a file, or from stdin where it is `-`.
-pub(super) fn read_names(path: &Path) -> Result<Vec<String>, Stop> {
-    let text = match path == Path::new("-") {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => std::fs::read_to_string(path),
-    };
-    let text =
-        text.map_err(|error| Stop::error(format!("cannot read {}: {error}", path.display())))?;
-    Ok(names_in(&text))
 }

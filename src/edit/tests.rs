@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Edit, enrolled, flip};
+use super::{Edit, flip, marked_since};
 
 mod any_text;
 mod on_disk;
@@ -95,11 +95,34 @@ fn what_became_of_each_name() {
 }
 
 #[test]
-fn which_keys_are_marked() {
-    let text = r#"{"setup_keys": {"a": {"enrolled": false}, "\u0062": {"enrolled": true}, "c": {}, "d": 1, "e": {"enrolled": "x"}}}"#;
-    assert_eq!(enrolled(text.as_bytes()).unwrap(), names(["b"]));
-    assert_eq!(enrolled(b"{}").unwrap(), names([]));
-    assert!(enrolled(b"{\"a\": 1, \"a\": 1}").is_err());
+fn which_keys_are_marked_since() {
+    let entry = |a: &str| {
+        format!(
+            r#"{{"setup_keys": {{"a": {a}, "\u0062": {{"type": "one-off", "enrolled": true}}, "d": 1}}}}"#
+        )
+    };
+    let since = |base: &str, text: &str| marked_since(base.as_bytes(), text.as_bytes()).unwrap();
+    let marked = entry(r#"{"type": "one-off", "enrolled": true}"#);
+    for (base, wanted) in [
+        (
+            entry(r#"{"type": "one-off", "enrolled": false}"#),
+            names(["a"]),
+        ),
+        (entry(r#"{"type": "one-off"}"#), names(["a"])),
+        (marked.clone(), names([])),
+        // it asks for another machine since
+        (
+            entry(
+                r#"{"type": "one-off", "reissue_after": "2026-12-01T12:00:00Z", "enrolled": false}"#,
+            ),
+            names([]),
+        ),
+        ("{}".to_owned(), names([])),
+    ] {
+        assert_eq!(since(&base, &marked), wanted, "{base}");
+    }
+    assert_eq!(since(&marked, "{}"), names([]));
+    assert!(marked_since(b"{}", b"{\"a\": 1, \"a\": 1}").is_err());
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn same(
 }
 
 /// Does `after` have `enrolled` true where `before` had false or nothing, and is the rest equal?
-fn is_flip(before: &Object<'_>, after: &Object<'_>) -> bool {
+pub(super) fn is_flip(before: &Object<'_>, after: &Object<'_>) -> bool {
     let is = |value: &Value<'_>, wanted| value.as_boolean_lit().is_some_and(|b| b.value == wanted);
     let had = |member: &ObjectProp<'_>| member.name.as_str() == "enrolled";
     if before.properties.iter().any(had) {

@@ -51,14 +51,15 @@ pub fn plain_label(name: &str) -> Option<String> {
 }
 
 /// Returns what the renames of these enrollments make of the labels, by peer. The renames are made in the order of their
-/// keys' names, each with the labels that the one before it left.
+/// keys' names, each with the labels that the one before it left; peers that they replace are gone by then.
 pub fn relabelled(enrollments: &[Enrollment], actual: &Actual) -> BTreeMap<Id, Relabelled> {
     let mut renamed: Vec<&Enrollment> = enrollments
         .iter()
         .filter(|enrollment| enrollment.renamed_from.is_some())
         .collect();
     renamed.sort_by_key(|enrollment| &enrollment.key);
-    let peers = actual.peers.values();
+    let goes = |id: &Id| renamed.iter().any(|at| at.replaces.contains(id));
+    let peers = actual.peers.values().filter(|peer| !goes(&peer.id));
     let mut labels: BTreeMap<&Id, String> = peers
         .map(|peer| (&peer.id, label_of(&peer.dns_label).to_owned()))
         .collect();
@@ -95,6 +96,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::enrollment::Evidence;
     use crate::state::Kind;
     use crate::testing::{Case, id, over, peer};
 
@@ -128,7 +130,8 @@ mod tests {
             key: (*key).to_owned(),
             key_id: Id(id(Kind::SetupKey, key)),
             peer: Id(id(Kind::Peer, name)),
-            by_event: true,
+            evidence: Evidence::Event,
+            replaces: BTreeSet::new(),
             renamed_from: (name != key).then(|| (*name).to_owned()),
             groups: BTreeSet::new(),
         };

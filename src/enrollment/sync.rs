@@ -27,8 +27,10 @@ pub fn plan(enrollments: &[Enrollment], actual: &Actual) -> Plan {
         };
         update(live, joining).filter(|_| !actual.protected_groups.contains_key(&live.id))
     });
-    let changes = groups.chain(peer_renames(enrollments, actual)).collect();
-    ordered(changes, actual)
+    // the name of one that replaces another is still borne by that one
+    let free = enrollments.iter().filter(|at| at.replaces.is_empty());
+    let renames = peer_renames(&free.cloned().collect::<Vec<_>>(), actual);
+    ordered(groups.chain(renames).collect(), actual)
 }
 
 fn update(live: &Live, joining: BTreeSet<Id>) -> Option<Change> {

@@ -26,9 +26,18 @@ fn reusable(id: &str, ms: i64) -> Value {
     over(used(id, ms), json!({ "type": "reusable", "valid": true }))
 }
 
+/// The same with a name.
+fn named(id: &str, name: &str, ms: i64) -> Value {
+    over(used(id, ms), json!({ "name": name }))
+}
+
+fn named_peer(id: &str, name: &str, ms: i64) -> Value {
+    over(peer(id, ms), json!({ "name": name }))
+}
+
 /// A peer with that id, enrolled at that millisecond.
 fn peer(id: &str, ms: i64) -> Value {
-    json!({ "id": id, "name": "any", "created_at": at(ms) })
+    json!({ "id": id, "name": "a-host", "created_at": at(ms) })
 }
 
 fn event(key: &str, peer: &str) -> Value {
@@ -251,6 +260,82 @@ fn by_time() {
             ),
         ),
         (
+            "of two the nearest, where the other is far",
+            outcome(&[used("k1", 925)], &[peer("p1", 0), peer("p2", 900)], None),
+        ),
+        (
+            "at its limits: 100 ms, and no other within 200",
+            outcome(
+                &[used("k1", 900)],
+                &[peer("p1", 699), peer("p2", 800)],
+                None,
+            ),
+        ),
+        (
+            "the nearest is not near enough",
+            outcome(&[used("k1", 900)], &[peer("p1", 0), peer("p2", 799)], None),
+        ),
+        (
+            "another is within 200 ms",
+            outcome(
+                &[used("k1", 900)],
+                &[peer("p1", 700), peer("p2", 890)],
+                None,
+            ),
+        ),
+        (
+            "one machine a second: each key fits the machine before, too",
+            outcome(
+                &[used("k1", 25), used("k2", 1_000), used("k3", 1_990)],
+                &[peer("p1", 0), peer("p2", 990), peer("p3", 1_970)],
+                None,
+            ),
+        ),
+        (
+            "what is settled leaves the rest",
+            outcome(
+                &[used("k1", 10), used("k2", 500)],
+                &[peer("p1", 0), peer("p2", 220)],
+                None,
+            ),
+        ),
+        (
+            "the other key's machine is gone",
+            outcome(&[used("k1", 10), used("k2", 900)], &[peer("p1", 0)], None),
+        ),
+        (
+            "two that fit both keys, and bear their names",
+            outcome(
+                &[named("k1", "a", 10), named("k2", "b", 10)],
+                &[named_peer("p1", "b", 0), named_peer("p2", "a", 0)],
+                None,
+            ),
+        ),
+        (
+            "one bears its key's name, and the other is left",
+            outcome(
+                &[named("k1", "a", 10), named("k2", "b", 10)],
+                &[named_peer("p1", "x", 0), named_peer("p2", "a", 0)],
+                None,
+            ),
+        ),
+        (
+            "two bear the name of one key",
+            outcome(
+                &[named("k1", "a", 10)],
+                &[named_peer("p1", "a", 0), named_peer("p2", "a", 5)],
+                None,
+            ),
+        ),
+        (
+            "a name does not stand against a reusable key that fits better",
+            outcome(
+                &[named("k1", "a", 500), reusable("r1", 3)],
+                &[named_peer("p1", "a", 0), named_peer("p2", "b", 100)],
+                None,
+            ),
+        ),
+        (
             "two keys claim one peer",
             outcome(&[used("k1", 100), used("k2", 200)], &[peer("p1", 0)], None),
         ),
@@ -336,6 +421,47 @@ two peers fit, one came by another key
     r1: not asked
     p1 came by r1
     p2 came by k1
+of two the nearest, where the other is far
+    k1: Time(Id("p2"))
+    p2 came by k1
+at its limits: 100 ms, and no other within 200
+    k1: Time(Id("p2"))
+    p2 came by k1
+the nearest is not near enough
+    k1: Several([Id("p1"), Id("p2")])
+another is within 200 ms
+    k1: Several([Id("p1"), Id("p2")])
+one machine a second: each key fits the machine before, too
+    k1: Time(Id("p1"))
+    k2: Time(Id("p2"))
+    k3: Time(Id("p3"))
+    p1 came by k1
+    p2 came by k2
+    p3 came by k3
+what is settled leaves the rest
+    k1: Time(Id("p1"))
+    k2: Time(Id("p2"))
+    p1 came by k1
+    p2 came by k2
+the other key's machine is gone
+    k1: Time(Id("p1"))
+    k2: Nobody
+    p1 came by k1
+two that fit both keys, and bear their names
+    k1: Name(Id("p2"))
+    k2: Name(Id("p1"))
+    p1 came by k2
+    p2 came by k1
+one bears its key's name, and the other is left
+    k1: Name(Id("p2"))
+    k2: Name(Id("p1"))
+    p1 came by k2
+    p2 came by k1
+two bear the name of one key
+    k1: Several([Id("p1"), Id("p2")])
+a name does not stand against a reusable key that fits better
+    k1: Several([Id("p1"), Id("p2")])
+    r1: not asked
 two keys claim one peer
     k1: Several([Id("p1")])
     k2: Several([Id("p1")])

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Error, File, Put, Repo, commit_message};
+use super::{Error, File, Put, Repo, Tip, commit_message};
 use crate::edit::{self, Edit};
 
 /// A file on a branch.
@@ -289,25 +289,45 @@ struct FileEdit<'a> {
     now: &'a dyn Fn() -> Timestamp,
 }
 
+/// A file, and the branch's tip as it was read right before.
+struct Read {
+    tip: Tip,
+    file: File,
+}
+
+impl Read {
+    /// Returns whether the branch shows that somebody else wrote these bytes: the last commit of the file is the tip, and has
+    /// another message than ours.
+    fn is_of_others(&self, change: &Change) -> bool {
+        let Read { tip, file } = self;
+        file.last_commit.as_ref() == Some(&tip.id)
+            && !tip.message.is_empty()
+            && tip.message.trim_end() != change.message.trim_end()
+    }
+}
+
 impl Write for FileEdit<'_> {
-    type Seen = File;
+    type Seen = Read;
     type Sent = Change;
 
-    fn read(&self) -> Result<(String, File), Error> {
+    fn read(&self) -> Result<(String, Read), Error> {
         let Target { branch, path } = self.target;
-        Ok((self.repo.tip(branch)?, self.repo.file(branch, path)?))
+        let told = |error| self.repo.what_is_missing(error, branch, path);
+        let tip = self.repo.tip_commit(branch).map_err(told)?;
+        let file = self.repo.file(branch, path).map_err(told)?;
+        Ok((tip.id.clone(), Read { tip, file }))
     }
 
-    fn prepare(&mut self, file: &File) -> Result<Option<Change>, CommitError> {
-        let change = (self.edit)(file).map_err(CommitError::Edit)?;
-        Ok(change.filter(|change| change.bytes != file.bytes))
+    fn prepare(&mut self, seen: &Read) -> Result<Option<Change>, CommitError> {
+        let change = (self.edit)(&seen.file).map_err(CommitError::Edit)?;
+        Ok(change.filter(|change| change.bytes != seen.file.bytes))
     }
 
-    fn send(&self, file: &File, change: &Change) -> Result<Option<String>, Error> {
+    fn send(&self, seen: &Read, change: &Change) -> Result<Option<String>, Error> {
         self.repo.put_file(&Put {
             path: self.target.path,
             bytes: &change.bytes,
-            sha: &file.sha,
+            sha: &seen.file.sha,
             branch: self.target.branch,
             new_branch: None,
             message: &change.message,
@@ -315,12 +335,13 @@ impl Write for FileEdit<'_> {
         })
     }
 
-    fn arrived(&self, file: &File, change: &Change) -> Option<Option<String>> {
-        (file.bytes == change.bytes).then(|| file.last_commit.clone())
+    fn arrived(&self, seen: &Read, change: &Change) -> Option<Option<String>> {
+        let is_there = seen.file.bytes == change.bytes && !seen.is_of_others(change);
+        is_there.then(|| seen.file.last_commit.clone())
     }
 
-    fn has_moved(&self, before: &File, file: &File) -> bool {
-        before.sha != file.sha
+    fn has_moved(&self, before: &Read, seen: &Read) -> bool {
+        before.file.sha != seen.file.sha
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Error, Repo, decode, encode, encode_path};
+use super::{Error, Missing, Repo, decode, encode, encode_path};
 use crate::http::{Method, Reply};
 
 /// The largest file that is read through the raw endpoint: the gate of netbird.json (design §5).
@@ -23,6 +23,15 @@ pub struct File {
     pub sha: String,
     /// The last commit that touched it; not the branch's tip.
     pub last_commit: Option<String>,
+}
+
+/// The commit at the tip of a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tip {
+    /// Its id.
+    pub id: String,
+    /// Its message; empty where the server does not tell.
+    pub message: String,
 }
 
 /// A write of one file that exists.
@@ -243,21 +252,65 @@ impl Repo {
         })
     }
 
-    /// Returns the commit at the tip of a branch.
+    /// Returns the id of the commit at the tip of a branch.
     pub fn tip(&self, branch: &str) -> Result<String, Error> {
+        self.tip_commit(branch).map(|tip| tip.id)
+    }
+
+    /// Returns the commit at the tip of a branch.
+    pub fn tip_commit(&self, branch: &str) -> Result<Tip, Error> {
         let reply = self.send(
             Method::Get,
             &format!("/branches/{}", encode_path(branch)),
             None,
         )?;
         let body = reply.json()?;
-        let id = body.pointer("/commit/id").and_then(Value::as_str);
-        id.filter(|id| !id.is_empty())
-            .map(str::to_owned)
-            .ok_or(Error::Decode {
+        let text = |pointer: &str| {
+            let text = body.pointer(pointer).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let tip = Tip {
+            id: text("/commit/id"),
+            message: text("/commit/message"),
+        };
+        match tip.id.is_empty() {
+            true => Err(Error::Decode {
                 call: reply.call.clone(),
                 wanted: "a branch",
-            })
+            }),
+            false => Ok(tip),
+        }
+    }
+
+    /// Finds out what a "not found" about a file on a branch means: the server says the same of a repository, a branch and
+    /// a file that are not there, and of what the token may not see.
+    pub fn what_is_missing(&self, error: Error, branch: &str, path: &str) -> Error {
+        let Error::NotFound(answer) = error else {
+            return error;
+        };
+        let branch = branch.to_owned();
+        let missing = match self.tip(&branch) {
+            Ok(_) => Missing::File {
+                branch,
+                path: path.to_owned(),
+            },
+            Err(Error::NotFound(_)) => match self.send(Method::Get, "", None) {
+                Ok(reply) => Missing::Branch {
+                    default: reply.json().ok().and_then(|repository| {
+                        let name = repository.get("default_branch")?.as_str()?;
+                        Some(name.to_owned())
+                    }),
+                    repository: self.full_name(),
+                    branch,
+                },
+                Err(_) => return Error::NotFound(answer),
+            },
+            Err(_) => return Error::NotFound(answer),
+        };
+        Error::Missing {
+            answer,
+            what: Box::new(missing),
+        }
     }
 
     /// Says which rule of a branch refused a commit, as far as the token's user may ask (gitea-api.md §1.5, §1.6): the rules

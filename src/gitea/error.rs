@@ -60,6 +60,13 @@ pub enum Error {
     Forbidden(Answer),
     /// It does not exist, or the token may not see it: 404.
     NotFound(Answer),
+    /// It does not exist, and the rest of what was asked for does: 404.
+    Missing {
+        /// The answer.
+        answer: Answer,
+        /// What is missing.
+        what: Box<Missing>,
+    },
     /// The repository is archived or a mirror: 423.
     Archived(Answer),
     /// The request is too large for the server or what is before it: 413.
@@ -109,6 +116,60 @@ pub enum Error {
     Http(http::Error),
 }
 
+/// What a repository that can be seen does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// Such a branch.
+    Branch {
+        /// The repository's full name.
+        repository: String,
+        /// The branch.
+        branch: String,
+        /// The branch that the repository has by default, where the server tells.
+        default: Option<String>,
+    },
+    /// Such a file on the branch.
+    File {
+        /// The branch.
+        branch: String,
+        /// The path.
+        path: String,
+    },
+}
+
+impl Missing {
+    fn hint(&self) -> String {
+        match self {
+            Missing::Branch { default, .. } => {
+                let default = default
+                    .iter()
+                    .map(|name| format!("; its default branch is {name}"));
+                format!(
+                    "the branch is that of --branch (GITEA_BRANCH), else of the job{}",
+                    default.collect::<String>()
+                )
+            }
+            Missing::File { .. } => {
+                "the path is that of --file (NETBIRD_GITOPS_FILE), below the root of the repository"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missing::Branch {
+                repository, branch, ..
+            } => write!(f, "{repository} has no branch {branch:?}"),
+            Missing::File { branch, path } => {
+                write!(f, "the branch {branch:?} has no file {path:?}")
+            }
+        }
+    }
+}
+
 impl Error {
     /// Judges an answer that is no success. `None` when it is one.
     pub(super) fn of(reply: &Reply) -> Option<Error> {
@@ -156,6 +217,7 @@ impl Error {
             | Error::Scope { answer, .. }
             | Error::Forbidden(answer)
             | Error::NotFound(answer)
+            | Error::Missing { answer, .. }
             | Error::Archived(answer)
             | Error::TooLarge(answer)
             | Error::Throttled(answer)
@@ -181,7 +243,7 @@ impl Error {
 
     /// Is there nothing of that name, as far as the token may see?
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Error::NotFound(_))
+        matches!(self, Error::NotFound(_) | Error::Missing { .. })
     }
 
     /// May the token not see what it asked to read, as far as the answer tells?
@@ -246,6 +308,7 @@ impl Error {
             Error::NotFound(_) => "Gitea says so too where the token may not look: is the name right, and may the token's \
                                    user read the repository?"
                 .to_owned(),
+            Error::Missing { what, .. } => what.hint(),
             Error::Archived(_) => "the repository is archived or a mirror: nothing can be written there".to_owned(),
             Error::TooLarge(_) => "a proxy before Gitea, or a quota, sets the limit".to_owned(),
             Error::Throttled(_) => "something before Gitea limits requests: run again later".to_owned(),
@@ -295,6 +358,7 @@ impl fmt::Display for Error {
         match self {
             Error::Renamed { call, to } => write!(f, "{call}: the repository is {to} now"),
             Error::NotAFile { path, what } => write!(f, "{path} is {what}, no file"),
+            Error::Missing { answer, what } => write!(f, "{what}: {answer}"),
             Error::FileTooBig { path, size } => {
                 write!(
                     f,

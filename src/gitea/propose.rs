@@ -2,7 +2,8 @@
 //!
 //! There is one branch of the bot's per environment and one open pull request for it at most. The branch is made off the
 //! tip; a commit for further keys goes onto it. Where it is of no use any more (merged and left behind, or the file
-//! changed meanwhile in more than flags, so that a merge might conflict) it is made anew.
+//! changed meanwhile in more than flags, so that a merge might conflict) it is made anew. Where somebody else did what
+//! the pull request is for, it is closed. A run that finds everything as it should be writes nothing.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +20,29 @@ pub enum Proposed {
         number: u64,
         /// Its page.
         url: String,
-        /// Was it opened just now?
-        new: bool,
+        /// What was written.
+        moved: Moved,
+    },
+    /// The pull request was open and is closed: the file has all that it was for.
+    Closed {
+        /// Its number.
+        number: u64,
+        /// Its page.
+        url: String,
     },
     /// The file says already what it should.
     NothingToDo,
+}
+
+/// What was written for an open pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    /// It was opened just now.
+    Opened,
+    /// Its branch or its text was changed.
+    Updated,
+    /// Nothing.
+    Nothing,
 }
 
 /// Returns the bot's branch for an environment: `netbird-gitops/enrolled`, with the environment behind it unless that is
@@ -45,7 +64,7 @@ pub fn branch_name(environment: &str) -> String {
 }
 
 /// Proposes to mark setup keys as enrolled in the file on a branch. Returns the pull request and what would become of
-/// each key.
+/// each key. Without names, what is proposed already is looked after.
 pub fn mark_enrolled(
     repo: &Repo,
     target: Target<'_>,
@@ -63,12 +82,10 @@ pub fn mark_enrolled(
     let mut round = 0;
     loop {
         round += 1;
-        let file = repo.file(target.branch, target.path)?;
+        let file = repo.file(target.branch, target.path);
+        let file = file.map_err(|error| repo.what_is_missing(error, target.branch, target.path))?;
         let edit = edit_file(&file, names).map_err(CommitError::Edit)?;
-        if edit.flipped.is_empty() {
-            return Ok((Proposed::NothingToDo, edit));
-        }
-        match proposal.once(&file) {
+        match proposal.once(&file, &edit) {
             Ok(proposed) => return Ok((proposed, edit)),
             // Another run made, moved or removed the branch or the pull request: look again.
             Err(CommitError::Gitea(error)) if is_collision(&error) => {
@@ -99,23 +116,37 @@ struct Proposal<'a> {
 }
 
 impl Proposal<'_> {
-    fn once(&self, file: &File) -> Result<Proposed, CommitError> {
+    fn once(&self, file: &File, edit: &Edit) -> Result<Proposed, CommitError> {
         let pull = self.repo.open_pull(self.target.branch, &self.head)?;
+        if pull.is_none() && edit.flipped.is_empty() {
+            return Ok(Proposed::NothingToDo);
+        }
         let ours = match self.repo.file(&self.head, self.target.path) {
             Ok(ours) => Some(ours),
             Err(Error::NotFound(_)) => None,
             Err(error) => return Err(error.into()),
         };
-        let names = self.all_names(file, ours.as_ref());
+        let mut names = self.names.clone();
+        // a branch that was left behind proposes nothing any more
+        if let (Some(ours), Some(_)) = (&ours, &pull) {
+            // a text that cannot be read has no say, and is replaced
+            names.extend(edit::marked_since(&file.bytes, &ours.bytes).unwrap_or_default());
+        }
         let edit = edit_file(file, &names).map_err(CommitError::Edit)?;
-        // There is something to flip: `names` has all of `self.names`.
         let Some(wanted) = change_of(&edit) else {
-            return Ok(Proposed::NothingToDo);
+            return Ok(match pull {
+                Some(pull) => {
+                    let (number, url) = (pull.number, pull.html_url.clone());
+                    self.discard(Some(pull))?;
+                    Proposed::Closed { number, url }
+                }
+                None => Proposed::NothingToDo,
+            });
         };
         let leads_to =
             |ours: &File| edit_file(ours, &names).is_ok_and(|edit| edit.text == wanted.bytes);
-        let pull = match ours {
-            Some(ours) if ours.bytes == wanted.bytes => pull,
+        let (pull, moved) = match ours {
+            Some(ours) if ours.bytes == wanted.bytes => (pull, Moved::Nothing),
             Some(ours) if leads_to(&ours) => {
                 let onto = Target {
                     branch: &self.head,
@@ -123,29 +154,19 @@ impl Proposal<'_> {
                 };
                 let mut more = |file: &File| Ok(change_of(&edit_file(file, &names)?));
                 commit_edit(self.repo, onto, &mut more, self.policy)?;
-                pull
+                (pull, Moved::Updated)
             }
             Some(_) => {
                 self.discard(pull)?;
                 self.branch_off(file, &wanted)?;
-                None
+                (None, Moved::Updated)
             }
             None => {
                 self.branch_off(file, &wanted)?;
-                pull
+                (pull, Moved::Updated)
             }
         };
-        self.open_or_update(pull, &wanted)
-    }
-
-    /// Returns the names to mark: ours, what the bot's branch proposes already, and what is marked anyway.
-    fn all_names(&self, file: &File, ours: Option<&File>) -> BTreeSet<String> {
-        let mut names = self.names.clone();
-        for file in [Some(file), ours].into_iter().flatten() {
-            // A text that cannot be read has no say, and is replaced.
-            names.extend(edit::enrolled(&file.bytes).unwrap_or_default());
-        }
-        names
+        self.open_or_update(pull, moved, &wanted)
     }
 
     /// Closes the pull request first: whether the server does so by itself when its branch goes is nowhere stated.
@@ -173,7 +194,12 @@ impl Proposal<'_> {
         self.repo.put_file(&put).map(drop)
     }
 
-    fn open_or_update(&self, pull: Option<Pull>, wanted: &Change) -> Result<Proposed, CommitError> {
+    fn open_or_update(
+        &self,
+        pull: Option<Pull>,
+        moved: Moved,
+        wanted: &Change,
+    ) -> Result<Proposed, CommitError> {
         let (title, rest) = wanted
             .message
             .split_once('\n')
@@ -186,7 +212,10 @@ impl Proposal<'_> {
         );
         let body = body.trim_start();
         if let Some(pull) = pull {
-            if pull.title != title || pull.body != body {
+            // how a server keeps line ends is its own affair: every edit is a mail to somebody
+            let same = |one: &str, other: &str| one.trim().lines().eq(other.trim().lines());
+            let is_same = same(&pull.title, title) && same(&pull.body, body);
+            if !is_same {
                 let edit = IssueEdit {
                     title: Some(title),
                     body: Some(body),
@@ -197,14 +226,14 @@ impl Proposal<'_> {
             return Ok(Proposed::Open {
                 number: pull.number,
                 url: pull.html_url,
-                new: false,
+                moved: if is_same { moved } else { Moved::Updated },
             });
         }
         let (pull, new) = self.open(title, body)?;
         Ok(Proposed::Open {
             number: pull.number,
             url: pull.html_url,
-            new,
+            moved: if new { Moved::Opened } else { moved },
         })
     }
 

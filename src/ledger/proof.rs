@@ -141,6 +141,13 @@ impl Ledger {
         names.collect()
     }
 
+    /// Returns whether a commit of that second or later marked a setup key's entry as enrolled.
+    pub fn was_enrolled_since(&self, key: &str, second: i64) -> bool {
+        let enrolled = self.intervals(&Fact::Enrolled(key.to_owned()));
+        let begins = |interval: &Interval| self.history.commits[interval.from].begins;
+        enrolled.iter().any(|interval| begins(interval) >= second)
+    }
+
     /// Returns whether a setup key's entry was marked enrolled when it was last there; `None` if it never was there.
     pub fn last_enrolled(&self, key: &str) -> Option<bool> {
         let declared = self.intervals(&Fact::Declared(Kind::SetupKey, key.to_owned()));

@@ -197,13 +197,14 @@ bound to one, and another bears the name
     update group g
         peers [] → ["x"]
     pending in g: {"pending"}
+    note: group "g" lists "done", which is the peer daojn06d1l5o9ei3jd1g; daojn05s1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the other
 used, its peer is gone and another took the name
     pending in g: {"pending"}
-    note: group "g" lists "done", whose key was used, but its peer is gone
+    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg came otherwise, though it bears the name: give that machine a new key of this name, with "enrolled": false and reissue_after
 used, its peer is gone, and a member bears the name, --prune all
     pending in g: {"pending"}
     foreign in g: ["done"]
-    note: group "g" lists "done", whose key was used, but its peer is gone
+    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg came otherwise, though it bears the name: give that machine a new key of this name, with "enrolled": false and reissue_after
 made anew after its use: it joins when it enrolls
     pending in g: {"pending"}
     note: group "g" lists "done", which is marked enrolled but has no peer
@@ -213,6 +214,7 @@ two lives: the newest use counts
     update group g
         peers [] → ["y"]
     pending in g: {"pending"}
+    note: setup key "done" was used by the peer "y" (daojn06d1l589ei3j680), and the peer "x" (daojn06d1l5o9ei3jd1g) of another key of that name stays: reissue_after, which asks for another machine, is not in the file
 marked, its key gone: the one of the name
     update group g
         peers [] → ["done"]
@@ -229,8 +231,10 @@ marked, its key gone, two of the name
     note: group "g" lists "done", which is marked enrolled; its key is gone and 2 peers bear the name: nobody is added
 marked, its key gone, two of the name, one is a member
     pending in g: {"pending"}
+    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the other
 the same, --prune all
     pending in g: {"pending"}
+    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the other
 
 "#]].raw());
 }
@@ -289,6 +293,7 @@ an ephemeral peer
     note: group "g" lists "edge", and no peer is called that
 namesakes: the member
     pending in g: {"pending"}
+    note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 bears the name too, and it is not added. If it is the machine that is meant, delete daojn00qcrormgvs1g00 in NetBird and list the name in a new commit; else rename the other
 namesakes: none is one
     pending in g: {"pending"}
     note: group "g" lists "edge": without git history nobody can tell that the peer of that name is meant, so it is not added

@@ -12,7 +12,7 @@ use crate::actual::Actual;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
-use crate::enrollment::Binding;
+use crate::enrollment::{Binding, Evidence, Replaced};
 use crate::ledger::{Cause, Ledger, Proof};
 use crate::notice::Notice;
 use crate::resource::{Live, Resource};
@@ -50,8 +50,17 @@ pub(super) fn offboard(
     let (mut changes, mut held) = (Vec::new(), Vec::new());
     for (address, key) in undeclared {
         let mut stays = |text: String| notices.push(Notice::about(Code::PeerStays, address, text));
-        let peer = match actual.bindings.of_key(&key.id) {
+        let binding = actual.bindings.of_key(&key.id);
+        let peer = match binding {
             Some(Binding::Event(id) | Binding::Time(id)) => actual.peers.get(id),
+            // a name is no proof for a deletion
+            Some(Binding::Name(id)) => {
+                stays(format!(
+                    "was removed, and its peer stays: its name and its times alone tell that it is {}",
+                    actual.peer_with_id(id)
+                ));
+                continue;
+            }
             Some(Binding::Several(peers)) => {
                 let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
                 stays(format!(
@@ -122,7 +131,13 @@ pub(super) fn offboard(
             }));
             continue;
         }
-        let change = deletion(peer, address, actual);
+        let told = binding.and_then(Binding::evidence).and_then(Evidence::said);
+        let reason = format!(
+            "enrolled with setup key {:?}, whose entry was removed{}",
+            address.name,
+            told.map(|told| format!("; {told}")).unwrap_or_default()
+        );
+        let change = deletion(peer, reason, actual);
         let rows = [Row::object(address, key)]
             .into_iter()
             .chain(Row::of(&change));
@@ -166,15 +181,55 @@ pub(super) fn names_of_keys(desired: &Desired, ledger: &Ledger) -> Vec<Notice> {
     listed.map(notice).collect()
 }
 
-fn deletion(peer: &Peer, key: &Address, actual: &Actual) -> Change {
+/// Adds the deletion of the peers in whose place another machine came, and returns them. One that something else needs
+/// stays and is named: then nothing but the new one's name waits.
+pub(super) fn replace(
+    plan: &mut Plan,
+    replaced: &[Replaced],
+    actual: &Actual,
+    options: &Options,
+) -> BTreeSet<Id> {
+    let mut gone = BTreeSet::new();
+    for old in replaced {
+        let Some(peer) = actual.peers.get(&old.peer) else {
+            continue;
+        };
+        let by = actual.peer_with_id(&old.by);
+        let users = users(peer, plan, actual).into_iter();
+        let users: Vec<String> = users.map(|user| user.words).collect();
+        if !users.is_empty() {
+            let text = format!(
+                "is replaced by the peer {by}, and stays, since its deletion would hit {}: take it out of there first",
+                users.join(", ")
+            );
+            let address = Address::new(Kind::Peer, &peer.name);
+            plan.notices
+                .push(Notice::about(Code::PeerStays, &address, text));
+            continue;
+        }
+        gone.insert(peer.id.clone());
+        let told = old.evidence.said().map(|told| format!("; {told}"));
+        let reason = format!(
+            "enrolled with an older setup key {:?}, and replaced by the peer {by}{}",
+            old.key,
+            told.unwrap_or_default()
+        );
+        let change = deletion(peer, reason, actual);
+        let cause = options.ledger.reissue(&old.key).map(|(_, cause)| cause);
+        let rows = Row::of(&change).into_iter();
+        plan.causes
+            .extend(rows.filter_map(|row| Some((row, cause?))));
+        plan.changes.push(change);
+    }
+    gone
+}
+
+fn deletion(peer: &Peer, reason: String, actual: &Actual) -> Change {
     let live = actual.live_peer(peer);
     Change {
         address: Address::new(Kind::Peer, &peer.name),
         operation: Operation::Delete { live },
-        reason: format!(
-            "enrolled with setup key {:?}, whose entry was removed",
-            key.name
-        ),
+        reason,
     }
 }
 

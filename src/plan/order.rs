@@ -3,7 +3,8 @@
 //! What grants comes first, in the order of kinds, so that references point to what is there; what takes away comes
 //! last, in reverse. A group that gains and loses members is written twice: the new ones first, the old ones leave at
 //! the end, when everything that replaces their access is in place. Routes are the exception: the server refuses a
-//! second route of a network through the same routers (409), so the old one goes first.
+//! second route of a network through the same routers (409), so the old one goes first. So does a peer whose name
+//! another gets: while it lives, the server gives the name's DNS label a suffix (netbird-api.md §4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,6 +126,9 @@ impl<'a> Order<'a> {
                 .push(Problem::new(&change.address, text, hint));
             return;
         }
+        for bearer in self.bearers(change) {
+            self.place(bearer, waiting, makes);
+        }
         for blocker in self.blockers(change) {
             let of_blocker = |step: &&Step| {
                 let live = self.changes[step.change].operation.live();
@@ -157,6 +161,18 @@ impl<'a> Order<'a> {
         }
         self.problems.extend(self.twin(change));
         self.steps.push(step);
+    }
+
+    /// Returns the steps by which peers go that bear the name that this change gives to another.
+    fn bearers(&self, change: &Change) -> Vec<Step> {
+        let renamed = change.address.kind == Kind::Peer && change.operation.after().is_some();
+        let bears_it = |step: &&Step| {
+            let other = &self.changes[step.change];
+            matches!(&other.operation, Operation::Delete { live } if live.name == change.address.name)
+                && other.address.kind == Kind::Peer
+        };
+        let bearers = self.breaks.iter().filter(|_| renamed);
+        bearers.filter(bears_it).copied().collect()
     }
 
     /// Another new route of the plan that keeps the server from taking this one.

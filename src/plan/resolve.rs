@@ -9,8 +9,8 @@ use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment};
-use crate::keys::{self, Whose};
-use crate::members;
+use crate::keys::{Decisions, Whose};
+use crate::members::{self, Known};
 use crate::notice::Notice;
 use crate::resource::{self, FieldChange, Live, Resource};
 use crate::scope::{self, Prune};
@@ -58,13 +58,14 @@ fn declared(desired: &Desired) -> BTreeMap<Address, Resource> {
 
 /// Returns the declared objects in canonical form, but for setup keys.
 pub(super) fn resources(
-    desired: &Desired,
-    actual: &Actual,
-    options: &Options,
+    known: Known,
     enrolled: &[Enrollment],
     twins: &Twins,
     plan: &mut Plan,
 ) -> BTreeMap<Address, Resource> {
+    let Known {
+        desired, actual, ..
+    } = known;
     let mut resources = declared(desired);
     for (name, declared) in desired.groups() {
         let address = Address::new(Kind::Group, name);
@@ -84,7 +85,7 @@ pub(super) fn resources(
         let joins: BTreeSet<Id> = joins.map(|enrollment| enrollment.peer.clone()).collect();
         let peers = match &declared.peers {
             Some(wanted) => {
-                let members = members::resolve(name, wanted, &now, desired, actual, options);
+                let members = members::resolve(name, wanted, &now, known);
                 plan.notices.extend(members.notices);
                 if !members.left_alone.is_empty() {
                     plan.foreign_members
@@ -103,24 +104,22 @@ pub(super) fn resources(
     resources
 }
 
-/// Decides about every setup key, declared or not.
+/// Turns what is decided about the setup keys into changes.
 pub(super) fn keys(
-    desired: &Desired,
-    actual: &Actual,
+    decisions: &Decisions,
     options: &Options,
     plan: &mut Plan,
     problems: &mut Vec<Problem>,
 ) -> Vec<Change> {
     let mut changes = Vec::new();
-    for (name, declared) in desired.setup_keys() {
+    for (name, decision) in decisions {
         let address = Address::new(Kind::SetupKey, name);
-        let decision = keys::of_account(name, declared, actual, options);
         if decision.takes_over && scope::is_new(&options.ledger, &address) {
             let text = format!("{}, whose secret was never sealed here", scope::TAKES_OVER);
             plan.notices
                 .push(Notice::about(Code::TakesOver, &address, text));
         }
-        plan.notices.extend(decision.notices);
+        plan.notices.extend(decision.notices.iter().cloned());
         if decision.by_name {
             let text = "is taken for this file's by its name alone: no git history says when the file declared it";
             plan.notices
@@ -129,8 +128,8 @@ pub(super) fn keys(
         if !decision.ambiguous.is_empty() {
             problems.push(scope::ambiguous(&address, &decision.ambiguous));
         }
-        if let Some(waiting) = decision.waiting {
-            plan.waiting_keys.insert(waiting.id, name.clone());
+        if let Some(waiting) = &decision.waiting {
+            plan.waiting_keys.insert(waiting.id.clone(), name.clone());
         }
         let change = |operation, reason| Change {
             address: address.clone(),
@@ -140,16 +139,21 @@ pub(super) fn keys(
         changes.extend(
             decision
                 .operation
-                .map(|(operation, reason)| change(operation, reason)),
+                .iter()
+                .map(|(operation, reason)| change(operation.clone(), reason.clone())),
         );
-        let deletions = decision.deletions.into_iter();
-        changes.extend(deletions.map(|(live, reason)| change(Operation::Delete { live }, reason)));
-        for (live, whose) in decision.unused {
+        let deletion = |live: &Live, reason: &str| {
+            let live = live.clone();
+            change(Operation::Delete { live }, reason.to_owned())
+        };
+        let deletions = decision.deletions.iter();
+        changes.extend(deletions.map(|(live, reason)| deletion(live, reason)));
+        for (live, whose) in &decision.unused {
             let ours = options.prune == Prune::All
-                || (options.prune == Prune::Owned && whose == Whose::Ours);
+                || (options.prune == Prune::Owned && *whose == Whose::Ours);
             if ours {
                 let reason = "marked enrolled, so this live and unused credential is nobody's";
-                changes.push(change(Operation::Delete { live }, reason.into()));
+                changes.push(deletion(live, reason));
             } else {
                 let text = format!(
                     "is marked enrolled, but a valid key of that name that nobody used lives in NetBird ({}): it is \
@@ -183,13 +187,15 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
             before: label.before.clone().into(),
             after: label.after.clone().into(),
         });
-        let reason = match (&label.after, label.predicted) {
-            (_, false) => ENROLLED_WITH_IT.to_owned(),
-            (Some(_), true) => {
-                format!("{ENROLLED_WITH_IT}; the label is predicted")
-            }
-            (None, true) => format!("{ENROLLED_WITH_IT}; NetBird makes the label in punycode"),
+        let predicted = match (&label.after, label.predicted) {
+            (_, false) => None,
+            (Some(_), true) => Some(PREDICTED),
+            (None, true) => Some(IN_PUNYCODE),
         };
+        let told = [enrollment.evidence.said(), predicted]
+            .into_iter()
+            .flatten();
+        let told: String = told.map(|told| format!("; {told}")).collect();
         Some(Change {
             address: Address::new(Kind::Peer, &enrollment.key),
             operation: Operation::Update {
@@ -197,7 +203,7 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
                 fields,
                 after,
             },
-            reason,
+            reason: format!("{ENROLLED_WITH_IT}{told}"),
         })
     };
     renamed.filter_map(change).collect()
@@ -236,6 +242,10 @@ pub const DNS_LABEL: &str = "dns_label";
 /// Why a peer is renamed.
 const ENROLLED_WITH_IT: &str = "enrolled with this key";
 
+/// What is said of a label until the server answered it.
+const PREDICTED: &str = "the label is predicted";
+const IN_PUNYCODE: &str = "NetBird makes the label in punycode";
+
 /// Puts the labels that the server answered in the place of what was predicted.
 pub fn answered_labels(changes: &mut [Change], labels: &BTreeMap<Id, String>) {
     for change in changes {
@@ -245,7 +255,10 @@ pub fn answered_labels(changes: &mut [Change], labels: &BTreeMap<Id, String>) {
         let field = fields.iter_mut().find(|field| field.field == DNS_LABEL);
         if let (Some(label), Some(field)) = (labels.get(&live.id), field) {
             field.after = label.clone().into();
-            change.reason = ENROLLED_WITH_IT.into();
+            for predicted in [PREDICTED, IN_PUNYCODE] {
+                let predicted = format!("; {predicted}");
+                change.reason = change.reason.replace(&predicted, "");
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod objects;
 mod offboarding;
 mod real;
 mod renames;
+mod replaced;
 mod takeover;
 
 use serde_json::{Value, json};

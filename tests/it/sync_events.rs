@@ -9,6 +9,8 @@ use crate::whole_loop::flipped;
 mod commits;
 mod left_alone;
 mod races;
+mod replaced;
+mod told;
 
 /// A file with pending one-off keys that join `g`; group `h` lists them too.
 pub(super) fn file(keys: &[&str]) -> Value {
@@ -113,10 +115,10 @@ fn the_json_has_the_seeds_shape() {
     let wanted = json!({
         "format_version": 1,
         "enrollments": [{
-            "setup_key_name": "a", "peer_id": peer, "renamed": true, "groups_assigned": ["h"],
+            "setup_key_name": "a", "peer_id": peer, "renamed": true, "groups_assigned": true, "groups": ["g", "h"],
             "renamed_from": "host-of-a", "dns_label": "a", "proof": "event"
         }],
-        "left_alone": [], "undeclared": {}, "dry_run": false,
+        "replacing": [], "left_alone": [], "notices": [], "undeclared": {}, "marked": ["a"], "dry_run": false,
         "commit": null, "commit_place": null, "requests": null
     });
     assert_eq!(json, wanted);

@@ -3,125 +3,177 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Done, Synced};
+use super::super::forge::{Became, Marked};
+use super::{Done, Place, Synced};
 use crate::text::{count, visible};
 
 pub(super) fn text(synced: &Synced) -> String {
-    if synced.idle {
-        return "Nothing enrolled since: every used key is marked.\n".into();
-    }
     let mut out = String::new();
-    let verb = if synced.dry_run { "would be" } else { "is" };
-    for Done {
-        enrollment,
-        peer_label,
-        dns_label,
-        groups_assigned,
-        error,
-    } in &synced.done
-    {
-        let mut parts = Vec::new();
-        let label = dns_label.iter().map(|label| {
-            let sure = !synced.dry_run || *label == enrollment.key;
-            let predicted = if sure { "" } else { ", a prediction" };
-            format!(" (DNS label {label}{predicted})")
-        });
-        parts.push(match &enrollment.renamed_from {
-            Some(old) => format!(
-                "peer {old:?} {verb} renamed to it{}",
-                label.collect::<String>()
-            ),
-            None => format!("peer {peer_label:?} bears its name"),
-        });
-        if !groups_assigned.is_empty() {
-            let groups: Vec<&str> = groups_assigned.iter().map(String::as_str).collect();
-            parts.push(format!("{verb} put into {}", groups.join(", ")));
+    let moved = synced.marked.as_ref().is_some_and(Marked::moved);
+    match synced.idle.filter(|_| !moved && synced.failure.is_none()) {
+        Some(Place::Checkout) => {
+            return "Nothing enrolled since: every used key is marked.\n".into();
         }
-        if !enrollment.by_event {
-            parts.push("told by the times of key and peer, since the event is gone".into());
+        Some(Place::Branch) => {
+            return "Nothing to mark: every used key is marked on the branch.\n".into();
         }
-        if let Some(error) = error {
-            parts.push(format!("FAILED: {error}"));
-        }
-        out.push_str(&visible(&format!(
-            "setup key {}: {}",
-            enrollment.key,
-            parts.join("; ")
-        )));
+        None => {}
+    }
+    let mut line = |text: String| {
+        out.push_str(&visible(&text));
         out.push('\n');
+    };
+    // what waits in a pull request was told by the run that put it there
+    let waits = synced.marked.as_ref().is_some_and(Marked::waits);
+    for done in synced
+        .done
+        .iter()
+        .filter(|done| !waits || done.is_news() || !done.is_ready())
+    {
+        line(done_line(done, synced.dry_run));
+        // to copy, so it stands alone
+        done.line
+            .iter()
+            .for_each(|agreed| line(format!("    {agreed}")));
     }
     for (key, why) in &synced.left_alone {
-        out.push_str(&visible(&format!("setup key {key} {why}: left alone")));
-        out.push('\n');
+        line(format!("setup key {key} {why}: left alone"));
+    }
+    for (key, what) in &synced.remarks {
+        line(format!("note: setup key {key} {what}"));
     }
     for (peer, key) in &synced.strangers {
-        out.push_str(&visible(&format!(
+        line(format!(
             "note: peer {peer:?} enrolled with {key:?}, which the file does not declare"
-        )));
-        out.push('\n');
+        ));
     }
     let age = synced
         .oldest
+        .filter(|_| !waits)
         .map(|oldest| Timestamp::now().as_second() - oldest.as_second());
     if let Some(days) = age.map(|secs| secs / 86_400).filter(|days| *days > 0) {
         let days = count(usize::try_from(days).unwrap_or_default(), "day", "days");
-        out.push_str(&format!("The oldest of these enrolled {days} ago.\n"));
+        line(format!("The oldest of these enrolled {days} ago."));
     }
-    let marked = synced
-        .done
-        .iter()
-        .filter(|done| done.error.is_none())
-        .count();
-    out.push_str(&match (&synced.commit, marked) {
-        (Some(commit), _) => format!(
-            "{} marked enrolled: {}.\n",
-            count(marked, "key", "keys"),
-            visible(commit)
-        ),
-        (None, 0) => "Nothing to mark.\n".into(),
-        (None, _) if synced.dry_run => format!(
-            "{} would be marked enrolled.\n",
-            count(marked, "key", "keys")
-        ),
-        (None, _) => format!(
-            "{} not marked: nothing was committed.\n",
-            count(marked, "key", "keys")
-        ),
-    });
+    summary(synced).into_iter().for_each(line);
     out
 }
 
-pub(super) fn json(synced: &Synced) -> String {
-    let enrollments = synced.done.iter().map(|done| {
-        let mut entry = json!({
-            "setup_key_name": done.enrollment.key,
-            "peer_id": done.enrollment.peer,
-            "renamed": done.enrollment.renamed_from.is_some(),
-            "groups_assigned": done.groups_assigned,
-            "renamed_from": done.enrollment.renamed_from,
-            "dns_label": done.dns_label,
-            "proof": if done.enrollment.by_event { "event" } else { "time" },
-        });
-        if let Some(error) = &done.error {
-            entry["error"] = json!(error);
-        }
-        entry
+fn done_line(done: &Done, dry_run: bool) -> String {
+    let verb = if dry_run { "would be" } else { "is" };
+    let Done {
+        enrollment,
+        peer_label,
+        dns_label,
+        joined,
+        is_in_all: _,
+        waits_for_approval,
+        replaces,
+        line: agreed_by,
+        error,
+    } = done;
+    let label = dns_label.iter().map(|label| {
+        let sure = !dry_run || *label == enrollment.key;
+        let predicted = if sure { "" } else { ", a prediction" };
+        format!(" (DNS label {label}{predicted})")
     });
+    let mut parts = vec![match &enrollment.renamed_from {
+        Some(old) if !replaces.is_empty() => format!("peer {old:?} enrolled with it"),
+        Some(old) => format!(
+            "peer {old:?} {verb} renamed to it{}",
+            label.collect::<String>()
+        ),
+        None => format!("peer {peer_label:?} bears its name"),
+    }];
+    if !joined.is_empty() {
+        let groups: Vec<&str> = joined.iter().map(String::as_str).collect();
+        parts.push(format!("{verb} put into {}", groups.join(", ")));
+    }
+    if !replaces.is_empty() {
+        parts.push(format!(
+            "it replaces the peer {}, and gets the name and the mark once that one is gone: an apply deletes it once {}",
+            replaces.join(", "),
+            match agreed_by {
+                Some(_) => "this line stands in a commit or in the description of the pull request",
+                None => "somebody agrees; netbird-gitops plan prints the line for that",
+            }
+        ));
+    }
+    parts.extend(enrollment.evidence.said().map(str::to_owned));
+    if *waits_for_approval {
+        parts.push("it waits for approval in NetBird, and reaches nobody until then".into());
+    }
+    parts.extend(error.iter().map(|error| format!("FAILED: {error}")));
+    format!("setup key {}: {}", enrollment.key, parts.join("; "))
+}
+
+/// What became of the flags: of those that were written, not of those that were meant to be.
+fn summary(synced: &Synced) -> Vec<String> {
+    let keys = |number| count(number, "key", "keys");
+    let ready = synced.done.iter().filter(|done| done.is_ready()).count();
+    let Some(marked) = &synced.marked else {
+        return match ready {
+            // the error line says what became of it
+            _ if synced.failure.is_some() => Vec::new(),
+            0 if synced.done.iter().any(|done| done.error.is_some()) => Vec::new(),
+            0 => vec!["Nothing to mark.".into()],
+            _ if synced.dry_run => vec![format!("{} would be marked enrolled.", keys(ready))],
+            _ => vec![format!(
+                "{} not marked: nothing was committed.",
+                keys(ready)
+            )],
+        };
+    };
+    let mut lines = Vec::new();
+    let written = marked.edit.flipped.len();
+    let text = &marked.text;
+    lines.extend(match marked.became {
+        Became::Committed => Some(format!("{} marked enrolled: {text}.", keys(written))),
+        Became::Proposed => Some(format!("{} to be marked enrolled: {text}.", keys(written))),
+        Became::Closed => Some(format!("Nothing to mark: {text}.")),
+        Became::Waits | Became::Nothing => None,
+    });
+    let others = [
+        (&marked.edit.already, "was marked by somebody else already"),
+        (
+            &marked.edit.missing,
+            "has no entry on the branch any more, so nothing is marked",
+        ),
+    ];
+    for (names, what) in others {
+        lines.extend(names.iter().map(|name| format!("setup key {name} {what}.")));
+    }
+    if lines.is_empty() && !marked.waits() {
+        lines.push("Nothing to mark.".into());
+    }
+    lines
+}
+
+pub(super) fn json(synced: &Synced) -> String {
+    let (ready, replacing): (Vec<&Done>, Vec<&Done>) = synced
+        .done
+        .iter()
+        .partition(|done| done.replaces.is_empty());
     let left_alone: Vec<_> = synced
         .left_alone
         .iter()
         .map(|(key, why)| json!({ "setup_key_name": key, "reason": why }))
         .collect();
     let strangers: BTreeMap<_, _> = synced.strangers.iter().cloned().collect();
+    let remarks = synced.remarks.iter();
+    let remarks = remarks.map(|(key, what)| format!("setup key {key} {what}"));
     let mut result = json!({
         "format_version": 1,
-        "enrollments": enrollments.collect::<Vec<_>>(),
+        "enrollments": ready.into_iter().map(entry).collect::<Vec<_>>(),
+        "replacing": replacing.into_iter().map(entry).collect::<Vec<_>>(),
         "left_alone": left_alone,
+        "notices": remarks.collect::<Vec<_>>(),
         "undeclared": strangers,
-        "commit": synced.commit,
-        "commit_place": synced.place,
+        "marked": synced.marked.as_ref().map(|marked| &marked.edit.flipped).cloned().unwrap_or_default(),
+        "commit": synced.marked.as_ref().map(|marked| &marked.text),
+        "commit_place": synced.marked.as_ref().and_then(|marked| marked.place.as_ref()),
         "dry_run": synced.dry_run,
         "requests": synced.requests,
     });
@@ -129,4 +181,25 @@ pub(super) fn json(synced: &Synced) -> String {
         result["error"] = json!({ "message": message, "hint": hint });
     }
     crate::json::text(&result)
+}
+
+fn entry(done: &Done) -> Value {
+    let mut entry = json!({
+        "setup_key_name": done.enrollment.key,
+        "peer_id": done.enrollment.peer,
+        "renamed": done.enrollment.renamed_from.is_some() && done.replaces.is_empty(),
+        "groups_assigned": done.is_in_all,
+        "groups": done.enrollment.groups,
+        "renamed_from": done.enrollment.renamed_from,
+        "dns_label": done.dns_label,
+        "proof": done.enrollment.evidence.word(),
+    });
+    if !done.replaces.is_empty() {
+        entry["replaces"] = json!(done.enrollment.replaces);
+        entry["line"] = json!(done.line.as_ref().map(ToString::to_string));
+    }
+    if let Some(error) = &done.error {
+        entry["error"] = json!(error);
+    }
+    entry
 }

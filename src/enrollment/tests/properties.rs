@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::Binding;
 use super::{Account, event, peer, reusable, used};
 use crate::state::Id;
 use crate::testing::over;
@@ -46,6 +47,44 @@ fn any_peers() -> impl Strategy<Value = Vec<Value>> {
         };
         peers.into_iter().enumerate().map(peer).collect()
     })
+}
+
+/// Machines that enrolled one after the other: the key's name, the milliseconds since the one before, how much later the key
+/// counts as used, and whether the machine is still there and bears its key's name.
+type Enrolled = (String, i64, i64, bool, bool);
+
+/// Enrollments as the server makes them (netbird-api.md §12.1), any number of them within the same instant.
+fn any_enrollments() -> impl Strategy<Value = Vec<Enrolled>> {
+    let gap = prop_oneof![0..20_i64, 0..400_i64, 900..1_100_i64];
+    let often = prop::bool::weighted(0.8);
+    let name = prop::sample::select(vec!["a", "b", "c", "d"]);
+    let one = (name, gap, 0..=60_i64, often, prop::bool::ANY);
+    let own = |(index, (name, gap, lag, lives, renamed)): (usize, (&str, i64, i64, bool, bool))| {
+        (format!("{name}{index}"), gap, lag, lives, renamed)
+    };
+    prop::collection::vec(one, 1..12)
+        .prop_map(move |all| all.into_iter().enumerate().map(own).collect())
+}
+
+/// Keys and peers of these enrollments: `kN` and `pN` belong together. A machine without its key's name has another's.
+fn account(enrollments: &[Enrolled]) -> (Vec<Value>, Vec<Value>) {
+    let (mut keys, mut peers, mut now) = (Vec::new(), Vec::new(), 0);
+    for (index, (name, gap, lag, lives, renamed)) in enrollments.iter().enumerate() {
+        now += gap;
+        keys.push(over(
+            used(&format!("k{index}"), now + lag),
+            json!({ "name": name }),
+        ));
+        let of_other = &enrollments[(index + 1) % enrollments.len()].0;
+        let hostname = if *renamed { name } else { of_other };
+        if *lives {
+            peers.push(over(
+                peer(&format!("p{index}"), now),
+                json!({ "name": hostname }),
+            ));
+        }
+    }
+    (keys, peers)
 }
 
 /// Enrollments of keys and peers that may be gone.
@@ -90,6 +129,54 @@ proptest! {
             prop_assert!(account.peers.contains_key(peer), "{} is bound to a peer that is gone", key);
             prop_assert!(bound.insert(peer), "{} is bound twice", peer);
             prop_assert_eq!(bindings.key_of(peer), Some(key));
+        }
+    }
+
+    /// Whatever hostnames say, and whoever is gone by now.
+    #[test]
+    fn times_bind_nobody_to_another_ones_key(enrollments in any_enrollments()) {
+        let (keys, peers) = account(&enrollments);
+        let bindings = Account::new(&keys, &peers, None).bind();
+        for index in 0..enrollments.len() {
+            if let Some(Binding::Time(peer)) = bindings.of_key(&Id(format!("k{index}"))) {
+                prop_assert_eq!(peer, &Id(format!("p{index}")));
+            }
+        }
+    }
+
+    #[test]
+    fn machines_that_enroll_apart_are_all_told(
+        lags in prop::collection::vec((260..1_500_i64, 0..=54_i64), 1..30),
+        hostnames in prop::bool::ANY,
+    ) {
+        let all: Vec<Enrolled> = lags
+            .iter()
+            .enumerate()
+            .map(|(index, (gap, lag))| (format!("n{index}"), *gap, *lag, true, hostnames))
+            .collect();
+        let (keys, peers) = account(&all);
+        let bindings = Account::new(&keys, &peers, None).bind();
+        for index in 0..all.len() {
+            let wanted = Binding::Time(Id(format!("p{index}")));
+            prop_assert_eq!(bindings.of_key(&Id(format!("k{index}"))), Some(&wanted));
+        }
+    }
+
+    /// Once renamed, machines of the same instant are told by their names.
+    #[test]
+    fn machines_that_bear_their_keys_names_are_all_told(
+        lags in prop::collection::vec((0..30_i64, 0..=54_i64), 1..12),
+    ) {
+        let all: Vec<Enrolled> = lags
+            .iter()
+            .enumerate()
+            .map(|(index, (gap, lag))| (format!("n{index}"), *gap, *lag, true, true))
+            .collect();
+        let (keys, peers) = account(&all);
+        let bindings = Account::new(&keys, &peers, None).bind();
+        for index in 0..all.len() {
+            let peer = bindings.of_key(&Id(format!("k{index}"))).and_then(Binding::peer);
+            prop_assert_eq!(peer, Some(&Id(format!("p{index}"))));
         }
     }
 }

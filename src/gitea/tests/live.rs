@@ -9,7 +9,7 @@ use super::*;
 use crate::gitea::comment::{Action, upsert};
 use crate::gitea::commit::{Outcome, Policy, Target, mark_enrolled};
 use crate::gitea::issue::{Kept, Report, keep, resolve};
-use crate::gitea::propose::{self, Proposed};
+use crate::gitea::propose::{self, Moved, Proposed};
 use crate::gitea::{Error, IssueEdit};
 use crate::http::{Client, Method};
 
@@ -211,19 +211,21 @@ fn a_proposal_from_its_opening_to_the_next_one() {
             .0
     };
     let Proposed::Open {
-        number, new: true, ..
+        number,
+        moved: Moved::Opened,
+        ..
     } = propose(&["key-0"])
     else {
         panic!()
     };
     let again = propose(&["key-0"]);
     assert!(
-        matches!(again, Proposed::Open { number: n, new: false, .. } if n == number),
+        matches!(again, Proposed::Open { number: n, moved: Moved::Nothing, .. } if n == number),
         "{again:?}"
     );
     let more = propose(&["key-1"]);
     assert!(
-        matches!(more, Proposed::Open { number: n, new: false, .. } if n == number),
+        matches!(more, Proposed::Open { number: n, moved: Moved::Updated, .. } if n == number),
         "{more:?}"
     );
     assert_eq!(
@@ -251,7 +253,7 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     );
     let Proposed::Open {
         number: second,
-        new: true,
+        moved: Moved::Opened,
         ..
     } = propose(&["key-3"])
     else {
@@ -294,7 +296,7 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     assert_eq!(propose(&["key-0", "key-3"]), Proposed::NothingToDo);
     let third = propose(&["key-2"]);
     assert!(
-        matches!(third, Proposed::Open { number: n, new: true, .. } if n > second),
+        matches!(third, Proposed::Open { number: n, moved: Moved::Opened, .. } if n > second),
         "{third:?}"
     );
     // Two runs at once.
@@ -318,7 +320,7 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     });
     let number = |proposed: &Proposed| match proposed {
         Proposed::Open { number, .. } => *number,
-        Proposed::NothingToDo => 0,
+        Proposed::Closed { .. } | Proposed::NothingToDo => 0,
     };
     assert!(
         numbers

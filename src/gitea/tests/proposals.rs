@@ -1,8 +1,9 @@
 //! The pull request instead of a commit (gitea-api.md §1.11).
 
 use super::*;
+use crate::gitea::Error;
 use crate::gitea::commit::{CommitError, Policy, Target};
-use crate::gitea::propose::{Proposed, branch_name, mark_enrolled};
+use crate::gitea::propose::{Moved, Proposed, branch_name, mark_enrolled};
 
 const TARGET: Target<'_> = Target {
     branch: "main",
@@ -51,11 +52,11 @@ fn run(
     (result.map(|(proposed, _)| proposed), asked(&server), server)
 }
 
-fn open(number: u64, new: bool) -> Proposed {
+fn open(number: u64, moved: Moved) -> Proposed {
     Proposed::Open {
         number,
         url: format!("https://git.example/pulls/{number}"),
-        new,
+        moved,
     }
 }
 
@@ -88,7 +89,7 @@ fn the_first_key_makes_branch_and_pull_request() {
         alone(5),
     ];
     let (result, asked, server) = run(names(["a"]), acts);
-    assert_eq!(result.unwrap(), open(5, true));
+    assert_eq!(result.unwrap(), open(5, Moved::Opened));
     assert_eq!(asked, [BASE, PULL, OURS, PUT, "POST /pulls", LIST]);
     let put = body(&server, 3);
     assert_eq!(
@@ -141,9 +142,87 @@ fn a_run_that_finds_its_own_proposal_does_nothing() {
             file(&marked(&["a"]), "b2"),
         ],
     );
-    assert_eq!((result.unwrap(), asked.len()), (open(5, false), 3));
-    let (result, asked, _) = run(names(["a"]), [file(&marked(&["a"]), "b1")]);
-    assert_eq!((result.unwrap(), asked.len()), (Proposed::NothingToDo, 1));
+    assert_eq!((result.unwrap(), asked.len()), (open(5, Moved::Nothing), 3));
+    // a server that keeps line ends its own way
+    let body = text["body"]
+        .as_str()
+        .unwrap()
+        .trim_end()
+        .replace('\n', "\r\n");
+    let same = pull(5, "open", text["title"].as_str().unwrap(), &body);
+    for wanted in [names(["a"]), names([])] {
+        let acts = [
+            file(PENDING, "b1"),
+            found(same.clone()),
+            file(&marked(&["a"]), "b2"),
+        ];
+        let (result, asked, _) = run(wanted, acts);
+        assert_eq!((result.unwrap(), asked.len()), (open(5, Moved::Nothing), 3));
+    }
+    let (result, asked, _) = run(names(["a"]), [file(&marked(&["a"]), "b1"), none()]);
+    assert_eq!((result.unwrap(), asked.len()), (Proposed::NothingToDo, 2));
+}
+
+#[test]
+fn what_somebody_else_did_is_proposed_no_more() {
+    let acts = |head: &str| {
+        [
+            file(&marked(&["a"]), "b3"),
+            found(pull(5, "open", "t", "b")),
+            file(head, "b2"),
+            reply(201, "{}"),
+            bare(204),
+        ]
+    };
+    let url = "https://git.example/pulls/5".to_owned();
+    for wanted in [names(["a"]), names([])] {
+        let (result, asked, server) = run(wanted, acts(&marked(&["a"])));
+        let closed = Proposed::Closed {
+            number: 5,
+            url: url.clone(),
+        };
+        assert_eq!(result.unwrap(), closed);
+        assert_eq!(
+            asked[3..],
+            ["PATCH /pulls/5", "DELETE /branches/netbird-gitops/enrolled"]
+        );
+        assert_eq!(body(&server, 3), json!({"state": "closed"}));
+    }
+    // a part of it: the rest stays, told anew
+    let both = marked(&["a", "b"]);
+    let (result, asked, server) = run(names(["b"]), acts(&both).into_iter().take(4));
+    assert_eq!(result.unwrap(), open(5, Moved::Updated));
+    assert_eq!(asked[3..], ["PATCH /pulls/5"]);
+    assert_eq!(
+        body(&server, 3)["title"],
+        "chore: mark b as enrolled [automated]"
+    );
+}
+
+#[test]
+fn what_asks_for_another_machine_since_is_marked_by_nobody() {
+    let again = PENDING.replacen(
+        "\"enrolled\": false",
+        "\"reissue_after\": \"2026-12-01T12:00:00Z\", \"enrolled\": false",
+        1,
+    );
+    assert_ne!(again, PENDING);
+    let acts = [
+        file(&again, "b3"),
+        found(pull(5, "open", "t", "b")),
+        file(&marked(&["a"]), "b2"),
+        reply(201, "{}"),
+        bare(204),
+        done(),
+        reply(201, &pull(6, "open", "", "").to_string()),
+        alone(6),
+    ];
+    let (result, _, server) = run(names(["b"]), acts);
+    assert_eq!(result.unwrap(), open(6, Moved::Opened));
+    assert_eq!(
+        body(&server, 6)["title"],
+        "chore: mark b as enrolled [automated]"
+    );
 }
 
 #[test]
@@ -160,7 +239,7 @@ fn a_further_key_goes_onto_the_branch_and_into_the_text() {
         reply(201, "{}"),
     ];
     let (result, asked, server) = run(names(["b"]), acts);
-    assert_eq!(result.unwrap(), open(5, false));
+    assert_eq!(result.unwrap(), open(5, Moved::Updated));
     assert_eq!(
         asked[3..],
         [
@@ -199,7 +278,7 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
         alone(6),
     ];
     let (result, asked, server) = run(names(["b"]), acts);
-    assert_eq!(result.unwrap(), open(6, true));
+    assert_eq!(result.unwrap(), open(6, Moved::Opened));
     assert_eq!(
         asked[3..],
         [
@@ -227,7 +306,7 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
         alone(6),
     ];
     let (result, asked, _) = run(names(["b"]), acts);
-    assert_eq!(result.unwrap(), open(6, true));
+    assert_eq!(result.unwrap(), open(6, Moved::Opened));
     assert_eq!(
         asked[4..],
         [
@@ -251,7 +330,7 @@ fn an_open_one_behind_a_closed_one_is_found() {
         file(&marked(&["a"]), "b2"),
         reply(201, "{}"),
     ];
-    assert_eq!(run(names(["a"]), acts).0.unwrap(), open(9, false));
+    assert_eq!(run(names(["a"]), acts).0.unwrap(), open(9, Moved::Updated));
 }
 
 #[test]
@@ -301,7 +380,7 @@ fn another_run_at_the_same_time_is_met_by_looking_again() {
         ],
     ] {
         let (result, asked, _) = run(names(["a"]), collision.into_iter().chain(theirs()));
-        assert_eq!(result.unwrap(), open(5, false), "{asked:?}");
+        assert_eq!(result.unwrap(), open(5, Moved::Updated), "{asked:?}");
     }
 }
 
@@ -320,13 +399,13 @@ fn of_two_that_were_opened_at_the_same_instant_the_first_stays() {
     for close in [reply(201, "{}"), bare(403)] {
         let acts = before().into_iter().chain([reply(200, &both), close]);
         let (result, asked, server) = run(names(["a"]), acts);
-        assert_eq!(result.unwrap(), open(5, false));
+        assert_eq!(result.unwrap(), open(5, Moved::Nothing));
         assert_eq!(asked[4..], [LIST, "PATCH /pulls/6"]);
         assert_eq!(body(&server, 5), json!({"state": "closed"}));
     }
     // A list that fails afterwards is no failure of ours.
     let (result, _, _) = run(names(["a"]), before().into_iter().chain([bare(403)]));
-    assert_eq!(result.unwrap(), open(6, true));
+    assert_eq!(result.unwrap(), open(6, Moved::Opened));
 }
 
 #[test]
@@ -351,8 +430,32 @@ fn refusals() {
         [file(PENDING, "b1"), none(), none(), bare(401)],
     );
     assert!(matches!(result, Err(CommitError::Gitea(_))) && asked.len() == 4);
-    let (result, asked, _) = run(names(["a"]), [none()]);
-    assert!(matches!(result, Err(CommitError::Gitea(_))) && asked.len() == 1);
+    // neither repository nor branch nor file: what the token may not see is no branch that is missing
+    let (result, asked, _) = run(names(["a"]), [none(), none(), none()]);
+    assert!(matches!(result, Err(CommitError::Gitea(Error::NotFound(_)))) && asked.len() == 3);
+    let (result, ..) = run(
+        names(["a"]),
+        [none(), none(), reply(200, r#"{"default_branch": "trunk"}"#)],
+    );
+    let Err(CommitError::Gitea(error)) = result else {
+        panic!("there is no such branch")
+    };
+    assert!(
+        error.to_string().contains("has no branch \"main\": "),
+        "{error}"
+    );
+    assert!(
+        error
+            .hint()
+            .unwrap()
+            .ends_with("its default branch is trunk")
+    );
+    let (result, ..) = run(names(["a"]), [none(), tip("t")]);
+    let Err(CommitError::Gitea(error)) = result else {
+        panic!("there is no such file")
+    };
+    let wanted = "the branch \"main\" has no file \"netbird.json\": ";
+    assert!(error.to_string().starts_with(wanted), "{error}");
 }
 
 #[test]

@@ -176,6 +176,40 @@ fn a_key_that_waits_lets_go_of_a_group_that_goes() {
 }
 
 #[test]
+fn a_machine_that_nothing_speaks_of_any_more_is_said_to_stay() {
+    let bench = enrolled(&["k", "l"]);
+    let peer = bench.id("/peers", "k");
+    // the entry went, and somebody deleted the key by hand: what proves that its peer may go is lost
+    bench.delete("/setup-keys", "k");
+    bench.declared(9.0, file(&["l"]));
+    let said = format!("peer \"k\" ({peer}) stays in the network");
+    for _ in 0..2 {
+        bench.leaves_all(&[]).says_anywhere(&said);
+    }
+    // a list in a group says that it is wanted
+    let mut listed = file(&["l"]);
+    listed["groups"]["g"]["peers"] = json!(["k"]);
+    bench.declared(10.0, listed);
+    let run = bench.plan(&[]).expect(0);
+    assert!(
+        !run.stdout.contains("stays in the network"),
+        "{}",
+        run.stdout
+    );
+    // nor is anybody meant who came when no such key was declared, or to whom the file never spoke
+    bench.declared(11.0, file(&["l"]));
+    bench.delete("/peers", "k");
+    bench.hour(20.0).peer("k");
+    bench.peer("m");
+    let run = bench.leaves_all(&[]);
+    assert!(
+        !run.stdout.contains("stays in the network"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
 fn an_ephemeral_peer_stays() {
     let bench = Bench::in_git();
     let key =

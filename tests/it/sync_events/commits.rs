@@ -189,12 +189,22 @@ fn via_pr_opens_one_pull_request_and_updates_it() {
     let proposed = |head: &str| String::from_utf8(site.gitea().file(head, "netbird.json")).unwrap();
     assert_eq!(proposed(&head), flipped(&before, "a"));
 
-    // the same again changes nothing
+    // the same again changes nothing, and there is nothing to say
     let tip = site.gitea().tip(&head);
-    site.run(&["sync-events", "--via-pr"])
-        .expect(0)
-        .shows("pull request #1 updated");
+    site.gitea().clear_requests();
+    let run = site.run(&["sync-events", "--via-pr"]).expect(0);
+    assert_eq!(run.stdout, "");
+    let requests = site.gitea().requests();
+    assert!(requests.iter().all(|request| request.method == "GET"));
     assert_eq!(site.gitea().tip(&head), tip);
+    let run = site.run(&["sync-events", "--via-pr", "--format", "json"]);
+    let json = run.expect(0).json();
+    assert_eq!(json["enrollments"][0]["setup_key_name"], "a");
+    let waits = json["commit"].as_str().unwrap();
+    assert!(
+        waits.starts_with("pull request #1 waits to be merged: http"),
+        "{waits}"
+    );
 
     // a second key goes onto the same one
     super::enroll(&site, &secrets[1], "two");

@@ -67,6 +67,14 @@ fn c058_a_name_that_another_peer_bears() {
             "was used by the peer \"host-of-a\", but another peer is called \"a\"".into()
         )]
     );
+    let [new, other] = [
+        site.bench.id("/peers", "host-of-a"),
+        site.bench.id("/peers", "a"),
+    ];
+    let notice = run.json()["notices"][0].as_str().unwrap().to_owned();
+    assert!(notice.contains(&format!(
+        "the peer {new} once no other bears it: rename the peer {other} in NetBird"
+    )));
     assert_eq!(site.file(), flipped(&before, "b"));
     assert_eq!(members(&site, "h"), ["b"]);
 }

@@ -1,0 +1,133 @@
+//! What a run did about each key.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::actual::Actual;
+use crate::enrollment::Enrollment;
+use crate::ledger::{AllowDeletes, Cause, Ledger};
+use crate::plan::Plan;
+use crate::render::Status;
+use crate::resource::{Group, Resource};
+use crate::state::{Id, Kind};
+
+/// What was done about one key.
+pub(super) struct Done {
+    pub(super) enrollment: Enrollment,
+    pub(super) peer_label: String,
+    /// What a rename makes of the peer's DNS name, where that can be told.
+    pub(super) dns_label: Option<String>,
+    /// Groups that it joined in this run.
+    pub(super) joined: BTreeSet<String>,
+    /// Whether it is in every group of its key now.
+    pub(super) is_in_all: bool,
+    /// It waits until somebody lets it in.
+    pub(super) waits_for_approval: bool,
+    /// The peers in whose place it came, which bear its key's name as long as they live.
+    pub(super) replaces: Vec<String>,
+    /// The line that agrees to their deletion, where the history has the change that asked for it.
+    pub(super) line: Option<AllowDeletes>,
+    pub(super) error: Option<String>,
+}
+
+impl Done {
+    /// Returns whether its key is to be marked.
+    pub(super) fn is_ready(&self) -> bool {
+        self.error.is_none() && self.replaces.is_empty()
+    }
+
+    /// Returns whether the run changed something about it.
+    pub(super) fn is_news(&self) -> bool {
+        let renamed = self.enrollment.renamed_from.is_some() && self.replaces.is_empty();
+        renamed || !self.joined.is_empty() || self.error.is_some()
+    }
+}
+
+/// Returns what was done about each key: a failed change is that of every key that it was for.
+pub(super) fn done(
+    enrollments: Vec<Enrollment>,
+    plan: &Plan,
+    statuses: &[Status],
+    labels: &BTreeMap<Id, String>,
+    dry_run: bool,
+    actual: &Actual,
+    ledger: &Ledger,
+) -> Vec<Done> {
+    let lines = lines(&enrollments, ledger);
+    let done = |enrollment: Enrollment| {
+        let joins = plan.changes.iter().zip(statuses);
+        let joins = joins.filter(|(change, _)| change.added_members().contains(&enrollment.peer));
+        let joined: BTreeSet<String> = joins
+            .filter(|(_, status)| matches!(status, Status::Success))
+            .map(|(change, _)| change.address.name.clone())
+            .collect();
+        let is_in = |group: &String| {
+            let was = is_member(&enrollment, group, actual);
+            was || (joined.contains(group) && !dry_run)
+        };
+        let replaces = enrollment.replaces.iter();
+        Done {
+            peer_label: actual.peer_label(&enrollment.peer),
+            dns_label: labels.get(&enrollment.peer).cloned(),
+            is_in_all: enrollment.groups.iter().all(is_in),
+            waits_for_approval: actual
+                .peers
+                .get(&enrollment.peer)
+                .is_some_and(|peer| peer.approval_required),
+            replaces: replaces.map(|id| actual.peer_with_id(id)).collect(),
+            line: lines.get(&enrollment.key).cloned(),
+            error: error_of(&enrollment, plan, statuses),
+            joined,
+            enrollment,
+        }
+    };
+    enrollments.into_iter().map(done).collect()
+}
+
+/// Returns the line that agrees to the deletion of the peers that each key's machine replaces. One change may have asked for
+/// several keys anew: its line agrees to all of them.
+fn lines(enrollments: &[Enrollment], ledger: &Ledger) -> BTreeMap<String, AllowDeletes> {
+    let replacing = enrollments.iter().filter(|at| !at.replaces.is_empty());
+    let causes: Vec<(&Enrollment, Cause)> = replacing
+        .filter_map(|at| Some((at, ledger.reissue(&at.key)?.1)))
+        .collect();
+    let line = |cause: Cause| {
+        let of_cause = causes.iter().filter(|(_, of)| *of == cause);
+        AllowDeletes {
+            number: of_cause.map(|(at, _)| at.replaces.len()).sum(),
+            digest: Some(ledger.taken(cause, cause).digest(false)),
+        }
+    };
+    let lines = causes.iter();
+    lines
+        .map(|(at, cause)| (at.key.clone(), line(*cause)))
+        .collect()
+}
+
+fn error_of(enrollment: &Enrollment, plan: &Plan, statuses: &[Status]) -> Option<String> {
+    let changes = plan.changes.iter().zip(statuses);
+    let mut errors = changes.filter_map(|(change, status)| {
+        let concerns = match change.operation.after() {
+            Some(Resource::Group(_)) => change.added_members().contains(&enrollment.peer),
+            _ => change
+                .operation
+                .live()
+                .is_some_and(|live| live.id == enrollment.peer),
+        };
+        match status {
+            Status::Failed(error) | Status::Unknown(error) if concerns => {
+                Some(format!("{}: {error}", change.address))
+            }
+            Status::Skipped if concerns => Some(format!("{}: not tried", change.address)),
+            _ => None,
+        }
+    });
+    errors.next()
+}
+
+fn is_member(enrollment: &Enrollment, group: &str, actual: &Actual) -> bool {
+    let mut live = actual.named(Kind::Group, group).iter();
+    live.any(|live| match &live.resource {
+        Resource::Group(Group { peers: Some(peers) }) => peers.contains(&enrollment.peer),
+        _ => false,
+    })
+}

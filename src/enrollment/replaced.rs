@@ -1,0 +1,102 @@
+//! A machine is replaced: its key was asked for anew (`reissue_after`), another machine enrolled with the new one, and the
+//! peer of the older key still bears the name. That one goes, if somebody agrees to it, and the new one gets the name.
+
+use super::Evidence;
+use crate::actual::Actual;
+use crate::desired::{Desired, SetupKey};
+use crate::keys::Decision;
+use crate::ledger::Proof;
+use crate::plan::Options;
+use crate::scope::Prune;
+use crate::state::{Id, Kind};
+use crate::wire::Peer;
+
+/// A peer that goes because another one came in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The key's name.
+    pub key: String,
+    /// The older peer.
+    pub peer: Id,
+    /// What tells that it came by an older key of that name.
+    pub evidence: Evidence,
+    /// The peer that came in its place.
+    pub by: Id,
+}
+
+/// A living peer of an older key.
+pub(super) struct Older<'a> {
+    pub(super) key: &'a Id,
+    pub(super) peer: &'a Peer,
+    pub(super) evidence: Evidence,
+}
+
+/// Returns the living peers of the used keys of that name, but for the one by whose peer the name is borne.
+pub(super) fn older<'a>(
+    decision: &'a Decision,
+    present: Option<&Id>,
+    actual: &'a Actual,
+) -> Vec<Older<'a>> {
+    let used = decision.used.as_ref().map(|live| &live.id);
+    let mut older = Vec::new();
+    for key in decision.spent.iter().map(|live| &live.id) {
+        let Some(binding) = actual.bindings.of_key(key).filter(|_| Some(key) != used) else {
+            continue;
+        };
+        let peer = binding.peer().and_then(|peer| actual.peers.get(peer));
+        if let (Some(peer), Some(evidence)) = (peer, binding.evidence())
+            && Some(&peer.id) != present
+        {
+            older.push(Older {
+                key,
+                peer,
+                evidence,
+            });
+        }
+    }
+    older
+}
+
+impl Older<'_> {
+    /// Returns why the peer stays although another one came by a newer key of the name; `None` where it was replaced.
+    ///
+    /// It is deleted on proof alone, as with offboarding: the older key is ours and is bound to it, and the file asked for
+    /// another one since.
+    pub(super) fn stays(
+        &self,
+        name: &str,
+        declared: &SetupKey,
+        desired: &Desired,
+        options: &Options,
+    ) -> Option<String> {
+        let made = self.key.created_at();
+        let asked = declared
+            .reissue_after
+            .filter(|instant| *instant <= options.now);
+        let lists_it = |(_, group): &(_, &crate::desired::Group)| {
+            let mut peers = group.peers.iter().flatten();
+            self.peer.name != name && peers.any(|listed| *listed == self.peer.name)
+        };
+        let Some(asked) = asked else {
+            return Some(
+                "reissue_after, which asks for another machine, is not in the file".into(),
+            );
+        };
+        if options.prune == Prune::None {
+            return Some("--prune none deletes nothing".into());
+        }
+        if made.is_none_or(|made| made >= asked.as_second()) {
+            return Some("its key was made after reissue_after".into());
+        }
+        if options.ledger.proof(Kind::SetupKey, name, made) != Proof::Ours {
+            return Some("its key is not provably ours".into());
+        }
+        if self.evidence == Evidence::Name {
+            return Some("its name and its times alone tell by which key it came".into());
+        }
+        if let Some((group, _)) = desired.groups().find(lists_it) {
+            return Some(format!("group {group:?} lists it by its own name"));
+        }
+        None
+    }
+}

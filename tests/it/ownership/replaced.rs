@@ -1,0 +1,240 @@
+//! A machine is replaced: its key is asked for anew, another machine enrolls, and the old peer goes if somebody agrees.
+
+use serde_json::{Value, json};
+
+use crate::run::Bench;
+use crate::run::history::second;
+
+/// The key `k`, which `g` and `h` list, with these fields besides.
+fn file(fields: Value) -> Value {
+    let mut key = json!({ "type": "one-off", "expires_in": 315_360_000, "auto_groups": ["g"], "enrolled": false });
+    for (name, value) in fields.as_object().unwrap() {
+        key[name] = value.clone();
+    }
+    json!({ "groups": { "g": { "peers": ["k"] }, "h": { "peers": ["k"] } }, "setup_keys": { "k": key } })
+}
+
+fn asked_anew() -> Value {
+    let at = jiff::Timestamp::from_second(second(3.0)).unwrap();
+    file(json!({ "reissue_after": at.to_string() }))
+}
+
+/// A machine enrolled as `k`, all of it marked and agreed to. Returns its id, too.
+fn settled() -> (Bench, String) {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(json!({})));
+    bench.hour(1.0);
+    let old = bench.server().enroll(&bench.unseal("k"), "old-host");
+    bench.apply(&[]).expect(0);
+    bench.applied(2.0, file(json!({ "enrolled": true })));
+    (bench, old.unwrap())
+}
+
+/// The same, and another machine of that hostname enrolled with the key that was made anew.
+fn replaced(hostname: &str) -> (Bench, String, String) {
+    let (bench, old) = settled();
+    bench.applied(3.0, asked_anew());
+    bench.hour(4.0);
+    let new = bench.server().enroll(&bench.unseal("k"), hostname);
+    bench.server().clear_requests();
+    (bench, old, new.unwrap())
+}
+
+fn members(bench: &Bench, group: &str) -> Vec<String> {
+    let group = bench.one("/groups", group);
+    let ids = group["peers"].as_array().unwrap().iter();
+    ids.map(|peer| peer["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_new_one_gets_the_name_once_the_old_one_is_gone() {
+    let (bench, old, new) = replaced("new-host");
+    // both are members until then: nothing takes the name out of the groups that list it
+    let planned = ["update_group h", "delete_peer k", "rename_peer k"];
+    assert_eq!(bench.planned(&[]), planned);
+    let run = bench.plan(&[]).expect(0);
+    run.shows("enrolled with an older setup key \"k\", and replaced by the peer \"new-host\"")
+        .hides("the label is predicted")
+        .hides("- k")
+        .hides("left alone");
+    bench.refuses(&[]).says("this plan deletes 1 peer");
+
+    let run = bench.apply(&["--allow-deletes", "1"]).expect(0);
+    run.hides("did not converge");
+    let writes = ["PUT /groups", "DELETE /peers", "PUT /peers"];
+    bench.assert_writes(&writes);
+    let peer = bench.one("/peers", "k");
+    assert_eq!(peer["id"], json!(new));
+    // the name's label was free by then
+    assert_eq!(peer["dns_label"], "k.netbird.selfhosted");
+    for group in ["g", "h"] {
+        assert_eq!(members(&bench, group), [new.as_str()]);
+    }
+    assert!(bench.all("/peers", "old-host").is_empty());
+    assert_ne!(old, new);
+    bench.leaves_all(&[]).shows("No changes");
+    let mut marked = asked_anew();
+    marked["setup_keys"]["k"]["enrolled"] = json!(true);
+    bench.declared(5.0, marked);
+    bench.leaves_all(&[]).shows("No changes");
+    // it is done: the event log is asked no more
+    let requests = bench.netbird().requests();
+    assert!(requests.iter().all(|request| request.path != "/events"));
+}
+
+#[test]
+fn it_is_the_same_where_the_new_one_calls_itself_so() {
+    let (bench, old, new) = replaced("k");
+    let planned = ["update_group h", "delete_peer k"];
+    assert_eq!(bench.planned(&[]), planned);
+    bench.refuses(&[]).says("this plan deletes 1 peer");
+    // also where somebody marked it by hand meanwhile
+    let mut marked = asked_anew();
+    marked["setup_keys"]["k"]["enrolled"] = json!(true);
+    bench.declared(5.0, marked);
+    assert_eq!(bench.planned(&[]), planned);
+    bench.apply(&["--allow-deletes", "1"]).expect(0);
+    assert_eq!(bench.id("/peers", "k"), new);
+    assert_ne!(old, new);
+}
+
+#[test]
+fn while_the_new_key_waits_the_old_peer_stays_and_is_named() {
+    let (bench, old) = settled();
+    bench.declared(3.0, asked_anew());
+    assert_eq!(bench.planned(&[]), ["create_setup_key k"]);
+    let said = format!("once that one enrolled, its peer \"k\" ({old}) is to be deleted");
+    bench.plan(&[]).expect(0).says_anywhere(&said);
+    bench.apply(&[]).expect(0);
+    bench.leaves_all(&[]).says_anywhere(&said);
+    assert_eq!(members(&bench, "h"), [old.as_str()]);
+}
+
+#[test]
+fn flipped_back_alone_nothing_happens_and_what_is_missing_is_said() {
+    let (bench, old) = settled();
+    let missing = format!(
+        "was marked enrolled and is not any more, which alone changes nothing: the peer \"k\" ({old}) came by its key"
+    );
+    bench.file(file(json!({})));
+    for committed in [false, true] {
+        if committed {
+            bench.declared(3.0, file(json!({})));
+        }
+        let run = bench.leaves_all(&[]).shows("No changes");
+        run.says_anywhere(&missing)
+            .says_anywhere("set reissue_after beside it");
+    }
+    // an instant that lies before the key asks for nothing either
+    let before = jiff::Timestamp::from_second(second(-1.0)).unwrap();
+    bench.declared(4.0, file(json!({ "reissue_after": before.to_string() })));
+    bench.leaves_all(&[]).says_anywhere(&missing);
+    // a key that was never marked is a plain enrollment
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(json!({})));
+    bench.hour(1.0);
+    bench.server().enroll(&bench.unseal("k"), "host").unwrap();
+    let run = bench.plan(&[]).expect(0).shows("rename");
+    run.hides("was marked enrolled");
+}
+
+#[test]
+fn without_proof_it_stays_and_why_is_said() {
+    let stays = |bench: &Bench, args: &[&str], why: &str| {
+        let planned = bench.planned(args);
+        assert!(
+            !planned.iter().any(|op| op.starts_with("delete")),
+            "{planned:?}"
+        );
+        assert!(
+            !planned.iter().any(|op| op.starts_with("rename")),
+            "{planned:?}"
+        );
+        bench.plan(args).expect(0).says_anywhere(why);
+    };
+    let (bench, old, _) = replaced("new-host");
+    let of_older = format!("the peer \"k\" ({old}) of another key of that name stays: ");
+    stays(&bench, &["--prune", "none"], &of_older);
+    stays(&bench, &["--prune", "none"], "--prune none deletes nothing");
+    // nothing asks for another machine any more
+    bench.declared(5.0, file(json!({})));
+    stays(
+        &bench,
+        &[],
+        "which of the keys of that name is this entry's cannot be told",
+    );
+    bench.declared(6.0, file(json!({ "enrolled": true })));
+    stays(
+        &bench,
+        &[],
+        "of another key of that name stays: reissue_after",
+    );
+    // a group lists the old one by its own name
+    let (bench, old, _) = replaced("new-host");
+    bench.server().edit(
+        "/peers",
+        &bench.one("/peers", "k"),
+        json!({ "name": "lathe" }),
+    );
+    let mut listed = asked_anew();
+    listed["groups"]["lathes"] = json!({ "peers": ["lathe"] });
+    bench.declared(5.0, listed);
+    let planned = bench.planned(&[]);
+    assert!(
+        !planned.iter().any(|op| op.starts_with("delete")),
+        "{planned:?}"
+    );
+    let why = format!(
+        "the peer \"lathe\" ({old}) of another key of that name stays: group \"lathes\" lists it"
+    );
+    bench.plan(&[]).expect(0).says_anywhere(&why);
+    // and without history nothing is deleted
+    let (bench, ..) = replaced("new-host");
+    std::fs::remove_dir_all(bench.path(".git")).unwrap();
+    stays(&bench, &[], "its key is not provably ours");
+}
+
+#[test]
+fn the_machine_of_a_key_that_somebody_made_by_hand_is_not_replaced() {
+    let (bench, old) = settled();
+    bench.hour(2.5);
+    let key = json!({ "name": "k", "type": "one-off", "expires_in": 86_400, "auto_groups": [] });
+    let made = bench.create("/setup-keys", key);
+    let other = bench
+        .server()
+        .enroll(made["key"].as_str().unwrap(), "other");
+    bench.applied(3.0, asked_anew());
+    bench.hour(4.0);
+    bench
+        .server()
+        .enroll(&bench.unseal("k"), "new-host")
+        .unwrap();
+    assert_eq!(
+        bench.planned(&[]),
+        ["update_group h", "delete_peer k", "rename_peer k"]
+    );
+    bench.apply(&["--allow-deletes", "1"]).expect(0);
+    assert_eq!(bench.id("/peers", "other"), other.unwrap());
+    assert_ne!(bench.id("/peers", "k"), old);
+}
+
+#[test]
+fn what_would_be_hit_keeps_it_and_nothing_else_waits() {
+    let (bench, old, new) = replaced("new-host");
+    let h = bench.id("/groups", "h");
+    let rule = json!({ "name": "to-old", "enabled": true, "action": "accept", "bidirectional": true, "protocol": "all",
+                       "sources": [h], "destinationResource": { "id": old, "type": "peer" } });
+    bench.create(
+        "/policies",
+        json!({ "name": "to-old", "enabled": true, "rules": [rule] }),
+    );
+    bench.server().clear_requests();
+    assert_eq!(bench.planned(&[]), ["update_group h"]);
+    let run = bench.apply(&[]).expect(0);
+    run.says_anywhere("and stays, since its deletion would hit policy \"to-old\"");
+    assert_eq!(members(&bench, "h").len(), 2);
+    bench.delete("/policies", "to-old");
+    bench.apply(&["--allow-deletes", "1"]).expect(0);
+    assert_eq!(bench.id("/peers", "k"), new);
+}
