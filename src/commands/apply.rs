@@ -68,7 +68,8 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         stop.error.push_str("\nnothing was changed");
         return Err(stop);
     }
-    let forge = match plan.is_empty() {
+    // without a change there is nothing to spoil, but a comment of an old file would say so as if it were the branch's
+    let forge = match plan.is_empty() && !args.comment {
         true => None,
         false => Forge::open(&args.gitea, &session.context, &file(&cli.global))?,
     };

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::branch::refuse_other_branches;
-use super::forge::Forge;
+use super::forge::{Forge, SETTINGS};
 use super::history::History;
 use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
@@ -146,7 +146,9 @@ fn keep_issue(
 ) -> Result<(), Stop> {
     let context = Context::of_process();
     let forge = Forge::open(&args.gitea, &context, &file(&cli.global))?;
-    let forge = forge.ok_or_else(|| Stop::error(Forge::not_configured(&args.gitea, &context)))?;
+    let forge = forge.ok_or_else(|| {
+        Stop::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS)
+    })?;
     let environment = environment_name(&cli.global);
     let title = |state: &str| format!("NetBird drift ({environment}): {state}");
     let (title, body) = match drift.is_alarming() {

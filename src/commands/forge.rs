@@ -21,6 +21,10 @@ use crate::gitea::propose::{self, Moved, Proposed};
 use crate::gitea::{self, Ancestry, Missing, Repo};
 use crate::ledger::content_differs_but_for_enrolled;
 
+/// What to do where Gitea is not configured.
+pub(super) const SETTINGS: &str = "in the workflows GITEA_TOKEN comes from the secret BOT_TOKEN, for a plan's comment from \
+                                   the job itself (docs/gitea.md, step 5); GITEA_URL and GITEA_REPO from the job";
+
 /// A repository, and the file on the branch that is applied.
 pub(super) struct Forge {
     pub(super) repo: Repo,

@@ -111,7 +111,7 @@ impl Missing {
 fn open(args: &GiteaArgs, context: &Context, file: &Path) -> Result<Forge, Missing> {
     Forge::open(args, context, file)?.ok_or_else(|| Missing {
         text: format!("no comment: {}", Forge::not_configured(args, context)),
-        hint: None,
+        hint: Some(super::forge::SETTINGS.into()),
     })
 }
 

@@ -313,6 +313,38 @@ fn a_push_that_takes_the_file_out_corrects_the_comment() {
 }
 
 #[test]
+fn the_comment_of_a_pull_request_that_was_merged_stays_as_it_was_reviewed() {
+    let (site, number) = proposal(&[("netbird.json", "{\"groups\": {\"g\": {}, \"h\": {}}}")]);
+    plan(&site, number, |job| job).expect(0);
+    let reviewed = bodies(&site, number);
+    let (head, base) = (site.repo().tip("change"), site.repo().tip("main"));
+    site.repo().merge(number);
+    site.checkout(&head);
+    let pull = crate::run::Pull {
+        number,
+        head: &head,
+        base: &base,
+    };
+    // merged while the job waited; and its description edited afterwards, of which the event tells
+    let job = Job::pull_request(&site, &pull);
+    let run = site.in_job(&["plan", "--comment"], &job).expect(0);
+    run.shows("is merged or closed; its comment stays as it is");
+    for closed in [json!({ "state": "closed" }), json!({ "merged": true })] {
+        let job = Job::pull_request(&site, &pull).with("NETBIRD_API_TOKEN", "");
+        let path = site.bench.path("event.json");
+        let mut event: Value =
+            serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let fields = closed.as_object().unwrap().clone();
+        event["pull_request"].as_object_mut().unwrap().extend(fields);
+        event["action"] = json!("edited");
+        job.event(&site, &event.to_string());
+        let run = site.in_job(&["plan", "--comment"], &job).expect(0);
+        run.shows("is merged or closed; its comment stays as it is");
+    }
+    assert_eq!(bodies(&site, number), reviewed);
+}
+
+#[test]
 fn a_variable_that_is_no_text_is_an_error_and_halt_halts_whatever_it_is() {
     let bench = Bench::fake();
     bench.file(one_group());

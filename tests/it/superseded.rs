@@ -209,3 +209,34 @@ fn pull_requests_whose_run_got_lost_hear_of_the_result() {
     assert_eq!(found[0], trap);
     assert!(found[1].contains("NetBird apply: 2 created"));
 }
+
+#[test]
+fn an_old_job_that_has_nothing_to_do_says_nothing_of_its_old_file() {
+    let site = Site::fake();
+    let (first, one) = change(&site, "one", &["a"]);
+    let runs = site.gitea().run("apply.yml", "main", &one, "in_progress");
+    apply(&site, &one, runs, &[]).expect(0);
+    let (_, two) = change(&site, "two", &["a", "b"]);
+    let newer = site.gitea().run("apply.yml", "main", &two, "success");
+    apply(&site, &two, newer, &[]).expect(0);
+    let before = bodies(&site, first);
+    assert!(before[0].contains("NetBird apply: 1 created"));
+    let run = apply(&site, &one, runs, &[]).expect(0);
+    run.shows("superseded by")
+        .says("no comment: this commit has its result already");
+    assert_eq!(bodies(&site, first), before);
+}
+
+#[test]
+fn a_refusal_is_no_result_once_a_later_run_did_the_work() {
+    let site = Site::fake();
+    let (first, one) = change(&site, "one", &["a"]);
+    site.checkout(&one);
+    let job = Job::push(&site, &one).with("NETBIRD_GITOPS_HALT", "a change of the office");
+    site.in_job(&["apply", "--comment"], &job).expect(3);
+    assert!(bodies(&site, first)[0].contains("**refused**"));
+    let (_, two) = change(&site, "two", &["a", "b"]);
+    apply(&site, &two, 7, &[]).expect(0);
+    let after = bodies(&site, first);
+    assert!(after.len() == 1 && after[0].contains("NetBird apply: 2 created"), "{after:?}");
+}
