@@ -49,6 +49,15 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
     }
 }
 
+/// What a run says before it knows anything: a refusal stands in the same comment as a result.
+fn blank(cli: &Cli) -> Document {
+    Document {
+        file: settings::file(&cli.global).display().to_string(),
+        environment: settings::environment_name(&cli.global),
+        ..Document::default()
+    }
+}
+
 /// How a run ends: the document that stdout gets, and the exit code.
 struct Ending {
     document: Document,

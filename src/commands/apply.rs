@@ -13,7 +13,7 @@ use super::settings::{file, halt, keys_dir};
 use super::signals::signals;
 use super::stop::Stop;
 use super::versions::old_netbird;
-use super::{Ending, end, publish, refused, unreported};
+use super::{Ending, blank, end, publish, refused, unreported};
 use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
 use crate::change::Change;
 use crate::ci::Context;
@@ -28,7 +28,7 @@ use crate::secret::{KeysDir, remove_leftovers};
 use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
-    let mut document = Document::default();
+    let mut document = blank(cli);
     let mut ending = match make(cli, args, &mut document, say) {
         Ok(ending) => ending,
         Err(stop) => Ending::stopped(document, stop, true),

@@ -9,7 +9,7 @@ use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
 use super::settings::{environment_name, file, keys_dir};
 use super::stop::Stop;
-use super::{print, report_stop, write_report};
+use super::{blank, print, report_stop, write_report};
 use crate::ci::Context;
 use crate::cli::{Cli, DriftArgs, Format, Gates, Scope, Sealing};
 use crate::config::Source;
@@ -19,7 +19,7 @@ use crate::gitea::issue::{self, Kept, Report};
 use crate::json;
 use crate::logging::Say;
 use crate::plan::Plan;
-use crate::render::{Document, drift as render};
+use crate::render::drift as render;
 use crate::scope::Prune;
 use crate::text::visible;
 use crate::validate::validate;
@@ -59,7 +59,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
         sealing: &sealing,
         committed: true,
     };
-    let mut document = Document::default();
+    let mut document = blank(cli);
     let mut session = Session::open(&request, &mut document)?;
     let gates = Gates {
         max_deletes: usize::MAX,
@@ -146,9 +146,8 @@ fn keep_issue(
 ) -> Result<(), Stop> {
     let context = Context::of_process();
     let forge = Forge::open(&args.gitea, &context, &file(&cli.global))?;
-    let forge = forge.ok_or_else(|| {
-        Stop::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS)
-    })?;
+    let forge = forge
+        .ok_or_else(|| Stop::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS))?;
     let environment = environment_name(&cli.global);
     let title = |state: &str| format!("NetBird drift ({environment}): {state}");
     let (title, body) = match drift.is_alarming() {

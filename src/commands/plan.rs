@@ -6,9 +6,9 @@ use super::copies;
 use super::forge::Forge;
 use super::history::is_touched;
 use super::session::{Origin, Request, Session};
-use super::settings::{environment_name, file, keys_dir};
+use super::settings::{file, keys_dir};
 use super::stop::Stop;
-use super::{Ending, end, publish, refused, unreported};
+use super::{Ending, blank, end, publish, refused, unreported};
 use crate::change::Change;
 use crate::ci::{Context, PullRequest};
 use crate::cli::{Cli, PlanArgs};
@@ -20,7 +20,7 @@ use crate::notice::Notice;
 use crate::render::{Document, Unplanned};
 
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
-    let mut document = Document::default();
+    let mut document = blank(cli);
     let mut red = Vec::new();
     let mut ending = match make(cli, args, &mut document, &mut red) {
         Ok(ending) => ending,
@@ -75,8 +75,6 @@ fn make(
     };
     if unplanned.is_some() {
         document.unplanned = unplanned;
-        document.file = path.display().to_string();
-        document.environment = environment_name(&cli.global);
         return Ok(Ending {
             document: std::mem::take(document),
             exit: Exit::Done,

@@ -12,9 +12,7 @@ use sha2::{Digest, Sha256};
 use super::agreements;
 use super::forge::Forge;
 use super::history::History;
-use super::settings::{
-    connect, environment, environment_name, file, halt, readable, recipients, replaced, setting,
-};
+use super::settings::{connect, environment, file, halt, readable, recipients, replaced, setting};
 use super::stop::Stop;
 use super::versions::of_netbird;
 use crate::actual::Actual;
@@ -97,8 +95,6 @@ impl Session {
         readable()?;
         let global = &request.cli.global;
         let path = file(global);
-        document.file = path.display().to_string();
-        document.environment = environment_name(global);
         document.commit = environment("GITHUB_SHA").map(|sha| sha.chars().take(12).collect());
         let context = Context::of_process();
         document.actor.clone_from(&context.actor);

@@ -335,7 +335,10 @@ fn the_comment_of_a_pull_request_that_was_merged_stays_as_it_was_reviewed() {
         let mut event: Value =
             serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let fields = closed.as_object().unwrap().clone();
-        event["pull_request"].as_object_mut().unwrap().extend(fields);
+        event["pull_request"]
+            .as_object_mut()
+            .unwrap()
+            .extend(fields);
         event["action"] = json!("edited");
         job.event(&site, &event.to_string());
         let run = site.in_job(&["plan", "--comment"], &job).expect(0);

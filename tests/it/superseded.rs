@@ -238,5 +238,8 @@ fn a_refusal_is_no_result_once_a_later_run_did_the_work() {
     let (_, two) = change(&site, "two", &["a", "b"]);
     apply(&site, &two, 7, &[]).expect(0);
     let after = bodies(&site, first);
-    assert!(after.len() == 1 && after[0].contains("NetBird apply: 2 created"), "{after:?}");
+    assert!(
+        after.len() == 1 && after[0].contains("NetBird apply: 2 created"),
+        "{after:?}"
+    );
 }
