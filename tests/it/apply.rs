@@ -119,7 +119,7 @@ fn a_policy_keeps_its_posture_checks_and_its_rule() {
 
 #[test]
 fn t3_a_group_with_network_resources_is_changed_and_keeps_them() {
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     let keys = bench.enrolled(&["p1"]);
     bench.agreed(json!({ "groups": { "lan": { "peers": [] } }, "setup_keys": keys }));
     let network = id(&bench.create("/networks", json!({ "name": "office" })));
@@ -134,7 +134,7 @@ fn t3_a_group_with_network_resources_is_changed_and_keeps_them() {
 
 #[test]
 fn foreign_members_stay_and_are_said() {
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     let (keys, theirs) = (bench.enrolled(&["ours"]), bench.peer("theirs"));
     bench.agreed(json!({ "groups": { "g": { "peers": [] } }, "setup_keys": keys }));
     bench.edit("/groups", "g", json!({ "peers": [theirs] }));
@@ -331,7 +331,7 @@ fn c075_the_commit_and_the_files_digest_are_told() {
 #[test]
 fn only_the_plan_is_carried_out_when_the_file_declares_what_is_there() {
     // a group taken over keeps its id, its members and its resources
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     let (peer, group) = (bench.peer("m"), bench.group("taken"));
     bench.edit("/groups", "taken", json!({ "peers": [peer] }));
     bench.agreed(json!({ "groups": { "taken": {} } }));

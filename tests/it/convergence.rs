@@ -103,7 +103,7 @@ fn c005_any_file_arrives_after_any_other_on_a_real_server() {
     });
     let files = (files::file(false), files::file(false), files::file(false));
     let arrives = |(first, second, third): (File, File, File)| {
-        let bench = Bench::scenario();
+        let bench = Bench::scenario_that_enrolls();
         bench.group("base");
         bench.enrolled(&["m1", "m2"]);
         for file in [&first.0, &second.0, &third.0] {

@@ -79,7 +79,7 @@ fn messages(site: &Site) -> Vec<String> {
 
 #[test]
 fn a_key_is_on_the_branch_before_it_gets_its_groups() {
-    let site = Site::scenario();
+    let site = Site::scenario_that_enrolls();
     site.commit(one_key());
     let main = site.repo().tip("main");
     let run = site.run(&["apply", "--format", "json"]).expect(0);

@@ -100,7 +100,7 @@ fn what_no_key_can_change_makes_a_new_one() {
         ),
     ];
     for (before, after, field) in rows {
-        let bench = Bench::scenario();
+        let bench = Bench::scenario_that_enrolls();
         bench.agreed(before);
         let (key, secret) = (bench.id("/setup-keys", "k"), bench.unseal("k"));
         bench.file(after);
@@ -254,12 +254,12 @@ fn c084_expired_revoked_or_used_up_is_reported_and_not_remade() {
         .shows("setup key \"k\" expired without being used")
         .shows("--replace setup_keys/k");
 
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     bench.agreed(file(json!({})));
     bench.edit("/setup-keys", "k", json!({ "revoked": true }));
     no_changes(&bench).shows("setup key \"k\" was revoked without being used");
 
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     let reusable = file(json!({ "type": "reusable", "usage_limit": 1 }));
     bench.agreed(reusable);
     bench.server().enroll(&bench.unseal("k"), "one").unwrap();
@@ -283,7 +283,7 @@ fn c084_a_key_that_expires_soon_is_announced() {
 #[test]
 fn replace_makes_a_dead_or_a_living_key_again() {
     for dead in [false, true] {
-        let bench = Bench::scenario();
+        let bench = Bench::scenario_that_enrolls();
         bench.agreed(file(json!({})));
         if dead {
             bench.edit("/setup-keys", "k", json!({ "revoked": true }));
@@ -355,7 +355,7 @@ fn reissue_after_remakes_a_dead_key_of_before_and_leaves_it_there() {
 
 #[test]
 fn t8_a_consumed_key_is_done_whether_it_is_there_or_gone() {
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     bench.agreed(file(json!({})));
     bench.server().enroll(&bench.unseal("k"), "k").unwrap();
     bench.file(file(json!({ "enrolled": true })));
@@ -371,7 +371,7 @@ fn t8_a_consumed_key_is_done_whether_it_is_there_or_gone() {
 
 #[test]
 fn a_used_key_that_is_not_marked_yet_gives_its_machine_name_and_groups() {
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     let mut declared = file(json!({}));
     declared["groups"]["g"] = json!({ "peers": ["k"] });
     bench.agreed(declared);
@@ -391,7 +391,7 @@ fn a_used_key_that_is_not_marked_yet_gives_its_machine_name_and_groups() {
 
 #[test]
 fn a_rename_to_a_name_that_another_peer_bears_is_left_alone() {
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     bench.agreed(file(json!({})));
     bench.peer("k");
     bench

@@ -96,7 +96,7 @@ fn detailed_exit_codes_tell_changes_from_none() {
 
 #[test]
 fn c042_t4_order_is_no_difference() {
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     let keys = bench.enrolled(&["p-a", "p-b", "p-c"]);
     let file = |peers: [&str; 3], sources: [&str; 2]| {
         json!({
@@ -273,7 +273,7 @@ fn c090_a_policys_description_is_its_own_and_not_its_rules() {
 
 #[test]
 fn c068_a_member_that_vanished_is_drift() {
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     let file = |enrolled: bool| {
         json!({
             "groups": { "gw": { "peers": ["gw-01"] } },

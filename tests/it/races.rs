@@ -563,7 +563,7 @@ fn a_second_group_that_somebody_needs_stays_and_is_named() {
 #[test]
 fn c032_two_runs_at_once_end_in_one_object_of_each_name() {
     for _ in 0..3 {
-        let bench = Bench::scenario();
+        let bench = Bench::scenario_that_enrolls();
         bench.file(one_of_each());
         let mut runs = [bench.command(&["apply"]), other(&bench)];
         let quiet = std::process::Stdio::null;

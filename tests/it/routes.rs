@@ -120,7 +120,7 @@ fn a_machine_that_joins_both_groups_of_routers_in_this_plan_is_in_the_way_too() 
 
 #[test]
 fn a_route_through_one_peer_is_never_in_the_way_and_is_taken_over_by_name() {
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     bench.agreed(file(json!({})));
     let (peer, users) = (bench.peer("m"), bench.id("/groups", "users"));
     let single = json!({ "network_id": "lan", "network": "10.1.0.0/16", "peer": peer, "groups": [users], "metric": 7, "enabled": true });

@@ -55,10 +55,15 @@ impl Bench {
     }
 
     /// A bench for what must hold on every server: a real one where `NETBIRD_GITOPS_TEST_REAL=1` is set, with
-    /// `NETBIRD_API_URL`, `NETBIRD_API_TOKEN` (role admin) and `NETBIRD_GITOPS_TEST_ENROLL`, a command with `{url}`,
+    /// `NETBIRD_API_URL`, `NETBIRD_API_TOKEN` (role admin) and, if you like, `NETBIRD_GITOPS_TEST_ENROLL`, a command with `{url}`,
     /// `{key}` and `{hostname}` in it. There every name gets a random prefix, and what bears it is deleted in the end.
     pub(crate) fn scenario() -> Bench {
         Bench::on(Server::real().unwrap_or_else(Server::fake))
+    }
+
+    /// The same for what needs a machine that enrolls: without `NETBIRD_GITOPS_TEST_ENROLL` it runs on the fake.
+    pub(crate) fn scenario_that_enrolls() -> Bench {
+        Bench::on(Server::real_that_enrolls().unwrap_or_else(Server::fake))
     }
 
     fn on(server: Server) -> Bench {

@@ -35,7 +35,7 @@ pub(crate) fn assert_one_sealed_key(bench: &Bench) {
 
 #[test]
 fn a_new_key_opens_for_its_recipient_and_enrolls() {
-    let bench = Bench::scenario();
+    let bench = Bench::scenario_that_enrolls();
     bench.file(one_key());
     let run = bench.apply(&["--format", "json"]).expect(0);
     let created = &run.json()["created_keys"]["k"];

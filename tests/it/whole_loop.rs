@@ -133,7 +133,7 @@ fn round(site: &Site, key: &str, file: &str) -> String {
 
 #[test]
 fn the_whole_loop_twice_in_a_row() {
-    let site = Site::scenario();
+    let site = Site::scenario_that_enrolls();
     site.commit(network(&[]));
     let first = round(
         &site,
@@ -149,7 +149,7 @@ fn the_whole_loop_twice_in_a_row() {
 
 /// A site where these keys are used, each by a machine with another hostname.
 fn enrolled(keys: &[&str]) -> (Site, String) {
-    let site = Site::scenario();
+    let site = Site::scenario_that_enrolls();
     let text = site.commit(network(keys));
     site.run(&["apply", "--prune", "none"]).expect(0);
     for key in keys {
@@ -210,7 +210,7 @@ fn an_apply_before_sync_events_does_the_same_but_for_the_commit() {
 #[test]
 fn eight_writers_at_once_all_succeed() {
     let keys = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    let site = Site::scenario();
+    let site = Site::scenario_that_enrolls();
     let text = site.commit(network(&keys));
     let before = site.repo().messages("main").len();
     let name = |key| site.bench.server().name(key);
@@ -263,7 +263,7 @@ fn on_a_protected_branch_one_pull_request_takes_all_keys() {
 
 #[test]
 fn two_plans_at_once_leave_one_comment() {
-    let site = Site::scenario();
+    let site = Site::scenario_that_enrolls();
     let base = site.repo().tip("main");
     let text = site.text(network(&["one"]));
     let head = site

@@ -11,7 +11,7 @@ struct Real(Bench);
 
 impl Real {
     fn new() -> Real {
-        let bench = Bench::scenario();
+        let bench = Bench::scenario_that_enrolls();
         bench.git(&["init", "-q", "-b", "main"]);
         Real(bench)
     }

@@ -17,7 +17,8 @@ pub(crate) enum Server {
 pub(crate) struct Real {
     url: String,
     token: String,
-    enroll: String,
+    /// The command that enrolls a machine, where there is one.
+    enroll: Option<String>,
     prefix: String,
 }
 
@@ -49,12 +50,22 @@ impl Server {
         }
         let identity = age::x25519::Identity::generate().to_public().to_string();
         Some(Server::Real(Real {
-            url: variable("NETBIRD_API_URL"),
+            url: without_api(&variable("NETBIRD_API_URL")),
             token: variable("NETBIRD_API_TOKEN"),
-            enroll: variable("NETBIRD_GITOPS_TEST_ENROLL"),
+            enroll: std::env::var("NETBIRD_GITOPS_TEST_ENROLL")
+                .ok()
+                .filter(|command| !command.is_empty()),
             // the only source of chance at hand
             prefix: format!("it-{}-", &identity[10..16]),
         }))
+    }
+
+    /// The same, where machines can be enrolled there. Whoever needs that is skipped without: it runs on the fake.
+    pub(crate) fn real_that_enrolls() -> Option<Server> {
+        Server::real().filter(|server| match server {
+            Server::Real(real) => real.enroll.is_some(),
+            Server::Fake(_) => true,
+        })
     }
 
     pub(crate) fn netbird(&self) -> Option<&NetBird> {
@@ -237,7 +248,9 @@ impl Server {
 
 impl Real {
     fn enroll(&self, key: &str, hostname: &str) -> Result<String, String> {
-        let words = self.enroll.split_whitespace().map(|word| {
+        let command = self.enroll.as_deref();
+        let command = command.expect("a test that enrolls begins with scenario_that_enrolls()");
+        let words = command.split_whitespace().map(|word| {
             let word = word.replace("{url}", &self.url).replace("{key}", key);
             word.replace("{hostname}", hostname)
         });
@@ -287,6 +300,24 @@ impl Real {
                 }
             }
         }
+    }
+}
+
+/// The program takes the URL with `/api` and without; the tests add it themselves.
+fn without_api(url: &str) -> String {
+    let url = url.trim_end_matches('/');
+    url.strip_suffix("/api").unwrap_or(url).to_owned()
+}
+
+#[test]
+fn urls_with_and_without_api() {
+    for url in [
+        "http://h:1",
+        "http://h:1/",
+        "http://h:1/api",
+        "http://h:1/api/",
+    ] {
+        assert_eq!(without_api(url), "http://h:1");
     }
 }
 

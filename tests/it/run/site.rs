@@ -39,6 +39,12 @@ impl Site {
         Site::of(Bench::scenario(), repo)
     }
 
+    /// The same for what needs a machine that enrolls.
+    pub(crate) fn scenario_that_enrolls() -> Site {
+        let repo = Repo::real().unwrap_or_else(|| Repo::Fake(Gitea::start()));
+        Site::of(Bench::scenario_that_enrolls(), repo)
+    }
+
     fn of(bench: Bench, repo: Repo) -> Site {
         Site { bench, repo }
     }
