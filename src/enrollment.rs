@@ -16,7 +16,9 @@ use crate::desired::KeyType;
 use crate::state::Id;
 use crate::wire::{Event, Peer, SetupKey};
 
-pub use detect::{Detection, Enrollment, LeftAlone, Remark, detect, is_enrollable, strangers};
+pub use detect::{
+    Detection, Enrollment, LeftAlone, Remark, UNTOLD, detect, is_enrollable, strangers,
+};
 pub use label::{Relabelled, label_of, plain_label, relabelled};
 pub use replaced::Replaced;
 
@@ -105,12 +107,20 @@ pub struct Bindings {
     by_event: BTreeMap<Id, Id>,
     /// The key of each peer, where that is known by whatever proof.
     by_peer: BTreeMap<Id, Id>,
+    /// Whether the server tells of some peer not when it enrolled: NetBird before 0.55 (netbird-api.md §21).
+    is_timeless: bool,
 }
 
 impl Bindings {
     /// Returns what became of a one-off key; `None` for one that is unused or not one-off.
     pub fn of_key(&self, key: &Id) -> Option<&Binding> {
         self.one_off.get(key)
+    }
+
+    /// Returns whether a used key whose peer nobody can tell may have one all the same: there are peers whose creation the
+    /// server does not tell, so that only the event log could say who came by which key.
+    pub fn may_be_untold(&self, key: &Id) -> bool {
+        self.is_timeless && matches!(self.one_off.get(key), Some(Binding::Nobody) | None)
     }
 
     /// Returns the peers whose enrollment the event log still has, with their keys.
@@ -134,7 +144,12 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
         .filter(|id| !seen.insert(*id))
         .collect();
 
-    let mut bindings = Bindings::default();
+    let timeless =
+        |peer: &Peer| peer.user_id.is_empty() && !peer.ephemeral && peer.created_at.is_none();
+    let mut bindings = Bindings {
+        is_timeless: peers.values().any(timeless),
+        ..Bindings::default()
+    };
     let mut enrolled_by: BTreeMap<&str, BTreeSet<Id>> = BTreeMap::new();
     let mut came_by: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
     for event in events

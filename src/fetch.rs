@@ -256,6 +256,7 @@ fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
             _ if is_one_off && !declared.enrolled => true,
             Some(Binding::Several(_) | Binding::Name(_)) => true,
             Some(Binding::Time(_)) => is_one_off && was_replaced(),
+            _ if is_one_off && bindings.may_be_untold(&key.id) => true,
             Some(Binding::Event(_) | Binding::PeerGone | Binding::Nobody) | None => false,
         }
     })

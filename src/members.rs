@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::actual::Actual;
 use crate::code::Code;
 use crate::desired::{Desired, KeyType};
-use crate::enrollment::Binding;
+use crate::enrollment::{Binding, UNTOLD};
 use crate::hint;
 use crate::keys::Decisions;
 use crate::ledger::Ledger;
@@ -215,6 +215,10 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
                     });
                     let namesakes = || namesakes(member, peer, NEW_KEY, known);
                     Found::peers(vec![peer.clone()], told.or_else(namesakes))
+                }
+                _ if actual.bindings.may_be_untold(&key.id) => {
+                    let text = format!("lists {member:?}, whose key was used, and {UNTOLD}");
+                    Found::Nobody(Code::MemberUnclear, text)
                 }
                 _ => Found::Nobody(Code::MemberGone, gone(member, actual)),
             },

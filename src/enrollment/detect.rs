@@ -219,8 +219,12 @@ impl NamedKey<'_> {
         let Some(used) = &self.decision.used else {
             return Ok(None);
         };
+        let nobody = || match actual.bindings.may_be_untold(&used.id) {
+            true => format!("was used, and {UNTOLD}"),
+            false => NOBODY.into(),
+        };
         let Some(binding) = actual.bindings.of_key(&used.id) else {
-            return Err(NOBODY.into());
+            return Err(nobody());
         };
         let peer = binding.peer().and_then(|peer| actual.peers.get(peer));
         match (binding, peer, binding.evidence()) {
@@ -235,7 +239,7 @@ impl NamedKey<'_> {
                     labels.join(", ")
                 ))
             }
-            _ => Err(NOBODY.into()),
+            _ => Err(nobody()),
         }
     }
 
@@ -277,6 +281,10 @@ impl NamedKey<'_> {
         }
     }
 }
+
+/// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
+pub const UNTOLD: &str = "which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled (0.55 and \
+                          later do), and the event log has nothing of it";
 
 const NOBODY: &str =
     "was used, and no peer can be told to have enrolled with it: it is gone, or the event is";

@@ -12,7 +12,7 @@ use crate::actual::Actual;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
-use crate::enrollment::{Binding, Evidence, Replaced};
+use crate::enrollment::{Binding, Evidence, Replaced, UNTOLD};
 use crate::ledger::{Cause, Ledger, Proof};
 use crate::notice::Notice;
 use crate::resource::{Live, Resource};
@@ -46,6 +46,10 @@ pub(super) fn offboard(
         desired.setup_key(&address.name).is_none()
             && options.ledger.proof(Kind::SetupKey, &address.name, made) == Proof::Ours
     });
+    let is_untold = |id: &Id| {
+        let is_used = actual.keys.get(id).is_some_and(|key| key.used_times > 0);
+        is_used && actual.bindings.may_be_untold(id)
+    };
     let mut notices = Vec::new();
     let (mut changes, mut held) = (Vec::new(), Vec::new());
     for (address, key) in undeclared {
@@ -66,6 +70,12 @@ pub(super) fn offboard(
                 stays(format!(
                     "was removed, and its peer stays: it was used by one of {}, and nobody can tell by which",
                     labels.join(", ")
+                ));
+                continue;
+            }
+            Some(Binding::Nobody) | None if is_untold(&key.id) => {
+                stays(format!(
+                    "was removed, and its peer stays, if there is one: {UNTOLD}"
                 ));
                 continue;
             }

@@ -25,6 +25,7 @@ mod lost_answers;
 mod mark_enrolled;
 mod meanwhile;
 mod merge_plans;
+mod old_servers;
 mod order;
 mod ownership;
 mod plan;
