@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use crate::run::{Job, Pull, Run, Site};
 
 /// A file with these groups, one a line, so that git can merge.
-fn file(groups: &[String]) -> String {
+fn file(site: &Site, groups: &[String]) -> String {
+    let server = site.bench.server();
     let lines: Vec<String> = groups
         .iter()
-        .map(|name| format!("    \"{name}\": {{}}"))
+        .map(|name| format!("    \"{}\": {{}}", server.name(name)))
         .collect();
     format!("{{\n  \"groups\": {{\n{}\n  }}\n}}\n", lines.join(",\n"))
 }
@@ -20,16 +21,16 @@ fn names(range: std::ops::Range<usize>) -> Vec<String> {
 }
 
 /// A site whose `main` declares 24 groups, all of them applied.
-fn applied() -> Site {
-    let site = Site::fake();
+fn applied(site: Site) -> Site {
     push(&site, "main", &names(0..24));
     apply(&site).expect(0);
     site
 }
 
 fn push(site: &Site, branch: &str, groups: &[String]) -> String {
+    let file = file(site, groups);
     site.repo()
-        .push(branch, "netbird.json", file(groups).as_bytes(), "a change")
+        .push(branch, "netbird.json", file.as_bytes(), "a change")
 }
 
 /// An apply in the job of the push of `main`'s tip.
@@ -61,12 +62,6 @@ fn plan(site: &Site, number: u64, branch: &str) -> Run {
     )
 }
 
-fn describe(site: &Site, number: u64, body: &str) {
-    let path = site.gitea().path(&format!("/pulls/{number}"));
-    let (status, _) = site.gitea().call("PATCH", &path, json!({ "body": body }));
-    assert_eq!(status, 201);
-}
-
 fn agreements(run: &Run) -> Vec<Value> {
     run.json()["agreements"].as_array().unwrap().clone()
 }
@@ -77,7 +72,7 @@ fn line(run: &Run) -> String {
 
 #[test]
 fn a_pull_request_is_red_until_the_line_stands_in_its_description() {
-    let site = applied();
+    let site = applied(Site::scenario());
     push(&site, "change", &names(12..24));
     let number = site.repo().open_pr("change", "main");
     let red = plan(&site, number, "change").expect(3);
@@ -99,16 +94,18 @@ fn a_pull_request_is_red_until_the_line_stands_in_its_description() {
         .says(&line);
     // quoted or in a comment it is nothing
     for body in [format!("> {line}"), format!("<!--\n{line}\n-->")] {
-        describe(&site, number, &body);
+        site.repo().describe(number, &body);
         plan(&site, number, "change").expect(3);
     }
-    describe(&site, number, &format!("why\r\n\r\n{line}\r\n"));
+    site.repo()
+        .describe(number, &format!("why\r\n\r\n{line}\r\n"));
     let green = plan(&site, number, "change").expect(2);
     let by = &agreements(&green)[0]["agreed_by"];
     assert_eq!(
         *by,
         json!(format!(
-            "alice, in the description of pull request #{number}"
+            "{}, in the description of pull request #{number}",
+            site.repo().person()
         ))
     );
     // another push makes it another change
@@ -122,25 +119,25 @@ fn a_pull_request_is_red_until_the_line_stands_in_its_description() {
 fn it_counts_after_the_merge_however_that_was_made() {
     for how in [How::Merge, How::Squash, How::Rebase, How::FastForward] {
         for after in [false, true] {
-            let site = applied();
+            let site = applied(Site::scenario());
             push(&site, "change", &names(6..24));
             push(&site, "change", &names(12..24));
             let number = site.repo().open_pr("change", "main");
             let line = line(&plan(&site, number, "change").expect(3));
             if !after {
-                describe(&site, number, &line);
+                site.repo().describe(number, &line);
             }
             if how != How::FastForward {
                 site.repo().push("main", "other.txt", b"x", "meanwhile");
             }
-            site.gitea().merge_by(i64::try_from(number).unwrap(), how);
+            site.repo().merge_by(number, how);
             if after {
                 let refused = apply(&site).expect(3);
                 let entries = agreements(&refused);
                 assert_eq!(entries.len(), 1, "{how:?}: {entries:?}");
                 assert_eq!(entries[0]["line"], json!(line), "{how:?}");
                 assert_eq!(entries[0]["cause"], json!(format!("#{number}")));
-                describe(&site, number, &line);
+                site.repo().describe(number, &line);
             }
             let run = apply(&site).expect(0);
             assert_eq!(run.json()["summary"]["deleted"], 12, "{how:?}");
@@ -150,42 +147,31 @@ fn it_counts_after_the_merge_however_that_was_made() {
 
 #[test]
 fn only_who_may_write_agrees_by_a_description() {
-    let site = applied();
-    site.gitea().call(
-        "POST",
-        "/admin/users",
-        json!({ "username": "bob", "email": "bob@example.com" }),
-    );
-    let reader = site.gitea().path("/collaborators/bob");
-    site.gitea()
-        .call("PUT", &reader, json!({ "permission": "read" }));
+    let site = applied(Site::scenario_with_a_reader());
+    let bob = site.repo().reader();
     push(&site, "change", &names(12..24));
-    let number = site
-        .gitea()
-        .open_pr_as("bob", "change", "main", "")
-        .unsigned_abs();
+    let number = site.repo().open_pr_as(&bob, "change", "main");
     let line = line(&plan(&site, number, "change").expect(3));
-    describe(&site, number, &line);
+    site.repo().describe(number, &line);
     let why = format!(
-        "{line} (bob, in the description of pull request #{number}) agrees to nothing: bob may not write to this repository"
+        "{line} ({bob}, in the description of pull request #{number}) agrees to nothing: {bob} may not write to this repository"
     );
     plan(&site, number, "change").expect(3).shows(&why);
     let comments = site.repo().comments(number);
     let comment = comments[0]["body"].as_str().unwrap();
     assert!(
-        comment.contains("bob may not write to this repository"),
+        comment.contains(&format!("{bob} may not write to this repository")),
         "{comment}"
     );
     site.repo().merge(number);
     apply(&site).expect(3).shows(&why);
-    site.gitea()
-        .call("PUT", &reader, json!({ "permission": "write" }));
+    site.repo().permit(&bob, "write");
     apply(&site).expect(0);
 }
 
 #[test]
 fn what_others_left_to_do_stands_apart_and_makes_nobody_red() {
-    let site = applied();
+    let site = applied(Site::scenario());
     push(&site, "one", &names(12..24));
     push(&site, "two", &[names(0..24), vec!["new".into()]].concat());
     push(&site, "three", &names(0..11));
@@ -210,24 +196,22 @@ fn what_others_left_to_do_stands_apart_and_makes_nobody_red() {
         "{comment}"
     );
     assert!(!comment.contains('\u{2060}'), "{comment}");
+    let row = |name: &str| format!("| `{}` |", site.bench.server().name(name));
     let (own, others) = comment
         .split_once("#### Not of this pull request")
         .expect(comment);
     assert!(
-        own.contains("| `new` |") && !own.contains("| `x00` |"),
+        own.contains(&row("new")) && !own.contains(&row("x00")),
         "{comment}"
     );
     assert!(
         others.contains(&format!("Left to do by `pull request #{}`", pulls[0])),
         "{comment}"
     );
-    assert!(others.contains("| `x00` |"), "{comment}");
+    assert!(others.contains(&row("x00")), "{comment}");
     // the line for the first, which is merged, lets everybody go on
-    describe(
-        &site,
-        pulls[0],
-        agreements(&two)[0]["line"].as_str().unwrap(),
-    );
+    site.repo()
+        .describe(pulls[0], agreements(&two)[0]["line"].as_str().unwrap());
     site.repo().merge(pulls[1]);
     let done = apply(&site).expect(0);
     assert_eq!(
@@ -238,11 +222,11 @@ fn what_others_left_to_do_stands_apart_and_makes_nobody_red() {
 
 #[test]
 fn a_gitea_that_cannot_be_asked_is_said_and_agrees_to_nothing() {
-    let site = applied();
+    let site = applied(Site::fake());
     push(&site, "change", &names(12..24));
     let number = site.repo().open_pr("change", "main");
     let line = line(&plan(&site, number, "change").expect(3));
-    describe(&site, number, &line);
+    site.repo().describe(number, &line);
     let commit = site.repo().merge(number);
     let path = site.gitea().path(&format!("/commits/{commit}/pull"));
     let fault = fakes::Fault::on("GET", &path)
@@ -256,30 +240,60 @@ fn a_gitea_that_cannot_be_asked_is_said_and_agrees_to_nothing() {
 
 #[test]
 fn a_line_for_something_else_is_told() {
-    let site = applied();
+    let site = applied(Site::scenario());
     push(&site, "change", &names(12..24));
     let number = site.repo().open_pr("change", "main");
     let line = line(&plan(&site, number, "change").expect(3));
     site.repo().merge(number);
     let why = format!(
-        "(alice, in the description of pull request #{number}) agrees to nothing: its digest is not that of the deletions \
-         of pull request #{number}"
+        "({}, in the description of pull request #{number}) agrees to nothing: its digest is not that of the deletions \
+         of pull request #{number}",
+        site.repo().person()
     );
-    describe(&site, number, "Allow-Deletes: 12 0badf00d");
+    site.repo().describe(number, "Allow-Deletes: 12 0badf00d");
     apply(&site).expect(3).shows(&why);
     let fewer = line.replace(" 12 ", " 11 ");
-    describe(&site, number, &fewer);
+    site.repo().describe(number, &fewer);
     apply(&site)
         .expect(3)
         .shows("agrees to nothing: by now 12 deletions come by it");
-    describe(&site, number, &line);
+    site.repo().describe(number, &line);
     let done = apply(&site).expect(0);
     assert_eq!(done.json()["notices"], json!([]), "{}", done.stdout);
 }
 
 #[test]
+fn the_input_of_a_job_that_was_started_by_hand_agrees() {
+    let site = applied(Site::scenario());
+    push(&site, "change", &names(12..24));
+    let number = site.repo().open_pr("change", "main");
+    let line = line(&plan(&site, number, "change").expect(3));
+    let commit = site.repo().merge(number);
+    site.checkout(&commit);
+    let by_hand = |input: &str| {
+        let job = Job::push(&site, &commit).by_hand(&site);
+        site.in_job(
+            &["apply", "--yes", "--comment", "--allow-deletes", input],
+            &job,
+        )
+    };
+    let wanted = line.strip_prefix("Allow-Deletes: ").unwrap();
+    let (number_alone, digest) = wanted.split_once(' ').unwrap();
+    by_hand(number_alone)
+        .expect(1)
+        .says("in a job it takes \\\"N DIGEST\\\"");
+    for input in ["", "12 0badf00d", &format!("11 {digest}")] {
+        by_hand(input).expect(3);
+    }
+    by_hand(wanted).expect(0);
+    let comments = site.repo().comments(number);
+    let result = comments.last().unwrap()["body"].as_str().unwrap();
+    assert!(result.contains("12 deleted"), "{result}");
+}
+
+#[test]
 fn the_line_is_said_once_and_by_itself() {
-    let site = applied();
+    let site = applied(Site::scenario());
     push(&site, "change", &names(12..24));
     let number = site.repo().open_pr("change", "main");
     let line = line(&plan(&site, number, "change").expect(3));
@@ -312,7 +326,7 @@ fn the_line_is_said_once_and_by_itself() {
 
 #[test]
 fn a_refusal_is_no_result_and_the_plan_of_a_merged_pull_request_stands() {
-    let site = applied();
+    let site = applied(Site::scenario());
     push(&site, "one", &names(12..24));
     push(&site, "two", &[names(0..24), vec!["new".into()]].concat());
     let pulls = ["one", "two"].map(|branch| site.repo().open_pr(branch, "main"));
@@ -341,7 +355,7 @@ fn a_refusal_is_no_result_and_the_plan_of_a_merged_pull_request_stands() {
         assert!(refused.contains("**refused**"), "{refused}");
     }
     // the description is edited after the merge: its plan job runs again
-    describe(&site, pulls[0], &line);
+    site.repo().describe(pulls[0], &line);
     let reviewed = comment(pulls[0], "plan").unwrap();
     plan_of_merged(&site, pulls[0], "one");
     assert_eq!(comment(pulls[0], "plan").unwrap(), reviewed);

@@ -84,12 +84,13 @@ fn a_key_is_on_the_branch_before_it_gets_its_groups() {
     let main = site.repo().tip("main");
     let run = site.run(&["apply", "--format", "json"]).expect(0);
     let key = site.bench.one("/setup-keys", "k");
-    let name = site.bench.server().name("k");
-    let path = format!("default/{name}.{}.age", key["id"].as_str().unwrap());
+    let path = |name: &str| format!("default/{name}.{}.age", key["id"].as_str().unwrap());
     let json = run.json();
     let created = &json["created_keys"]["k"];
-    assert_eq!(created["stored"], format!("{BRANCH}:{path}"));
-    let text = site.repo().file(BRANCH, &path);
+    assert_eq!(created["stored"], format!("{BRANCH}:{}", path("k")));
+    let text = site
+        .repo()
+        .file(BRANCH, &path(&site.bench.server().name("k")));
     assert_eq!(created["sealed"].as_str().unwrap().as_bytes(), text);
     assert_eq!(open(&text), site.bench.unseal("k"));
     assert_eq!(

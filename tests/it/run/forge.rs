@@ -1,10 +1,11 @@
 //! The repository of a site: the fake, or one with a random name on a real server.
 
+use std::cell::OnceCell;
 use std::io;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use fakes::{Gitea, client};
+use fakes::{Gitea, How, client};
 use serde_json::{Value, json};
 
 /// A repository.
@@ -19,6 +20,10 @@ pub(crate) struct Real {
     bot: String,
     admin: String,
     full_name: String,
+    /// Who `admin` is.
+    person: String,
+    /// The user who may only read, where a test made one.
+    reader: OnceCell<String>,
 }
 
 impl Repo {
@@ -39,6 +44,8 @@ impl Repo {
             bot,
             admin,
             full_name: String::new(),
+            person: String::new(),
+            reader: OnceCell::new(),
         };
         let name = format!("it-{}", &chance[10..20]);
         let new =
@@ -50,9 +57,18 @@ impl Repo {
         let (owner, bot) = (login(&real.admin), login(&real.bot));
         real.call("POST", "/user/repos", new, 201);
         real.full_name = format!("{owner}/{name}");
-        let path = format!("/repos/{owner}/{name}/collaborators/{bot}");
-        real.call("PUT", &path, json!({ "permission": "write" }), 204);
-        Some(Repo::Real(real))
+        real.person = owner;
+        let repo = Repo::Real(real);
+        repo.permit(&bot, "write");
+        Some(repo)
+    }
+
+    /// The same where users can be made, which needs the token of a site's administrator.
+    pub(crate) fn real_with_users() -> Option<Repo> {
+        Repo::real().filter(|repo| match repo {
+            Repo::Real(real) => real.get_as(&real.admin, "/user")["is_admin"] == true,
+            Repo::Fake(_) => true,
+        })
     }
 
     pub(crate) fn url(&self) -> String {
@@ -75,6 +91,39 @@ impl Repo {
             Repo::Fake(gitea) => gitea.token(),
             Repo::Real(real) => real.bot.clone(),
         }
+    }
+
+    /// The person who pushes, opens, describes and merges where nobody else is named.
+    pub(crate) fn person(&self) -> &str {
+        match self {
+            Repo::Fake(_) => "alice",
+            Repo::Real(real) => &real.person,
+        }
+    }
+
+    /// Makes a user who may only read. Once a test.
+    pub(crate) fn reader(&self) -> String {
+        let login = match self {
+            Repo::Fake(gitea) => {
+                let user = json!({ "username": "bob", "email": "bob@example.com" });
+                gitea.call("POST", "/admin/users", user);
+                "bob".to_owned()
+            }
+            Repo::Real(real) => real.reader.get_or_init(|| real.add_reader()).clone(),
+        };
+        self.permit(&login, "read");
+        login
+    }
+
+    /// Makes somebody a collaborator with this permission.
+    pub(crate) fn permit(&self, login: &str, permission: &str) {
+        let path = format!("/repos/{}/collaborators/{login}", self.full_name());
+        let body = json!({ "permission": permission });
+        let (status, answer) = match self {
+            Repo::Fake(gitea) => gitea.call("PUT", &path, body),
+            Repo::Real(real) => real.try_call("PUT", &path, body),
+        };
+        assert_eq!(status, 204, "PUT {path}: {answer}");
     }
 
     /// Pushes a file as a person does, and returns the commit. A branch that is not there begins at `main`.
@@ -142,15 +191,50 @@ impl Repo {
         }
     }
 
-    /// Merges a pull request as a person does, and returns the commit.
-    pub(crate) fn merge(&self, number: u64) -> String {
+    /// Opens a pull request as this user, see [`Repo::reader`], and returns its number.
+    pub(crate) fn open_pr_as(&self, login: &str, head: &str, base: &str) -> u64 {
         match self {
-            Repo::Fake(gitea) => gitea.merge(i64::try_from(number).unwrap()),
+            Repo::Fake(gitea) => gitea.open_pr_as(login, head, base, "").unsigned_abs(),
+            Repo::Real(real) => {
+                let new = json!({ "head": head, "base": base, "title": head });
+                let path = format!("/repos/{}/pulls?sudo={login}", real.full_name);
+                let pull = real.call("POST", &path, new, 201);
+                pull["number"].as_u64().unwrap()
+            }
+        }
+    }
+
+    /// Writes the description of a pull request.
+    pub(crate) fn describe(&self, number: u64, body: &str) {
+        let path = format!("/repos/{}/pulls/{number}", self.full_name());
+        let new = json!({ "body": body });
+        let (status, answer) = match self {
+            Repo::Fake(gitea) => gitea.call("PATCH", &path, new),
+            Repo::Real(real) => real.try_call("PATCH", &path, new),
+        };
+        assert_eq!(status, 201, "PATCH {path}: {answer}");
+    }
+
+    /// Merges a pull request with a merge commit, as a person does, and returns the commit.
+    pub(crate) fn merge(&self, number: u64) -> String {
+        self.merge_by(number, How::Merge)
+    }
+
+    /// The same in one of the ways that the page offers.
+    pub(crate) fn merge_by(&self, number: u64, how: How) -> String {
+        match self {
+            Repo::Fake(gitea) => gitea.merge_by(i64::try_from(number).unwrap(), how),
             Repo::Real(real) => {
                 let path = format!("/repos/{}/pulls/{number}", real.full_name);
+                let style = match how {
+                    How::Merge => "merge",
+                    How::Squash => "squash",
+                    How::Rebase => "rebase",
+                    How::FastForward => "fast-forward-only",
+                };
                 // Gitea looks at a new pull request in the background, and says 405 until then
                 let merge =
-                    || real.try_call("POST", &format!("{path}/merge"), json!({ "Do": "merge" }));
+                    || real.try_call("POST", &format!("{path}/merge"), json!({ "Do": style }));
                 let merged = (0..1000).any(|_| merge().0 == 200);
                 assert!(
                     merged,
@@ -250,6 +334,15 @@ impl Real {
         self.get_as(&self.admin, &format!("/repos/{}{path}", self.full_name))
     }
 
+    fn add_reader(&self) -> String {
+        let (_, name) = self.full_name.split_once('/').expect("owner/name");
+        let login = format!("{name}-reader");
+        let new = json!({ "username": login, "email": format!("{login}@example.com"),
+            "password": self.admin, "must_change_password": false });
+        self.call("POST", "/admin/users", new, 201);
+        login
+    }
+
     fn push(&self, branch: &str, path: &str, bytes: &[u8], message: &str) -> String {
         let repo = format!("/repos/{}", self.full_name);
         let (status, _) = self.try_call("GET", &format!("{repo}/branches/{branch}"), Value::Null);
@@ -287,6 +380,11 @@ impl Drop for Real {
             if let Err(error) = self.send("DELETE", &path, Value::Null) {
                 eprintln!("the repository {} stays: {error}", self.full_name);
             }
+        }
+        if let Some(login) = self.reader.get()
+            && let Err(error) = self.send("DELETE", &format!("/admin/users/{login}"), Value::Null)
+        {
+            eprintln!("the user {login} stays: {error}");
         }
     }
 }

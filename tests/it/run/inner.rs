@@ -19,7 +19,7 @@ use netbird_gitops::secret::{KeysDir, Sources};
 use netbird_gitops::validate::{Valid, validate};
 use serde_json::Value;
 
-use super::{Bench, RECIPIENT};
+use super::{Bench, RECIPIENT, Server};
 
 /// A file and a server, up to its plan.
 pub(crate) struct Inner {
@@ -105,14 +105,18 @@ impl Inner {
         )
     }
 
-    /// Carries the plan out and verifies it.
+    /// Carries the plan out and verifies it. On a fake nothing has to be waited for.
     pub(crate) fn apply(
         &self,
         bench: &Bench,
         plan: &Plan,
         observer: &mut dyn Observer,
     ) -> (Applied, Option<Verified>) {
-        self.apply_with(bench, plan, observer, Box::new(|_| ()))
+        let wait = match bench.server() {
+            Server::Fake(_) => |_| (),
+            Server::Real(_) => std::thread::sleep,
+        };
+        self.apply_with(bench, plan, observer, Box::new(wait))
     }
 
     /// The same, with how to wait for the age of keys.

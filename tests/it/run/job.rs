@@ -85,6 +85,13 @@ impl Job {
         job
     }
 
+    /// The same started by hand.
+    pub(crate) fn by_hand(mut self, site: &Site) -> Job {
+        self.put("GITHUB_EVENT_NAME", "workflow_dispatch");
+        self.event(site, recording!("event-workflow_dispatch.json"));
+        self
+    }
+
     /// A job of the clock: with an old commit, and the event of the push that registered it.
     pub(crate) fn schedule(site: &Site, commit: &str) -> Job {
         let event = recording!("event-schedule.json");

@@ -31,12 +31,25 @@ impl Site {
         Site::of(Bench::fake(), Repo::Fake(Gitea::start_forgejo()))
     }
 
-    /// A site for what must hold on every server, see [`Bench::scenario_that_enrolls`]. The repository is a real one where
+    /// A site for what must hold on every server, see [`Bench::scenario`]. The repository is a real one where
     /// `NETBIRD_GITOPS_TEST_REAL=1` and `GITEA_URL` are set, with `GITEA_TOKEN` (the bot's) and `GITEA_ADMIN_TOKEN` of
     /// somebody who may make repositories: there a private one with a random name is made, and deleted in the end.
+    pub(crate) fn scenario() -> Site {
+        let repo = Repo::real().unwrap_or_else(|| Repo::Fake(Gitea::start()));
+        Site::of(Bench::scenario(), repo)
+    }
+
+    /// The same for what needs a machine that enrolls, see [`Bench::scenario_that_enrolls`].
     pub(crate) fn scenario_that_enrolls() -> Site {
         let repo = Repo::real().unwrap_or_else(|| Repo::Fake(Gitea::start()));
         Site::of(Bench::scenario_that_enrolls(), repo)
+    }
+
+    /// The same for what needs a user who may only read: where `GITEA_ADMIN_TOKEN` is no site administrator's it runs on the
+    /// fake.
+    pub(crate) fn scenario_with_a_reader() -> Site {
+        let repo = Repo::real_with_users().unwrap_or_else(|| Repo::Fake(Gitea::start()));
+        Site::of(Bench::scenario(), repo)
     }
 
     fn of(bench: Bench, repo: Repo) -> Site {
