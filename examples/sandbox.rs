@@ -90,9 +90,10 @@ fn serve(port: u16, forgejo: bool) -> Result<(), String> {
     let exports = format!(
         "export NETBIRD_API_URL={url}\nexport NETBIRD_API_TOKEN={}\n\
          export GITEA_URL={git_url}\nexport GITEA_TOKEN={}\nexport GITEA_REPO={repo}\n\
-         export GITEA_BRANCH=main\n",
+         export GITEA_BRANCH=main\nexport GITEA_ADMIN_TOKEN={}\n",
         netbird.token(),
         gitea.token(),
+        gitea.admin_token(),
     );
     let mut stdout = io::stdout();
     stdout
@@ -120,8 +121,7 @@ fn serve(port: u16, forgejo: bool) -> Result<(), String> {
     eprintln!("The repository is a bare one in this folder; clone it, change it, push:\n");
     eprintln!("    git clone {git_dir} network\n");
     eprintln!(
-        "Who must be the site's admin has this token: {}",
-        gitea.admin_token()
+        "GITEA_TOKEN is a bot's and can make no repositories; GITEA_ADMIN_TOKEN is that of the site's administrator."
     );
     wait().map_err(|error| format!("cannot wait for Ctrl-C: {error}"))
 }

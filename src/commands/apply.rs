@@ -1,6 +1,7 @@
 //! `apply`: the same plan, carried out and verified.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use anyhow::Context as _;
 
@@ -85,8 +86,9 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let ours = session.source.text().as_bytes();
     let guard = forge.as_ref().filter(|_| !args.any_commit);
     let fresh = || guard.map_or(Ok(()), |forge| forge.fresh(ours));
+    let retry_wait = Duration::from_secs_f64(args.server.retry_wait);
     let overtaken = |error| match &forge {
-        Some(forge) => overtaken(error, forge, &context),
+        Some(forge) => overtaken(error, forge, &context, retry_wait),
         None => Overtaken::Stopped(Stop::from(error)),
     };
     if let Err(error) = fresh() {

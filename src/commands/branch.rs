@@ -1,6 +1,7 @@
 //! The branch that a job acts for, and what becomes of a run whose file is not the branch's any more.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::forge::{Forge, Stale};
 use super::settings::setting;
@@ -51,15 +52,20 @@ pub(super) enum Overtaken {
     Stopped(Stop),
 }
 
-/// Returns what becomes of a run that found its file stale, or could not find out.
-pub(super) fn overtaken(error: anyhow::Error, forge: &Forge, context: &Context) -> Overtaken {
+/// Returns what becomes of a run that found its file stale, or could not find out. `wait`: see [`Forge::successor`].
+pub(super) fn overtaken(
+    error: anyhow::Error,
+    forge: &Forge,
+    context: &Context,
+    wait: Duration,
+) -> Overtaken {
     let Some(stale) = error.downcast_ref::<Stale>() else {
         return Overtaken::Stopped(Stop::from(error));
     };
     let refused = |more: String, hint: &str| {
         Overtaken::Stopped(Stop::refused(format!("{stale}{more}; nothing was changed")).hint(hint))
     };
-    match forge.successor(context) {
+    match forge.successor(context, wait) {
         Ok(Successor::Run(commit)) => Overtaken::Superseded(commit),
         Ok(Successor::Nobody(commit)) => refused(
             format!(", and nobody applies {commit} yet"),

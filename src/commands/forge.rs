@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
@@ -24,6 +25,9 @@ use crate::ledger::content_differs_but_for_enrolled;
 /// What to do where Gitea is not configured.
 pub(super) const SETTINGS: &str = "in the workflows GITEA_TOKEN comes from the secret BOT_TOKEN, for a plan's comment from \
                                    the job itself (docs/gitea.md, step 5); GITEA_URL and GITEA_REPO from the job";
+
+/// How often a newer run is looked for: seven and a half seconds in all, at the default wait.
+const LOOKS: u32 = 5;
 
 /// A repository, and the file on the branch that is applied.
 pub(super) struct Forge {
@@ -191,8 +195,9 @@ impl Forge {
     }
 
     /// Returns who applies what the branch has now, for a run whose own file is another one: a newer run of the same
-    /// workflow whose commit has the branch's file.
-    pub(super) fn successor(&self, context: &Context) -> Result<Successor, Stop> {
+    /// workflow whose commit has the branch's file. The server makes the run of a push a moment after it, so where none is
+    /// seen it is looked for again, after `wait`, which doubles each time.
+    pub(super) fn successor(&self, context: &Context, wait: Duration) -> Result<Successor, Stop> {
         let Target { branch, path } = self.target()?;
         let Some(commit) = &context.sha else {
             return Ok(Successor::Unrelated);
@@ -208,24 +213,29 @@ impl Forge {
         let Some(id) = context.run_id else {
             return nobody;
         };
-        let runs = match self.repo.newer_runs(branch, id) {
-            Ok(runs) => runs,
-            // an older server has no such list, and not every token may read it
-            Err(error) => {
-                log::warn!("whether a newer run is at work is not known: {error}");
-                return nobody;
-            }
-        };
         let file = self.repo.file(branch, path)?;
-        for run in runs {
-            let has_it = run.head_sha == tip
-                || match self.repo.file(&run.head_sha, path) {
-                    Ok(theirs) => !content_differs_but_for_enrolled(&theirs.bytes, &file.bytes),
-                    Err(error) if error.is_not_found() => false,
-                    Err(error) => return Err(error.into()),
-                };
-            if has_it {
-                return Ok(Successor::Run(short(&run.head_sha)));
+        for look in 0..LOOKS {
+            if look > 0 {
+                super::signals::wait(wait * 2u32.pow(look - 1));
+            }
+            let runs = match self.repo.newer_runs(branch, id) {
+                Ok(runs) => runs,
+                // an older server has no such list, and not every token may read it
+                Err(error) => {
+                    log::warn!("whether a newer run is at work is not known: {error}");
+                    return nobody;
+                }
+            };
+            for run in runs {
+                let has_it = run.head_sha == tip
+                    || match self.repo.file(&run.head_sha, path) {
+                        Ok(theirs) => !content_differs_but_for_enrolled(&theirs.bytes, &file.bytes),
+                        Err(error) if error.is_not_found() => false,
+                        Err(error) => return Err(error.into()),
+                    };
+                if has_it {
+                    return Ok(Successor::Run(short(&run.head_sha)));
+                }
             }
         }
         nobody

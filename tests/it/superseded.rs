@@ -92,6 +92,22 @@ fn found_out_right_before_the_first_write_too() {
 }
 
 #[test]
+fn a_run_that_the_server_makes_a_moment_after_the_push_is_seen() {
+    let site = Site::fake();
+    let (_, one) = change(&site, "one", &["a"]);
+    let (_, two) = change(&site, "two", &["a", "b"]);
+    let own = site.gitea().run("apply.yml", "main", &one, "in_progress");
+    let runs = site.gitea().path("/actions/runs");
+    let newer = two.clone();
+    site.gitea().after("GET", &runs, move |gitea| {
+        gitea.run("apply.yml", "main", &newer, "queued");
+    });
+    let run = apply(&site, &one, own, &[]).expect(0);
+    run.shows(&format!("superseded by {}", &two[..10]));
+    site.bench.assert_writes(&[]);
+}
+
+#[test]
 fn where_no_newer_run_is_seen_nobody_applies_it() {
     let site = Site::fake();
     let (number, one) = change(&site, "one", &["a"]);
