@@ -83,7 +83,11 @@ pub fn validate(source: &Source) -> Result<Valid, Problems> {
     if root.is_object() {
         root.object(&mut log, &FILE, &mut desired);
     } else {
-        root.wrong::<()>(&mut log, "one object { … }");
+        root.wrong::<()>(
+            &mut log,
+            "one object { … }",
+            Some("begin with examples/minimal.json".into()),
+        );
     }
 
     let entries = entries(&root);
@@ -252,7 +256,11 @@ fn section<T>(
     read: fn(&Cursor<'_>, &mut Log) -> Option<T>,
 ) -> Option<BTreeMap<String, T>> {
     if !section.is_object() {
-        return section.wrong(log, "an object of names { … }");
+        return section.wrong(
+            log,
+            "an object of names { … }",
+            Some("entries stand under their names: { \"NAME\": { … } }".into()),
+        );
     }
     let read = |entry: Cursor<'_>| {
         names::check_declared(&entry, log);

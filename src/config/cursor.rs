@@ -156,12 +156,16 @@ impl<'a> Cursor<'a> {
     /// Reads `true` or `false`.
     pub(crate) fn boolean(&self, log: &mut Log) -> Option<bool> {
         let literal = self.value.as_boolean_lit().map(|literal| literal.value);
-        literal.or_else(|| self.wrong(log, "true or false"))
+        literal.or_else(|| self.wrong(log, "true or false", self.meant_boolean()))
     }
 
     /// Reads a string.
     pub(crate) fn string(&self, log: &mut Log, wanted: &str) -> Option<&'a str> {
-        self.text().or_else(|| self.wrong(log, wanted))
+        let hint = || {
+            let named = self.get("name")?;
+            Some(format!("write its name: {}", quote(named.text()?)))
+        };
+        self.text().or_else(|| self.wrong(log, wanted, hint()))
     }
 
     /// Reads a whole number. One beyond 64 bits becomes the last one on its side, for the caller to refuse.
@@ -180,7 +184,7 @@ impl<'a> Cursor<'a> {
         };
         whole
             .map(|text| text.parse().unwrap_or(end(text)))
-            .or_else(|| self.wrong(log, wanted))
+            .or_else(|| self.wrong(log, wanted, self.meant_integer()))
     }
 
     /// The number as written, where it is one.
@@ -192,7 +196,11 @@ impl<'a> Cursor<'a> {
     pub(crate) fn list(&self, log: &mut Log, wanted: &str) -> Option<Vec<Cursor<'a>>> {
         match self.value {
             Value::Array(_) => Some(self.elements().collect()),
-            _ => self.wrong(log, wanted),
+            _ => {
+                let text = self.text();
+                let hint = text.map(|text| format!("write [{}]", quote(text)));
+                self.wrong(log, wanted, hint)
+            }
         }
     }
 
@@ -201,16 +209,33 @@ impl<'a> Cursor<'a> {
         self.value.as_null_keyword().is_some()
     }
 
-    /// Notes that something else was wanted here.
-    pub(crate) fn wrong<R>(&self, log: &mut Log, wanted: &str) -> Option<R> {
+    /// Says how to write the boolean that was very likely meant.
+    fn meant_boolean(&self) -> Option<String> {
+        let text = self.text()?.to_lowercase();
+        match text.as_str() {
+            "true" | "false" => Some(format!("write {text} without quotes")),
+            "yes" | "on" => Some("write true".into()),
+            "no" | "off" => Some("write false".into()),
+            _ => None,
+        }
+    }
+
+    /// Says how to write the whole number that was very likely meant: one in quotes, or with a dot or an exponent.
+    fn meant_integer(&self) -> Option<String> {
+        if let Some(text) = self.text() {
+            let number: u32 = text.parse().ok()?;
+            return Some(format!("write {number} without quotes"));
+        }
+        let number: f64 = self.number_text()?.parse().ok()?;
+        let is_whole = number.fract() == 0.0 && (0.0..1e15).contains(&number);
+        is_whole.then(|| format!("write {number:.0}"))
+    }
+
+    /// Notes that something else was wanted here, and what to write instead where that can be told.
+    pub(crate) fn wrong<R>(&self, log: &mut Log, wanted: &str, hint: Option<String>) -> Option<R> {
         let message = match self.is_null() {
             true => format!("null is no value: expected {wanted}"),
             false => format!("expected {wanted}, found {}", self.found()),
-        };
-        let hint = match self.text() {
-            Some(text) if wanted.starts_with("a list") => Some(format!("write [{}]", quote(text))),
-            Some(text) if is_bare(text) => Some(format!("write {text} without quotes")),
-            _ => None,
         };
         log.error(self.place(), message)
             .coded(Code::WrongType)
@@ -258,9 +283,4 @@ impl<'a> Cursor<'a> {
             element.duplicates(log);
         }
     }
-}
-
-/// Returns whether a string holds what JSON writes without quotes.
-fn is_bare(text: &str) -> bool {
-    matches!(text, "true" | "false") || text.len() <= 20 && text.parse::<i64>().is_ok()
 }

@@ -67,6 +67,17 @@ impl<T> Table<T> {
         self.fields.iter().map(|field| field.name)
     }
 
+    /// Says how to write such an object.
+    fn braces(&self) -> String {
+        let mut required = self.fields.iter();
+        let empty = match required.any(|field| field.presence == Presence::Required) {
+            true => "",
+            false => "{}, or ",
+        };
+        let names: Vec<&str> = self.names().collect();
+        format!("write {empty}its fields in braces: {}", names.join(", "))
+    }
+
     fn refused_as(&self, name: &str) -> Option<&'static Refused> {
         let mut refused = self.refused.iter();
         refused.find(|refused| refused.names.contains(&name))
@@ -115,7 +126,11 @@ impl Cursor<'_> {
     /// Reads an object's fields into `into`: known ones, unknown ones, and those that are missing.
     pub(crate) fn object<T>(&self, log: &mut Log, table: &Table<T>, into: &mut T) {
         if !self.is_object() {
-            let _: Option<()> = self.wrong(log, &format!("{} {{ … }}", table.what));
+            let _: Option<()> = self.wrong(
+                log,
+                &format!("{} {{ … }}", table.what),
+                Some(table.braces()),
+            );
             return;
         }
         for member in self.members() {
@@ -267,16 +282,16 @@ mod tests {
         let rows = [
             (
                 r#"[1]"#,
-                "f:1:1\n    expected a thing { … }, found a list\n",
+                "f:1:1\n    expected a thing { … }, found a list\n    write its fields in braces: count, names, on\n",
             ),
             (r#"{}"#, "f:1:1\n    a thing needs \"count\"\n"),
             (
                 r#"{"count": 1.0}"#,
-                "f:1:11  count\n    expected a whole number, found the number 1.0\n",
+                "f:1:11  count\n    expected a whole number, found the number 1.0\n    write 1\n",
             ),
             (
                 r#"{"count": 1e3}"#,
-                "f:1:11  count\n    expected a whole number, found the number 1e3\n",
+                "f:1:11  count\n    expected a whole number, found the number 1e3\n    write 1000\n",
             ),
             (
                 r#"{"count": "12"}"#,

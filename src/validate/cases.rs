@@ -46,7 +46,7 @@ fn c002_null_is_an_error_with_its_path() {
 {"groups": null}
     groups: null is no value | leave "groups" out to leave them alone; {} says that there shall be none
 {"groups": {"ops": null}}
-    groups.ops: null is no value: expected a group { … }
+    groups.ops: null is no value: expected a group { … } | write {}, or its fields in braces: peers, renamed_from
 {"policies": {"p": {"sources": ["All"], "destinations": ["All"], "protocol": "tcp", "ports": null}}}
     policies.p.ports: null is no value | leave "ports" out instead
 {"policies": {"p": {"sources": ["All"], "destinations": ["All"], "protocol": "tcp", "ports": [null]}}}
@@ -93,11 +93,11 @@ fn c015_what_manages_nothing_is_an_error() {
 {}
     : the file manages nothing | it has groups, setup_keys, policies, routes or dns.nameserver_groups; begin with examples/minimal.json
 null
-    : null is no value: expected one object { … }
+    : null is no value: expected one object { … } | begin with examples/minimal.json
 []
-    : expected one object { … }, found a list
+    : expected one object { … }, found a list | begin with examples/minimal.json
 "groups"
-    : expected one object { … }, found the string "groups"
+    : expected one object { … }, found the string "groups" | begin with examples/minimal.json
 {"$schema": "x"}
     : the file manages nothing | it has groups, setup_keys, policies, routes or dns.nameserver_groups; begin with examples/minimal.json
 {"dns": {}}

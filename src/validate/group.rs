@@ -85,6 +85,7 @@ mod tests {
             r#""g": {"peers": null}"#,
             r#""g": ["p"]"#,
             r#""g": null"#,
+            r#""g": 12"#,
             r#""g": {"members": [], "name": "g", "resources": []}"#,
             r#""All": {}"#,
             r#""all": {}"#,
@@ -109,7 +110,9 @@ mod tests {
 "g": ["p"]
     groups.g: expected a group { … }, found a list of names | write { "peers": ["p"] }
 "g": null
-    groups.g: null is no value: expected a group { … }
+    groups.g: null is no value: expected a group { … } | write {}, or its fields in braces: peers, renamed_from
+"g": 12
+    groups.g: expected a group { … }, found the number 12 | write {}, or its fields in braces: peers, renamed_from
 "g": {"members": [], "name": "g", "resources": []}
     groups.g.members: a group's members are called "peers" | write "peers": [ … ] with names of setup keys and peers
     groups.g.name: a group's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name

@@ -138,7 +138,7 @@ mod tests {
 "primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
     dns.nameserver_groups.n.nameservers[0]: expected a nameserver { … }, found the string "1.1.1.1" | write { "ip": "1.1.1.1" }
-    dns.nameserver_groups.n.nameservers[1]: null is no value: expected a nameserver { … }
+    dns.nameserver_groups.n.nameservers[1]: null is no value: expected a nameserver { … } | write its fields in braces: ip, port, ns_type
     dns.nameserver_groups.n.nameservers[2]: a nameserver needs "ip"
     dns.nameserver_groups.n.nameservers[3].ip: "dns.example" is no IP address
 "primary": true, "nameservers": {"ip": "1.1.1.1"}, "groups": "g"

@@ -183,7 +183,7 @@ mod tests {
     note: dns.nameserver_groups.n: has no domains, so it answers for every domain | write "primary": true if that is meant
     dns.nameserver_groups.n.search_domains_enabled: a group without domains has none to search: search_domains_enabled can only be false
 "primary": "yes"
-    dns.nameserver_groups.n.primary: expected true or false, found the string "yes"
+    dns.nameserver_groups.n.primary: expected true or false, found the string "yes" | write true
 "domians": ["a.example"]
     dns.nameserver_groups.n.domians: unknown field "domians" | did you mean "domains"?
 "primary": true, "domains": null, "description": 1, "enabled": 1, "search_domains_enabled": 1

@@ -204,7 +204,7 @@ mod tests {
 "description": "", "enabled": false, "bidirectional": false, "action": "drop"
 "description": 1, "enabled": "yes", "bidirectional": "false", "action": null
     policies.p.description: expected a text, found the number 1
-    policies.p.enabled: expected true or false, found the string "yes"
+    policies.p.enabled: expected true or false, found the string "yes" | write true
     policies.p.bidirectional: expected true or false, found the string "false" | write false without quotes
     policies.p.action: null is no value | leave "action" out instead
 "protocol": "all"
@@ -284,9 +284,9 @@ mod tests {
     note: policies.p.destinations[0]: the name "b " ends with a blank | did you mean "b"?
     note: policies.p.destinations[0]: group "b " is not declared here, so it must exist in NetBird | did you mean "b"?
 []
-    policies.p: expected a policy { … }, found a list
+    policies.p: expected a policy { … }, found a list | write its fields in braces: description, enabled, sources, destinations, bidirectional, protocol, ports, action, renamed_from
 null
-    policies.p: null is no value: expected a policy { … }
+    policies.p: null is no value: expected a policy { … } | write its fields in braces: description, enabled, sources, destinations, bidirectional, protocol, ports, action, renamed_from
 
 "#]],
         );

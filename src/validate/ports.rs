@@ -14,7 +14,7 @@ pub(super) fn read(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<PortRang
     let mut ports: BTreeSet<PortRange> = BTreeSet::new();
     for element in list.list(log, "a list of ports")? {
         let Some(text) = element.text().or_else(|| element.number_text()) else {
-            let _: Option<()> = element.wrong(log, WANTED);
+            let _: Option<()> = element.wrong(log, WANTED, None);
             continue;
         };
         match parse(text) {

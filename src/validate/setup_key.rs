@@ -231,6 +231,11 @@ fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
             log.error(place, "a usage limit cannot be negative")
                 .suggest("0 means without limit".to_owned());
         }
+        // what 64 bits cannot hold was read as the last number that they can; NetBird refuses such a body
+        (Some(KeyType::Reusable), Some(i64::MAX)) => {
+            log.error(place, "a usage limit has 18 digits at most")
+                .suggest("0 means without limit".to_owned());
+        }
         (Some(KeyType::Reusable), None) if !written => {
             log.notice(
                 Code::KeyWithoutLimit,
@@ -336,6 +341,13 @@ mod tests {
             r#""type": "one-off", "expires_in": 1800"#,
             r#""type": "one-off", "expires_in": 3600"#,
             r#""type": "one-off", "expires_in": 604800.0"#,
+            r#""type": "one-off", "expires_in": 6e5"#,
+            r#""type": "one-off", "expires_in": 1.5"#,
+            r#""type": "one-off", "expires_in": "7d""#,
+            r#""type": "one-off", "expires_in": " 12 Hours""#,
+            r#""type": "one-off", "expires_in": "6m""#,
+            r#""type": "one-off", "expires_in": "99999999999d""#,
+            r#""type": "one-off", "expires_in": "-1""#,
             r#""type": "one-off", "expires_in": 9223372036"#,
             r#""type": "one-off", "expires_in": 9223372037"#,
             r#""type": "one-off", "expires_in": 18446744073709551616"#,
@@ -345,6 +357,11 @@ mod tests {
             r#""type": "reusable", "expires_in": 604800, "usage_limit": 5"#,
             r#""type": "reusable", "expires_in": 604800, "usage_limit": -1"#,
             r#""type": "reusable", "expires_in": 604800, "usage_limit": "5""#,
+            r#""type": "reusable", "expires_in": 604800, "usage_limit": "true""#,
+            r#""type": "reusable", "expires_in": 604800, "usage_limit": 1e3"#,
+            r#""type": "reusable", "expires_in": 604800, "usage_limit": 9223372036854775807"#,
+            r#""type": "one-off", "expires_in": 604800, "ephemeral": "5", "allow_extra_dns_labels": "Yes""#,
+            r#""type": "one-off", "expires_in": 604800, "auto_groups": [{"id": "x", "name": "ops"}, {"id": "x"}]"#,
             r#""type": "one-off", "expires_in": 604800, "auto_groups": ["All"]"#,
             r#""type": "one-off", "expires_in": 604800, "auto_groups": []"#,
             r#""type": "one-off", "expires_in": 604800, "ephemeral": true, "allow_extra_dns_labels": true"#,
@@ -396,7 +413,21 @@ mod tests {
     note: setup_keys.k.expires_in: this key lives for 1800 seconds only: expires_in counts seconds
 "type": "one-off", "expires_in": 3600
 "type": "one-off", "expires_in": 604800.0
-    setup_keys.k.expires_in: expected a whole number of seconds, found the number 604800.0
+    setup_keys.k.expires_in: expected a whole number of seconds, found the number 604800.0 | write 604800
+"type": "one-off", "expires_in": 6e5
+    setup_keys.k.expires_in: expected a whole number of seconds, found the number 6e5 | write 600000
+"type": "one-off", "expires_in": 1.5
+    setup_keys.k.expires_in: expected a whole number of seconds, found the number 1.5
+"type": "one-off", "expires_in": "7d"
+    setup_keys.k.expires_in: expected a whole number of seconds, found the string "7d" | write 604800
+"type": "one-off", "expires_in": " 12 Hours"
+    setup_keys.k.expires_in: expected a whole number of seconds, found the string " 12 Hours" | write 43200
+"type": "one-off", "expires_in": "6m"
+    setup_keys.k.expires_in: expected a whole number of seconds, found the string "6m"
+"type": "one-off", "expires_in": "99999999999d"
+    setup_keys.k.expires_in: expected a whole number of seconds, found the string "99999999999d"
+"type": "one-off", "expires_in": "-1"
+    setup_keys.k.expires_in: expected a whole number of seconds, found the string "-1"
 "type": "one-off", "expires_in": 9223372036
 "type": "one-off", "expires_in": 9223372037
     setup_keys.k.expires_in: a life time is at most 9223372036 seconds, which is 292 years | 0 means never
@@ -412,6 +443,18 @@ mod tests {
     setup_keys.k.usage_limit: a usage limit cannot be negative | 0 means without limit
 "type": "reusable", "expires_in": 604800, "usage_limit": "5"
     setup_keys.k.usage_limit: expected a whole number of uses, found the string "5" | write 5 without quotes
+"type": "reusable", "expires_in": 604800, "usage_limit": "true"
+    setup_keys.k.usage_limit: expected a whole number of uses, found the string "true"
+"type": "reusable", "expires_in": 604800, "usage_limit": 1e3
+    setup_keys.k.usage_limit: expected a whole number of uses, found the number 1e3 | write 1000
+"type": "reusable", "expires_in": 604800, "usage_limit": 9223372036854775807
+    setup_keys.k.usage_limit: a usage limit has 18 digits at most | 0 means without limit
+"type": "one-off", "expires_in": 604800, "ephemeral": "5", "allow_extra_dns_labels": "Yes"
+    setup_keys.k.ephemeral: expected true or false, found the string "5"
+    setup_keys.k.allow_extra_dns_labels: expected true or false, found the string "Yes" | write true
+"type": "one-off", "expires_in": 604800, "auto_groups": [{"id": "x", "name": "ops"}, {"id": "x"}]
+    setup_keys.k.auto_groups[0]: expected a name, found an object | write its name: "ops"
+    setup_keys.k.auto_groups[1]: expected a name, found an object
 "type": "one-off", "expires_in": 604800, "auto_groups": ["All"]
     setup_keys.k.auto_groups[0]: every peer is in All: a setup key cannot grant it | leave it out
 "type": "one-off", "expires_in": 604800, "auto_groups": []
