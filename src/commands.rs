@@ -167,6 +167,23 @@ fn report(cli: &Cli, json: &str, say: Say) -> Exit {
     }
 }
 
+/// Ends a run that was to post a comment: one that leaves an older comment as if it were new is no green run.
+fn end_posted(
+    cli: &Cli,
+    say: Say,
+    mut ending: Ending,
+    posted: Result<(), publish::Missing>,
+) -> Exit {
+    if posted.is_err() {
+        ending.exit = unreported(ending.exit, &ending.document);
+    }
+    let exit = end(cli, say, ending);
+    if let Err(missing) = posted {
+        missing.said(say);
+    }
+    exit
+}
+
 /// How a run ends whose report or comment could not be written: 1 says that nothing changed, so it must be true.
 fn unreported(exit: Exit, document: &Document) -> Exit {
     match exit {

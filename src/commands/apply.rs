@@ -14,7 +14,7 @@ use super::settings::{file, halt, keys_dir};
 use super::signals::signals;
 use super::stop::Stop;
 use super::versions::old_netbird;
-use super::{Ending, blank, end, publish, refused, unreported};
+use super::{Ending, blank, end, end_posted, publish, refused};
 use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
 use crate::change::Change;
 use crate::ci::Context;
@@ -30,7 +30,7 @@ use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = blank(cli);
-    let mut ending = match make(cli, args, &mut document, say) {
+    let ending = match make(cli, args, &mut document, say) {
         Ok(ending) => ending,
         Err(stop) => Ending::stopped(document, stop, true),
     };
@@ -41,9 +41,7 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
         let did = matches!(ending.exit, Exit::Done | Exit::Partial)
             && ending.document.superseded.is_none();
         let posted = publish::result(&ending.document, did, &file, &args.gitea, &context, say);
-        if posted != Exit::Done {
-            ending.exit = unreported(ending.exit, &ending.document);
-        }
+        return end_posted(cli, say, ending, posted);
     }
     end(cli, say, ending)
 }

@@ -325,8 +325,8 @@ impl Forge {
     }
 
     /// Posts a comment on a pull request and returns its place. The body begins with its marker.
-    pub(super) fn comment(&self, number: u64, body: &str) -> Result<String, Stop> {
-        Ok(self.upsert(number, body)?.url)
+    pub(super) fn comment(&self, number: u64, body: &str) -> Result<String, gitea::Error> {
+        Ok(comment::upsert(&self.repo, number, marker(body), body)?.url)
     }
 
     /// Posts a comment on a pull request. The body begins with its marker.

@@ -8,7 +8,7 @@ use super::history::is_touched;
 use super::session::{Origin, Request, Session};
 use super::settings::{file, keys_dir};
 use super::stop::Stop;
-use super::{Ending, blank, end, publish, refused, unreported};
+use super::{Ending, blank, end_posted, publish, refused};
 use crate::change::Change;
 use crate::ci::{Context, PullRequest};
 use crate::cli::{Cli, PlanArgs};
@@ -22,26 +22,25 @@ use crate::render::{Document, Unplanned};
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let mut document = blank(cli);
     let mut red = Vec::new();
-    let mut ending = match make(cli, args, &mut document, &mut red) {
+    let ending = match make(cli, args, &mut document, &mut red) {
         Ok(ending) => ending,
         Err(stop) => Ending::stopped(document, stop, false),
     };
-    if args.comment {
+    let posted = if args.comment {
         let context = Context::of_process();
         let file = file(&cli.global);
         let document = &ending.document;
-        let posted = match document.unplanned {
-            Some(Unplanned::Closed { .. }) => Exit::Done,
+        match document.unplanned {
+            Some(Unplanned::Closed { .. }) => Ok(()),
             Some(Unplanned::Untouched) => {
                 publish::correction(document, &file, &args.gitea, &context, say)
             }
             None => publish::plan(document, &file, &args.gitea, &context, say),
-        };
-        if posted != Exit::Done {
-            ending.exit = unreported(ending.exit, &ending.document);
         }
-    }
-    let exit = end(cli, say, ending);
+    } else {
+        Ok(())
+    };
+    let exit = end_posted(cli, say, ending, posted);
     if let Some(stop) = refused(&red) {
         let error = format!(
             "{}\nonce this is merged, every apply is refused",

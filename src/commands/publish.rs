@@ -4,38 +4,46 @@ use std::path::Path;
 
 use super::forge::Forge;
 use super::stop::Stop;
-use crate::ci::Context;
+use super::versions::of_gitea;
+use crate::ci::{Context, Event};
 use crate::cli::GiteaArgs;
-use crate::exit::Exit;
 use crate::git::{Git, GitError, Opened};
 use crate::logging::Say;
 use crate::render::{Document, markdown};
 
 /// How many commits back an apply looks for pull requests whose own run was superseded, cancelled or never started.
 const BACK: usize = 20;
+/// Gitea cuts the automatic token of such a job down, whatever the workflow asks for (gitea-api.md §2.3).
+const OF_FORK: &str = "this job is of a pull request from a fork, and its automatic token may not comment: \
+                       examples/workflows/plan-forks.yml takes the place of plan.yml where authors work in forks";
 
-/// Posts the plan. Returns the exit code that a comment which was asked for and could not be posted asks for: an older plan
-/// must not stand as if it were new.
+/// Posts the plan. Errors where a comment that was asked for could not be posted: an older plan must not stand as if it were
+/// new.
 pub(super) fn plan(
     document: &Document,
     file: &Path,
     args: &GiteaArgs,
     context: &Context,
     say: Say,
-) -> Exit {
-    let post = || {
-        let forge = open(args, context, file)?;
-        let number = pull_request(context)?;
-        let body = markdown::document(document, false, markdown::BUDGET);
-        forge.comment(number, &body).map_err(Missing::from)
-    };
-    match post() {
-        Ok(url) => {
-            say.note(&format!("comment: {url}"));
-            Exit::Done
+) -> Result<(), Missing> {
+    let forge = open(args, context, file)?;
+    let number = pull_request(context)?;
+    let body = markdown::document(document, false, markdown::BUDGET);
+    let posted = forge.comment(number, &body);
+    let url = posted.map_err(|error| {
+        let is_cut_down = error.is_no_right() && context.event == Event::PullRequest;
+        let of_fork = context
+            .pull_request
+            .as_ref()
+            .is_some_and(|pull| pull.is_fork);
+        let stop = of_gitea(&forge.repo, error);
+        match is_cut_down && of_fork {
+            true => stop.hint(OF_FORK),
+            false => stop,
         }
-        Err(missing) => missing.said(say),
-    }
+    })?;
+    say.note(&format!("comment: {url}"));
+    Ok(())
 }
 
 /// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and needs
@@ -46,30 +54,21 @@ pub(super) fn correction(
     args: &GiteaArgs,
     context: &Context,
     say: Say,
-) -> Exit {
-    let correct = || -> Result<Option<String>, Missing> {
-        let Some(forge) = Forge::open(args, context, file)? else {
-            return Ok(None);
-        };
-        let body = markdown::document(document, false, markdown::BUDGET);
-        match forge.correct(pull_request(context)?, &body) {
-            // a token that may not read comments made none here
-            Err(error) if error.is_hidden_from_us() => {
-                log::info!("no comment to correct is to be seen: {error}");
-                Ok(None)
-            }
-            other => Ok(other?),
-        }
+) -> Result<(), Missing> {
+    let Some(forge) = Forge::open(args, context, file)? else {
+        return Ok(());
     };
-    match correct() {
-        Ok(url) => {
-            if let Some(url) = url {
-                say.note(&format!("comment: {url}"));
-            }
-            Exit::Done
+    let body = markdown::document(document, false, markdown::BUDGET);
+    match forge.correct(pull_request(context)?, &body) {
+        // a token that may not read comments made none here
+        Err(error) if error.is_hidden_from_us() => {
+            log::info!("no comment to correct is to be seen: {error}");
         }
-        Err(missing) => missing.said(say),
+        Ok(Some(url)) => say.note(&format!("comment: {url}")),
+        Ok(None) => {}
+        Err(error) => return Err(error.into()),
     }
+    Ok(())
 }
 
 fn pull_request(context: &Context) -> Result<u64, Stop> {
@@ -84,7 +83,7 @@ fn pull_request(context: &Context) -> Result<u64, Stop> {
 }
 
 /// Why a comment that was asked for is missing.
-struct Missing {
+pub(super) struct Missing {
     text: String,
     hint: Option<String>,
 }
@@ -100,11 +99,10 @@ impl<E: Into<Stop>> From<E> for Missing {
 }
 
 impl Missing {
-    /// Says it: a run that leaves an older comment as if it were new is no green run.
-    fn said(self, say: Say) -> Exit {
+    /// Says it, once the run has said the rest: where that is an error of its own, it is very likely the cause.
+    pub(super) fn said(&self, say: Say) {
         let text = format!("{}; what it would say is in this log", self.text);
         say.error("error", &text, self.hint.as_deref());
-        Exit::Error
     }
 }
 
@@ -116,8 +114,7 @@ fn open(args: &GiteaArgs, context: &Context, file: &Path) -> Result<Forge, Missi
 }
 
 /// Posts what an apply came to on the pull request that its commit merged, and, where it `did` its work, on those merged
-/// before whose own run did not get to it. Returns the exit code as [`plan`] does; a commit that is no merge has nowhere to
-/// answer.
+/// before whose own run did not get to it. Errors as [`plan`] does; a commit that is no merge has nowhere to answer.
 pub(super) fn result(
     document: &Document,
     did: bool,
@@ -125,37 +122,31 @@ pub(super) fn result(
     args: &GiteaArgs,
     context: &Context,
     say: Say,
-) -> Exit {
-    let post = || -> Result<(), Missing> {
-        let forge = open(args, context, file)?;
-        let body = markdown::document(document, true, markdown::BUDGET);
-        let posts = Posts {
-            forge: &forge,
-            body: &body,
-            say,
-        };
-        let Some(sha) = &context.sha else {
-            say.note("no comment: which commit this job is of is not told");
-            return Ok(());
-        };
-        let mut me = None;
-        match forge.repo.pull_merged_as(sha)? {
-            // what an earlier attempt of this run did stands
-            Some(pull) if document.superseded.is_some() && posts.has_result(pull.number, me)? => {
-                say.note("no comment: this commit has its result already");
-            }
-            Some(pull) => me = posts.post(pull.number)?,
-            None => say.note("no comment: this commit is no merge of a pull request"),
-        }
-        if did {
-            posts.earlier(file, me)?;
-        }
-        Ok(())
+) -> Result<(), Missing> {
+    let forge = open(args, context, file)?;
+    let body = markdown::document(document, true, markdown::BUDGET);
+    let posts = Posts {
+        forge: &forge,
+        body: &body,
+        say,
     };
-    match post() {
-        Ok(()) => Exit::Done,
-        Err(missing) => missing.said(say),
+    let Some(sha) = &context.sha else {
+        say.note("no comment: which commit this job is of is not told");
+        return Ok(());
+    };
+    let mut me = None;
+    match forge.repo.pull_merged_as(sha)? {
+        // what an earlier attempt of this run did stands
+        Some(pull) if document.superseded.is_some() && posts.has_result(pull.number, me)? => {
+            say.note("no comment: this commit has its result already");
+        }
+        Some(pull) => me = posts.post(pull.number)?,
+        None => say.note("no comment: this commit is no merge of a pull request"),
     }
+    if did {
+        posts.earlier(file, me)?;
+    }
+    Ok(())
 }
 
 /// Posts what an apply has come to before its end, so that the sealed keys stand there if it is killed. Nobody is told

@@ -248,17 +248,21 @@ impl Error {
 
     /// May the token not see what it asked to read, as far as the answer tells?
     pub fn is_hidden_from_us(&self) -> bool {
-        let may_not = matches!(
+        let reads = self
+            .answer()
+            .is_some_and(|answer| !answer.call.method.writes());
+        self.is_no_right() && reads
+    }
+
+    /// Does the token lack a right, as far as the answer tells?
+    pub fn is_no_right(&self) -> bool {
+        matches!(
             self,
             Error::Forbidden(_)
                 | Error::NotFound(_)
                 | Error::Scope { .. }
                 | Error::Unauthenticated(_)
-        );
-        let reads = self
-            .answer()
-            .is_some_and(|answer| !answer.call.method.writes());
-        may_not && reads
+        )
     }
 
     /// Is it the URL that a gate refuses (exit code 3)?

@@ -47,7 +47,18 @@ fn c055_a_forks_job_has_no_secrets() {
             .gitea()
             .fault(refused.then(Effect::Status(404, body)));
         let run = proposal.site.in_job(&["plan", "--comment"], &job).expect(3);
-        run.says(text).says("cannot comment: ");
+        let run = run.says(text).says("cannot comment: ");
+        // the cause first, and no doubt about a name that is right
+        let stderr = &run.stderr;
+        assert!(
+            stderr.find(text) < stderr.find("cannot comment: "),
+            "{stderr}"
+        );
+        assert!(
+            stderr.contains("plan-forks.yml takes the place of plan.yml"),
+            "{stderr}"
+        );
+        assert!(!stderr.contains("is the name right"), "{stderr}");
         proposal.site.gitea().clear_faults();
     }
     assert!(proposal.site.bench.netbird().requests().is_empty());
