@@ -16,12 +16,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use serde_json::Value;
 
 use crate::actual::Actual;
 use crate::api::{Api, ApiError};
 use crate::change::{Change, Operation};
+use crate::json;
 use crate::notice::Notice;
 use crate::plan::{Part, Plan, Step};
 use crate::render::{CreatedKey, Status};
@@ -462,8 +463,8 @@ impl Run<'_> {
     }
 
     fn read(&self, kind: Kind, answer: Value) -> Result<Live> {
-        Resource::read(kind, answer, &self.groups)
-            .with_context(|| format!("the answer is no {} that can be read", kind.label()))
+        let read = Resource::read(kind, answer, &self.groups);
+        read.map_err(|error| unreadable(kind, &error))
     }
 
     fn record(&mut self, address: &Address, live: &Live) {
@@ -503,6 +504,15 @@ fn same(sent: &Resource, answer: &Live) -> Result<()> {
         "NetBird answered 200 and stored something else: {}",
         fields.join("; ")
     ))
+}
+
+/// The error of an answer that does not have the form of its kind.
+fn unreadable(kind: Kind, error: &serde_json::Error) -> anyhow::Error {
+    anyhow!(
+        "the answer is no {} that can be read: {}",
+        kind.label(),
+        json::why(error)
+    )
 }
 
 fn gone(error: ApiError, wanted: &str) -> anyhow::Error {

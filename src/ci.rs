@@ -128,7 +128,13 @@ impl Context {
             match variables.job("EVENT_PATH").map(|path| read_file(&path)) {
                 None => (Payload::default(), None),
                 Some(Ok(text)) => Payload::parse(&text),
-                Some(Err(e)) => (Payload::default(), Some(format!("the event file: {e}"))),
+                Some(Err(e)) => (
+                    Payload::default(),
+                    Some(format!(
+                        "the event file cannot be read: {}",
+                        crate::text::file_error(&e)
+                    )),
+                ),
             };
         let mut context = Context {
             is_ci: variables.is_on("CI") || variables.runner() != Runner::None,

@@ -31,7 +31,7 @@ use crate::exit::Exit;
 use crate::gates::Refusal;
 use crate::logging::{Say, use_color};
 use crate::render::{Document, json, markdown, terminal};
-use crate::text::visible;
+use crate::text::{file_error, visible};
 
 pub use settings::{environment, unreadable_variables};
 
@@ -160,7 +160,11 @@ fn report(cli: &Cli, json: &str, say: Say) -> Exit {
     match write_report(path, json) {
         Ok(()) => Exit::Done,
         Err(error) => {
-            let text = format!("cannot write the report {}: {error}", path.display());
+            let text = format!(
+                "cannot write the report {}: {}",
+                path.display(),
+                file_error(&error)
+            );
             say.error("error", &text, None);
             Exit::Error
         }

@@ -8,6 +8,7 @@ mod problem;
 mod syntax;
 mod table;
 
+use crate::text::file_error;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -216,7 +217,9 @@ impl SourceError {
         match self {
             SourceError::Missing { name } => format!("{name}: no such file"),
             SourceError::Directory { name } => format!("{name} is a directory, not a file"),
-            SourceError::Unreadable { name, error } => format!("cannot read {name}: {error}"),
+            SourceError::Unreadable { name, error } => {
+                format!("cannot read {name}: {}", file_error(error))
+            }
             SourceError::TooBig { name } => format!("{name} is larger than 10 MiB"),
             SourceError::NotUtf8 {
                 name,

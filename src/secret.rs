@@ -12,7 +12,6 @@
 //! Deciding which keys are made, and talking to NetBird, is left to others. This module logs names and paths only.
 
 use std::fmt::Write as _;
-use std::io;
 
 use anyhow::ensure;
 use sha2::{Digest, Sha256};
@@ -71,16 +70,6 @@ impl Sealed {
             "the age library wrote an incomplete file"
         );
         Ok(Sealed { armored })
-    }
-}
-
-/// Returns why an operation on a file did not work, in lower case and without the path, which the caller knows better.
-fn cause(error: &io::Error) -> String {
-    let kind = error.kind().to_string();
-    if matches!(&kind[..], "other error" | "uncategorized error") {
-        error.to_string()
-    } else {
-        kind
     }
 }
 

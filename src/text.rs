@@ -1,6 +1,7 @@
 //! Small texts that several outputs share.
 
 use std::borrow::Cow;
+use std::io::{self, ErrorKind};
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -139,6 +140,28 @@ pub fn is_hidden(char: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Returns why an operation on a file did not work, in words for people and without the path, which the caller knows better.
+pub fn file_error(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "no such file or directory".to_owned(),
+        ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
+        kind => match &*kind.to_string() {
+            "other error" | "uncategorized error" => system_words(error),
+            kind => kind.to_owned(),
+        },
+    }
+}
+
+/// Returns the system's words for an error, without its number.
+pub fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
 /// Returns `1 group`, `2 groups`.
 pub fn count(number: usize, one: &str, several: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { several })
@@ -176,6 +199,21 @@ mod tests {
         ] {
             assert_eq!(visible(hidden), shown);
         }
+    }
+
+    #[test]
+    fn what_a_file_does_not_allow_is_said_without_the_systems_numbers() {
+        let missing = std::fs::read("/nowhere/at-all").expect_err("no such file");
+        assert_eq!(file_error(&missing), "no such file or directory");
+        let directory = std::fs::read_to_string("/").expect_err("a directory");
+        assert_eq!(file_error(&directory), "it is a directory");
+        let latin = std::io::read_to_string(&b"B\xfcro"[..]).expect_err("Latin-1");
+        assert_eq!(file_error(&latin), "it is not UTF-8 text");
+        let refused = io::Error::from_raw_os_error(13);
+        assert_eq!(file_error(&refused), "permission denied");
+        assert_eq!(file_error(&io::Error::other("lost")), "lost");
+        let refused = io::Error::from_raw_os_error(111);
+        assert_eq!(system_words(&refused), "Connection refused");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::write::NotKnown;
-use super::{Conduct, KeyCopy, Made, NotStored, Progress, Run, millis, same};
+use super::{Conduct, KeyCopy, Made, NotStored, Progress, Run, millis, same, unreadable};
 use crate::api::{ApiError, NewKey, object_path};
 use crate::change::{Change, Operation};
 use crate::keys::{MARKABLE_SECS, never_sealed};
@@ -231,7 +231,7 @@ impl Run<'_> {
         let custody = self.custody.context("nobody to seal the new key for")?;
         (custody.wait)(key.until_markable());
         for is_last in [false, true] {
-            let stored: wire::SetupKey = serde_json::from_value(self.write_key(key)?.wire)?;
+            let stored: wire::SetupKey = wire_key(self.write_key(key)?.wire)?;
             if !never_sealed(&stored) {
                 return Ok(());
             }
@@ -340,7 +340,7 @@ impl Run<'_> {
     fn delete_orphans(&self, address: &Address) -> Result<usize> {
         let mut deleted = 0;
         for live in self.appeared(address).context("the answer was lost")? {
-            let key: wire::SetupKey = serde_json::from_value(live.wire.clone())?;
+            let key = wire_key(live.wire.clone())?;
             if key.used_times == 0 && key.auto_groups.is_empty() {
                 let path = object_path(Kind::SetupKey.path(), &live.id.0)?;
                 let gone = self.api.delete(&path);
@@ -398,11 +398,15 @@ impl Run<'_> {
             .api
             .get(&object_path(Kind::SetupKey.path(), &old.id.0)?)
         {
-            Ok(found) => Ok(never_sealed(&serde_json::from_value(found)?)),
+            Ok(found) => Ok(never_sealed(&wire_key(found)?)),
             Err(error) if error.is_gone() => Ok(true),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn wire_key(answer: Value) -> Result<wire::SetupKey> {
+    serde_json::from_value(answer).map_err(|error| unreadable(Kind::SetupKey, &error))
 }
 
 /// Returns the error without the doubt whether a write was carried out.

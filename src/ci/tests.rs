@@ -226,7 +226,7 @@ fn without_a_payload_the_ref_gives_the_number() {
     let found = context(&with(PULL_REQUEST, lines), "");
     assert_eq!(
         found.event_problem,
-        some("the event file: entity not found")
+        some("the event file cannot be read: no such file or directory")
     );
     let pull = found.pull_request.clone().unwrap();
     assert_eq!((pull.number, pull.is_fork), (1, false));

@@ -23,7 +23,7 @@ use crate::keys;
 use crate::logging::Say;
 use crate::resource::{self, FieldChange, Resource};
 use crate::state::{Address, Kind};
-use crate::text::{count, did_you_mean, visible};
+use crate::text::{count, did_you_mean, file_error, visible};
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
     match make(cli, args, say) {
@@ -265,7 +265,13 @@ fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
 }
 
 fn write(path: &Path, text: &[u8]) -> Result<(), Stop> {
-    let target = std::fs::canonicalize(path)
-        .map_err(|error| Stop::error(format!("cannot write {}: {error}", path.display())))?;
-    Ok(edit::replace(&target, text)?)
+    let target = std::fs::canonicalize(path);
+    let written = target.and_then(|target| edit::replace(&target, text));
+    written.map_err(|error| {
+        Stop::error(format!(
+            "cannot write {}: {}",
+            path.display(),
+            file_error(&error)
+        ))
+    })
 }

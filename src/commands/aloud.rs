@@ -9,7 +9,7 @@ use crate::change::Change;
 use crate::ci::Context;
 use crate::logging::Say;
 use crate::render::{Document, Status, json};
-use crate::text::visible;
+use crate::text::{file_error, visible};
 
 /// Shows a document in a place that outlives the run.
 pub(super) type Publish<'a> = Box<dyn Fn(&Document) + 'a>;
@@ -53,8 +53,9 @@ impl<'a> Aloud<'a> {
         if let Some(path) = &aloud.report {
             write_report(path, &json::document(&aloud.document, true)).map_err(|error| {
                 Stop::error(format!(
-                    "cannot write the report {}: {error}",
-                    path.display()
+                    "cannot write the report {}: {}",
+                    path.display(),
+                    file_error(&error)
                 ))
             })?;
         }
@@ -97,7 +98,11 @@ impl Observer for Aloud<'_> {
         if let Some(path) = &self.report
             && let Err(error) = write_report(path, &json::document(&self.document, true))
         {
-            log::warn!("cannot write the report {}: {error}", path.display());
+            log::warn!(
+                "cannot write the report {}: {}",
+                path.display(),
+                file_error(&error)
+            );
         }
     }
 

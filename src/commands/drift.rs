@@ -21,7 +21,7 @@ use crate::logging::Say;
 use crate::plan::Plan;
 use crate::render::drift as render;
 use crate::scope::Prune;
-use crate::text::visible;
+use crate::text::{file_error, visible};
 use crate::validate::validate;
 
 /// How many versions of the file are looked at for the last agreement.
@@ -90,8 +90,9 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
     if let Some(path) = &cli.global.report {
         write_report(path, &json::text(&render::json(&drift, &name))).map_err(|error| {
             Stop::error(format!(
-                "cannot write the report {}: {error}",
-                path.display()
+                "cannot write the report {}: {}",
+                path.display(),
+                file_error(&error)
             ))
         })?;
     }

@@ -14,7 +14,7 @@ use crate::cli::{Cli, Format, MarkArgs};
 use crate::edit::{self, Edit};
 use crate::exit::Exit;
 use crate::logging::Say;
-use crate::text::visible;
+use crate::text::{file_error, visible};
 
 pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
     let result = make(cli, args);
@@ -67,8 +67,13 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Stop> {
     }
     if args.local {
         // looked at first: one unknown name, and nothing is written
-        let before = std::fs::read(&path)
-            .map_err(|error| Stop::error(format!("cannot read {}: {error}", path.display())))?;
+        let before = std::fs::read(&path).map_err(|error| {
+            Stop::error(format!(
+                "cannot read {}: {}",
+                path.display(),
+                file_error(&error)
+            ))
+        })?;
         look(&before, &names, &path.display().to_string())?;
         let edit = edit::mark_enrolled_file(&path, &names)?;
         return Ok((edit, format!("{} written", path.display())));
@@ -159,7 +164,12 @@ fn read_names(path: &Path) -> Result<Vec<String>, Stop> {
         true => std::io::read_to_string(std::io::stdin()),
         false => std::fs::read_to_string(path),
     };
-    let text =
-        text.map_err(|error| Stop::error(format!("cannot read {}: {error}", path.display())))?;
+    let text = text.map_err(|error| {
+        Stop::error(format!(
+            "cannot read {}: {}",
+            path.display(),
+            file_error(&error)
+        ))
+    })?;
     Ok(names_in(&text))
 }

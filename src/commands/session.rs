@@ -36,6 +36,7 @@ use crate::scope::Prune;
 use crate::secret::{Recipients, present};
 use crate::snapshot::Snapshot;
 use crate::state::Kind;
+use crate::text::file_error;
 use crate::validate::{Valid, validate};
 use crate::wire::SetupKey;
 
@@ -555,7 +556,7 @@ fn server_name(api: &Api) -> String {
 fn recorded(path: &Path) -> Result<Snapshot, Stop> {
     let shown = path.display();
     let text = std::fs::read(path)
-        .map_err(|error| Stop::error(format!("cannot read {shown}: {error}")))?;
+        .map_err(|error| Stop::error(format!("cannot read {shown}: {}", file_error(&error))))?;
     // as a map first: serde takes a list, an empty one too, for a struct
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));

@@ -8,6 +8,7 @@ use crate::api::{self, Api, Token};
 use crate::cli::{Global, Sealing, Server};
 use crate::secret::{Recipients, Sources};
 use crate::state::{Address, Kind};
+use crate::text::file_error;
 
 /// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is no text is
 /// refused before ([`readable`]).
@@ -147,8 +148,12 @@ fn token(server: &Server, in_pull_request: bool) -> Result<Token, Stop> {
 /// before the variable `name`_FILE that names a file. `None` where there is none of them.
 pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Token>, Stop> {
     let from_file = |path: String, origin: String| {
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| Stop::error(format!("cannot read the token file {path}: {error}")))?;
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            Stop::error(format!(
+                "cannot read the token file {path}: {}",
+                file_error(&error)
+            ))
+        })?;
         Ok::<_, Stop>((origin, text))
     };
     let file_variable = format!("{name}_FILE");

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 
 use super::{Edit, mark_enrolled};
+use crate::text::file_error;
 
 /// Marks keys in a file, as [`mark_enrolled`] does, and returns what became of it.
 ///
@@ -15,17 +16,19 @@ use super::{Edit, mark_enrolled};
 /// target is changed. A file with nothing to change is not touched.
 pub fn mark_enrolled_file(path: &Path, names: &BTreeSet<String>) -> Result<Edit> {
     let shown = path.display();
-    let target = fs::canonicalize(path).with_context(|| format!("cannot read {shown}"))?;
-    let text = fs::read(&target).with_context(|| format!("cannot read {shown}"))?;
+    let unread = |error| anyhow!("cannot read {shown}: {}", file_error(&error));
+    let target = fs::canonicalize(path).map_err(unread)?;
+    let text = fs::read(&target).map_err(unread)?;
     let edit = mark_enrolled(&shown.to_string(), &text, names)?;
     if !edit.flipped.is_empty() {
-        replace(&target, &edit.text).with_context(|| format!("cannot write {shown}"))?;
+        let unwritten = |error| anyhow!("cannot write {shown}: {}", file_error(&error));
+        replace(&target, &edit.text).map_err(unwritten)?;
     }
     Ok(edit)
 }
 
 /// Puts a text in the place of a file at once or not at all, with the file's mode. `target` is no symbolic link.
-pub fn replace(target: &Path, text: &[u8]) -> Result<()> {
+pub fn replace(target: &Path, text: &[u8]) -> io::Result<()> {
     // A path that canonicalize returned is absolute, and a file has a directory.
     let directory = target.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::Builder::new()

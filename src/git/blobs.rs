@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use super::command::Command;
 use super::error::missing_objects;
 use super::{GitError, Sha};
+use crate::text::file_error;
 
 /// Questions that may be open at a time: enough to keep git busy, and with 65 bytes each they fit into the smallest pipe
 /// there is (4 KiB), so that asking never waits for an answer to be read.
@@ -35,8 +36,12 @@ pub struct Blobs {
 impl Blobs {
     pub(super) fn start(mut command: Command, dir: &Path) -> Result<Self, GitError> {
         let complaints = dir.join("cat-file.stderr");
-        let file = File::create(&complaints)
-            .map_err(|e| GitError::new(format!("cannot write a temporary file: {e}"), None))?;
+        let file = File::create(&complaints).map_err(|e| {
+            GitError::new(
+                format!("cannot write a temporary file: {}", file_error(&e)),
+                None,
+            )
+        })?;
         let mut child = command
             .args(["cat-file", "--batch"])
             .spawn(Stdio::from(file))?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crate::text::is_hidden;
+use crate::text::{file_error, is_hidden};
 
 /// A git command that did not do what it should.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl GitError {
     pub(super) fn start(error: &io::Error) -> Self {
         GitError {
             no_git: error.kind() == io::ErrorKind::NotFound,
-            ..GitError::new(format!("cannot run git: {error}"), None)
+            ..GitError::new(format!("cannot run git: {}", file_error(error)), None)
         }
     }
 

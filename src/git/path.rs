@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use super::GitError;
+use crate::text::file_error;
 
 /// A file's path from the root of the checkout, with slashes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,8 +30,12 @@ pub(super) fn canonical(path: &Path) -> Result<PathBuf, GitError> {
     } else {
         path
     };
-    path.canonicalize()
-        .map_err(|e| GitError::new(format!("cannot open {}: {e}", path.display()), None))
+    path.canonicalize().map_err(|e| {
+        GitError::new(
+            format!("cannot open {}: {}", path.display(), file_error(&e)),
+            None,
+        )
+    })
 }
 
 /// Returns whether `dir` or a directory above it has a `.git`.

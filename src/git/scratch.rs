@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use super::GitError;
 use super::command::Command;
+use crate::text::file_error;
 
 /// Where a command in the scratch repository finds objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,10 @@ impl Scratch {
         let refuse = |error: io::Error| {
             let hint = "TMPDIR chooses the directory of temporary files";
             GitError::new(
-                format!("cannot make a temporary directory for git: {error}"),
+                format!(
+                    "cannot make a temporary directory for git: {}",
+                    file_error(&error)
+                ),
                 Some(hint.into()),
             )
         };

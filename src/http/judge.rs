@@ -1,6 +1,7 @@
 //! What an error of ureq says: can the request have arrived, and may another try do better?
 
 use super::{Config, Delivery, tls};
+use crate::text::system_words;
 
 /// When in a request an error of ureq came up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +72,7 @@ pub(super) fn judge(error: &ureq::Error, phase: Phase, config: &Config) -> Failu
         ureq::Error::BodyExceedsLimit(_) => failure.too_big = true,
         ureq::Error::BodyStalled => failure.passing = true,
         ureq::Error::Io(io) => {
-            failure.cause = io.to_string();
+            failure.cause = system_words(io);
             match io.kind() {
                 ConnectionRefused | HostUnreachable | NetworkUnreachable | NetworkDown
                 | AddrNotAvailable => {

@@ -18,10 +18,11 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Result, anyhow, bail, ensure};
 use tempfile::NamedTempFile;
 
+use super::Sealed;
 use super::file_name::{file_name, hashed};
-use super::{Sealed, cause};
 use leftovers::temporary;
 
+use crate::text::file_error;
 pub use leftovers::{is_temporary, present, remove_leftovers};
 
 const HINT: &str = "\nhint: --keys-dir chooses another directory";
@@ -61,19 +62,19 @@ impl KeysDir {
                 create_dir(path).map_err(|e| {
                     anyhow!(
                         "cannot make the keys directory {shown}: {}{HINT}",
-                        cause(&e)
+                        file_error(&e)
                     )
                 })?;
             }
             Err(error) => bail!(
                 "cannot open the keys directory {shown}: {}{HINT}",
-                cause(&error)
+                file_error(&error)
             ),
         }
         rehearse(path).map_err(|e| {
             anyhow!(
                 "cannot write to the keys directory {shown}: {}{HINT}",
-                cause(&e)
+                file_error(&e)
             )
         })?;
         Ok(KeysDir {
@@ -92,7 +93,7 @@ impl KeysDir {
             anyhow!(
                 "cannot reserve {}: {}{HINT}",
                 target.display(),
-                cause(&error)
+                file_error(&error)
             )
         };
         if fs::symlink_metadata(&target).is_ok_and(|metadata| metadata.is_dir()) {
@@ -118,7 +119,7 @@ impl KeysDir {
                 anyhow!(
                     "cannot list the keys directory {}: {}{HINT}",
                     self.path.display(),
-                    cause(&e)
+                    file_error(&e)
                 )
             })?;
         let mut name = file_name(key_name);
@@ -162,7 +163,7 @@ impl Reservation {
     pub fn store(self, sealed: &Sealed) -> Result<StoredFile> {
         let Reservation { file, target } = self;
         let refuse =
-            |error: io::Error| anyhow!("cannot write {}: {}", target.display(), cause(&error));
+            |error: io::Error| anyhow!("cannot write {}: {}", target.display(), file_error(&error));
         let older = read_older(&target);
         let replaced =
             fs::symlink_metadata(&target)
@@ -234,7 +235,13 @@ impl StoredFile {
             None => fs::remove_file(&path).map(|()| Removal::Removed),
         };
         let done = done.and_then(|removal| sync_parent(&path).map(|()| removal));
-        done.map_err(|error| anyhow!("cannot take back {}: {}", path.display(), cause(&error)))
+        done.map_err(|error| {
+            anyhow!(
+                "cannot take back {}: {}",
+                path.display(),
+                file_error(&error)
+            )
+        })
     }
 }
 

@@ -10,9 +10,10 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::desired::SealedFor;
 
+use super::Sealed;
 use super::recipient::{Described, Recipient, RecipientKind};
 use super::sources::{ENVIRONMENT, Reader, RecipientErrors};
-use super::{Sealed, cause};
+use crate::text::file_error;
 
 /// Everybody who can open what is sealed; each key once, in a fixed order.
 #[derive(Debug, Clone, Default)]
@@ -105,7 +106,7 @@ impl Recipients {
             Err(EncryptError::IncompatibleRecipients { .. }) => {
                 bail!("recipients that cannot be used together")
             }
-            Err(EncryptError::Io(error)) => bail!("cannot seal: {}", cause(&error)),
+            Err(EncryptError::Io(error)) => bail!("cannot seal: {}", file_error(&error)),
             Err(_) => bail!("cannot seal for these recipients"),
         }
     }

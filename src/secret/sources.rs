@@ -9,9 +9,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::cause;
 use super::recipient::{Described, Recipient, RecipientKind, Refusal};
 use super::recipients::Recipients;
+use crate::text::file_error;
 
 /// The environment variable that names recipients.
 pub const ENVIRONMENT: &str = "AGE_PUBLIC_KEY";
@@ -53,7 +53,7 @@ impl Sources {
                 Err(error) => reader.refuse(
                     path.display().to_string(),
                     Refusal {
-                        message: format!("cannot be read: {}", cause(&error)).into(),
+                        message: format!("cannot be read: {}", file_error(&error)).into(),
                         hint: "-R takes a file with one public key a line; -r takes a key",
                     },
                 ),
@@ -151,9 +151,10 @@ const BLOCK: Refusal = Refusal::new(
     "a block of another format, no age or SSH public key",
     "ssh-keygen -i prints other public keys as a line that begins with ssh-",
 );
-const NOT_TEXT: Refusal = Refusal::new(
-    "not UTF-8 text",
-    "save it as UTF-8: PowerShell's > writes UTF-16",
+const NOT_TEXT: Refusal = Refusal::new("not UTF-8 text", "save the file as UTF-8");
+const UTF_16: Refusal = Refusal::new(
+    "UTF-16, not UTF-8",
+    "save it as UTF-8; the `>` of Windows PowerShell writes UTF-16",
 );
 const TOO_LONG: Refusal = Refusal::new(
     "longer than 1 MiB",
@@ -186,8 +187,16 @@ impl Reader {
         if content.len() as u64 > LONGEST_FILE {
             return self.refuse(name.into(), TOO_LONG);
         }
-        let Ok(text) = std::str::from_utf8(content) else {
-            return self.refuse(name.into(), NOT_TEXT);
+        let text = match std::str::from_utf8(content) {
+            Ok(text) => text,
+            Err(_) if content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]) => {
+                return self.refuse(name.into(), UTF_16);
+            }
+            Err(error) => {
+                let good = &content[..error.valid_up_to()];
+                let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+                return self.refuse(format!("{name}:{line}"), NOT_TEXT);
+            }
         };
         if !self.lines(text, false, |line, _| format!("{name}:{line}")) {
             self.refuse(name.into(), NO_KEY);

@@ -457,3 +457,87 @@ fn dns_labels_that_surprise_are_said() {
         .shows("both make the DNS label \"pump3\"")
         .shows("makes the DNS label \"pump3\", which the peer \"pump3\" has");
 }
+
+/// Errors with hints inside: lines in text, in a comment and in JSON, and never an escaped line end.
+#[test]
+fn what_several_recipients_are_told_stands_in_lines() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "a": {} } }));
+    std::fs::write(bench.path("keys"), "# the team\nage1x\n\nssh-dss AAAA\n").unwrap();
+    for format in ["text", "markdown", "json"] {
+        let run = bench
+            .run_with(
+                &["plan", "-R", "keys", "--format", format],
+                &[("AGE_PUBLIC_KEY", "")],
+            )
+            .expect(1)
+            .says("keys:2\n    mistyped or cut off")
+            .says("\n    hint: copy the whole key again\n");
+        for text in [&run.stdout, &run.stderr] {
+            assert!(!text.contains("\\u{a}"), "{format}: {text}");
+        }
+    }
+    std::fs::write(bench.path("keys"), b"# the team\n# B\xfcro\n").unwrap();
+    bench
+        .run_with(&["plan", "-R", "keys"], &[("AGE_PUBLIC_KEY", "")])
+        .expect(1)
+        .says("keys:2: not UTF-8 text\nhint: save the file as UTF-8");
+}
+
+/// What a library says of a file or an answer is for programmers.
+#[test]
+fn people_read_no_words_of_libraries_or_of_the_system() {
+    let bench = Bench::fake();
+    std::fs::write(bench.path("latin"), b"B\xfcro").unwrap();
+    std::fs::create_dir(bench.path("folder")).unwrap();
+    bench.file(json!({ "groups": { "a": {} } }));
+    for (arguments, told) in [
+        (
+            &["plan", "--netbird-token-file", "latin"][..],
+            "the token file latin: it is not UTF-8 text",
+        ),
+        (
+            &["plan", "--netbird-token-file", "folder"],
+            "the token file folder: it is a directory",
+        ),
+        (
+            &["plan", "--netbird-token-file", "none"],
+            "the token file none: no such file or directory",
+        ),
+        (
+            &["plan", "--live", "none"],
+            "cannot read none: no such file or directory",
+        ),
+        (
+            &["plan", "--report", "none/x"],
+            "cannot write the report none/x: no such file or directory",
+        ),
+        (
+            &["mark-enrolled", "--from", "latin"],
+            "cannot read latin: it is not UTF-8 text",
+        ),
+    ] {
+        bench.run(arguments).expect(1).says(told);
+    }
+    // an answer without the fields that it always has
+    let answer = fakes::Effect::Status(200, json!({ "id": "x" }));
+    bench
+        .netbird()
+        .fault(fakes::Fault::on("POST", "/groups").always().then(answer));
+    let run = bench.apply(&[]);
+    assert_ne!(run.code, 0);
+    assert!(!run.stderr.contains("missing field"), "{}", run.stderr);
+    run.says("the answer is no group that can be read: the field \"name\" is missing");
+}
+
+/// A filler is a letter to Unicode: in a path it would be no more to be seen than in a name.
+#[test]
+fn a_path_shows_what_is_hidden() {
+    let bench = Bench::fake();
+    for filler in ['\u{3164}', '\u{115f}', '\u{ffa0}'] {
+        bench.file(json!({ "groups": { format!("ops{filler}"): {} } }));
+        let run = bench.run(&["validate"]).expect(1);
+        assert!(!run.stderr.contains(filler), "{}", run.stderr);
+        run.says(&format!("groups[\"ops{}\"]", filler.escape_unicode()));
+    }
+}

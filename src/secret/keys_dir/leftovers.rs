@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use crate::text::file_error;
 use tempfile::NamedTempFile;
 
 const PREFIX: &str = ".netbird-gitops-";
@@ -50,8 +51,9 @@ pub fn remove_leftovers(dir: &Path) {
             && let Err(error) = fs::remove_file(&path)
         {
             log::warn!(
-                "a file of a run that was killed stays, {}: {error}",
-                path.display()
+                "a file of a run that was killed stays, {}: {}",
+                path.display(),
+                file_error(&error)
             );
         }
     }

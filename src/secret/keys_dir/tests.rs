@@ -120,7 +120,7 @@ fn a_failure_leaves_no_file() {
     assert_eq!(
         error,
         format!(
-            "cannot write {}: is a directory",
+            "cannot write {}: it is a directory",
             keys.path.join("a.age").display()
         )
     );
@@ -129,7 +129,10 @@ fn a_failure_leaves_no_file() {
     let target = keys.path.join("a.age");
     assert_eq!(
         error,
-        format!("cannot reserve {}: is a directory{HINT}", target.display())
+        format!(
+            "cannot reserve {}: it is a directory{HINT}",
+            target.display()
+        )
     );
 
     let reservation = keys.reserve("b").unwrap();
@@ -138,7 +141,7 @@ fn a_failure_leaves_no_file() {
     assert_eq!(
         error,
         format!(
-            "cannot write {}: entity not found",
+            "cannot write {}: no such file or directory",
             keys.path.join("b.age").display()
         )
     );
@@ -217,7 +220,7 @@ fn a_directory_that_cannot_be_used_is_told_before_the_first_write() {
         assert_eq!(
             error(&link),
             format!(
-                "cannot open the keys directory {}: entity not found{HINT}",
+                "cannot open the keys directory {}: no such file or directory{HINT}",
                 link.display()
             )
         );

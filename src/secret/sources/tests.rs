@@ -215,10 +215,11 @@ fn a_key_counts_once_wherever_it_is_named() {
 #[test]
 fn each_source_names_its_place() {
     let dir = tempfile::tempdir().unwrap();
-    let (missing, utf16, nothing) = ["missing", "utf16", "nothing"]
+    let (missing, utf16, latin, nothing) = ["missing", "utf16", "latin", "nothing"]
         .map(|name| dir.path().join(name))
         .into();
     std::fs::write(&utf16, b"\xff\xfea\0g\0e\0").unwrap();
+    std::fs::write(&latin, b"# us\n\n# B\xfcro\n").unwrap();
     std::fs::write(&nothing, "\u{feff}# nobody yet\n").unwrap();
     let sources = Sources {
         keys: vec![ALICE.into(), "x".into(), " ".into()],
@@ -226,6 +227,7 @@ fn each_source_names_its_place() {
             missing.clone(),
             dir.path().into(),
             utf16.clone(),
+            latin.clone(),
             nothing.clone(),
         ],
         environment: Some(format!("\n{ALICE}\n{ALICE}, y\nssh-ed25519")),
@@ -235,9 +237,16 @@ fn each_source_names_its_place() {
         [
             "-r, number 2: not an age or SSH public key".into(),
             "-r, number 3: empty".into(),
-            format!("{}: cannot be read: entity not found", missing.display()),
-            format!("{}: cannot be read: is a directory", dir.path().display()),
-            format!("{}: not UTF-8 text", utf16.display()),
+            format!(
+                "{}: cannot be read: no such file or directory",
+                missing.display()
+            ),
+            format!(
+                "{}: cannot be read: it is a directory",
+                dir.path().display()
+            ),
+            format!("{}: UTF-16, not UTF-8", utf16.display()),
+            format!("{}:3: not UTF-8 text", latin.display()),
             format!("{}: no recipient in it", nothing.display()),
             "AGE_PUBLIC_KEY, line 3, key 2: not an age or SSH public key".into(),
             "AGE_PUBLIC_KEY, line 4: an SSH key that is mistyped or cut off".into(),
