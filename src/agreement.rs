@@ -463,53 +463,49 @@ pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
         .filter(|agreement| agreement.agreed_by.is_none() && agreement.line.is_some())
 }
 
+/// Where a line can be said besides, in a job. A workflow of pushes that change the file does not start by such a commit, and
+/// a job that runs again has the old checkout.
+const LATER_COMMIT: &str = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by \
+                            hand)";
+
 /// Returns in one sentence what to do about deletions of others, in the job of a pull request that waits for them.
 pub fn way_out_of_others(agreements: &[Agreement]) -> String {
-    let causes: Vec<&str> = open(agreements)
-        .filter_map(|agreement| agreement.cause.as_deref())
-        .collect();
-    match causes.as_slice() {
-        [cause] if cause.starts_with('#') => format!(
-            "whoever means it copies the line into the description of pull request {cause}, or into the message of a later \
-             commit"
-        ),
-        [_, _, ..] if causes.iter().any(|cause| cause.starts_with('#')) => {
-            "whoever means it copies each line into the description of its pull request, or all of them into the message of a \
-             later commit"
-                .into()
-        }
-        [_, _, ..] => "whoever means it copies the lines into the message of a later commit".into(),
-        _ => "whoever means it copies the line into the message of a later commit".into(),
-    }
+    format!("whoever means it copies {}", where_to(agreements, ""))
 }
 
 /// Returns in one sentence what to do where a gate refuses deletions: `number` of them are in the plan. The lines stand beside
 /// it, see [`ways_out`].
 pub fn way_out(agreements: &[Agreement], number: usize, in_job: bool) -> String {
+    if in_job {
+        let what = where_to(agreements, " and run this job again");
+        return format!("if this is meant, copy {what}");
+    }
+    let lines = match open(agreements).count() {
+        0 | 1 => "line",
+        _ => "lines",
+    };
+    format!(
+        "if this is meant, run it again with --allow-deletes {number}, or copy the {lines} into the message of a later commit"
+    )
+}
+
+/// Which lines to copy, and where to: `then` is what a description takes besides.
+fn where_to(agreements: &[Agreement], then: &str) -> String {
     let causes: Vec<Option<&str>> = open(agreements)
         .map(|agreement| agreement.cause.as_deref())
         .collect();
-    let pull = |cause: &Option<&str>| cause.is_some_and(|cause| cause.starts_with('#'));
-    let what = match (in_job, causes.as_slice()) {
-        (true, [Some(cause)]) if cause.starts_with('#') => format!(
-            "copy the line into the description of pull request {cause} and run this job again, or copy it into the message \
-             of a later commit"
+    let is_pull = |cause: &&str| cause.starts_with('#');
+    let pull = causes.iter().flatten().find(|cause| is_pull(cause));
+    match (pull, causes.as_slice()) {
+        (Some(pull), [_]) => {
+            format!("the line into the description of pull request {pull}{then}, or {LATER_COMMIT}")
+        }
+        (Some(_), _) => format!(
+            "each line into the description of its pull request{then}, or all of them {LATER_COMMIT}"
         ),
-        (true, [_, _, ..]) if causes.iter().any(pull) => {
-            "copy each line into the description of its pull request and run this job again, or copy them into the message \
-             of a later commit"
-                .into()
-        }
-        (true, [_, _, ..]) => "copy the lines into the message of a later commit".into(),
-        (true, _) => "copy the line into the message of a later commit".into(),
-        (false, causes) => {
-            let lines = if causes.len() > 1 { "lines" } else { "line" };
-            format!(
-                "run it again with --allow-deletes {number}, or copy the {lines} into the message of a later commit"
-            )
-        }
-    };
-    format!("if this is meant, {what}")
+        (None, [_, _, ..]) => format!("the lines {LATER_COMMIT}"),
+        (None, _) => format!("the line {LATER_COMMIT}"),
+    }
 }
 
 /// Returns what is to be copied where a gate refuses, or something is held: a sentence, and the line.

@@ -11,7 +11,7 @@ use super::copies;
 use super::forge::{Forge, Stale};
 use super::session::{Origin, Request, Session};
 use super::settings::{file, halt, keys_dir};
-use super::signals::signals;
+use super::signals::{asking, signals};
 use super::stop::Stop;
 use super::versions::old_netbird;
 use super::{Ending, blank, end, end_posted, publish, refused};
@@ -294,7 +294,7 @@ fn confirm(args: &ApplyArgs, context: &Context, plan: &Plan, say: Say) -> Result
         return Ok(Confirmed::Beforehand);
     }
     let question = format!("Apply {}?", count(plan.changes.len(), "change", "changes"));
-    if say.ask(&question) {
+    if asking(|| say.ask(&question)) {
         Ok(Confirmed::AfterAQuestion)
     } else {
         Err(Stop::error("not confirmed; nothing was changed"))

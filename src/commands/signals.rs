@@ -4,19 +4,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
+
 /// Set by SIGTERM and SIGINT; a second one ends the program at once.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
-        let registered =
-            signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
-                .and_then(|_| signal_hook::flag::register(signal, stop.clone()));
+    for signal in [SIGTERM, SIGINT] {
+        let registered = register_conditional_shutdown(signal, 130, stop.clone())
+            .and_then(|_| register(signal, stop.clone()));
         if let Err(error) = registered {
             log::warn!("a signal will end this run at once: {error}");
         }
     }
     stop
 });
+
+/// Returns what somebody at a terminal answers. The first signal ends the program meanwhile, also where it was started in
+/// the background of a script, whose programs begin with SIGINT ignored.
+pub(super) fn asking<T>(ask: impl FnOnce() -> T) -> T {
+    let stands = Arc::new(AtomicBool::new(true));
+    for signal in [SIGTERM, SIGINT] {
+        if let Err(error) = register_conditional_shutdown(signal, 128 + signal, stands.clone()) {
+            log::warn!("whether a signal ends the question is up to the system: {error}");
+        }
+    }
+    let answer = ask();
+    // before the question is over: no signal falls in between
+    signals();
+    stands.store(false, Ordering::Relaxed);
+    answer
+}
 
 /// Returns the flag that signals set; from now on they end the run after the operation in hand.
 pub(super) fn signals() -> Arc<AtomicBool> {

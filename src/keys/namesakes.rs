@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::{desired, must_be_replaced, never_sealed};
+use super::{UNTOUCHED_SECS, desired, must_be_replaced, never_sealed};
 use crate::actual::Actual;
 use crate::desired::{KeyType, SetupKey};
 use crate::ledger::{Ledger, Proof};
@@ -99,7 +99,24 @@ pub fn namesakes<'a>(name: &str, actual: &'a Actual, options: &Options) -> Vec<N
     live.filter_map(namesake).collect()
 }
 
+/// Returns whether the key lasts as long as a version of the file asked for. Its id has whole seconds, and the server takes
+/// the two times one after the other.
+fn lasts_as_asked(name: &str, key: &wire::SetupKey, ledger: &Ledger) -> bool {
+    let Some(created) = key.id.created_at() else {
+        return true;
+    };
+    let life = key.expires.map(|expires| expires.as_second() - created);
+    ledger.asked_for_key_of(name, |seconds| match life {
+        None => seconds == 0,
+        Some(life) => (seconds - 1..=seconds + UNTOUCHED_SECS).contains(&life),
+    })
+}
+
 fn whose(name: &str, key: &wire::SetupKey, ledger: &Ledger) -> Whose {
+    // of what no run finished its form alone tells whether one of ours began it
+    if never_sealed(key) && !lasts_as_asked(name, key, ledger) {
+        return Whose::Theirs;
+    }
     if !ledger.is_known() {
         return Whose::Named;
     }

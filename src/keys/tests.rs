@@ -13,7 +13,7 @@ use crate::testing::{
 
 /// The key `k` that grants `pilots`, with these fields in the file, against these live keys of that name.
 fn case(declared: Value, keys: Vec<Value>) -> Case {
-    let base = json!({ "type": "one-off", "expires_in": 604_800, "auto_groups": ["pilots"] });
+    let base = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["pilots"] });
     let file = json!({ "groups": { "pilots": {}, "ops": {} }, "setup_keys": { "k": over(base, declared) } });
     Case::new(
         file,
@@ -42,7 +42,7 @@ fn sealed_at(second: i64) -> Value {
 fn never_sealed_at(second: i64) -> Value {
     over(
         key_at("k", &[], second),
-        json!({ "updated_at": time(second + 1) }),
+        json!({ "updated_at": time(second + 1), "expires": time(second + 5_184_000) }),
     )
 }
 

@@ -69,7 +69,7 @@ impl Taken {
 /// The facts of a file that is in no commit yet.
 #[derive(Debug)]
 pub(super) struct Proposal {
-    facts: HashSet<Fact>,
+    pub(super) facts: HashSet<Fact>,
     managed: BTreeSet<Kind>,
 }
 
@@ -108,6 +108,7 @@ impl Proposal {
         for (name, key) in desired.setup_keys() {
             let reissued = key.reissue_after;
             facts.extend(reissued.map(|instant| Fact::Reissued(name.clone(), instant)));
+            facts.insert(Fact::Lasting(name.clone(), key.expires_in_secs));
         }
         let managed = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind));
         Proposal {

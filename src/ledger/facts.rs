@@ -21,6 +21,8 @@ pub(super) enum Fact {
     Enrolled(String),
     /// A setup key's `reissue_after`.
     Reissued(String, Timestamp),
+    /// A setup key's `expires_in`, in seconds.
+    Lasting(String, i64),
     /// An entry's `renamed_from`: new name, old name.
     Renamed(Kind, String, String),
     /// What an entry of that name connects, at one of its ends.
@@ -33,7 +35,7 @@ impl Fact {
         match self {
             Fact::Declared(kind, _) | Fact::Renamed(kind, _, _) | Fact::Tied(kind, _, _) => *kind,
             Fact::Listed(_, _) => Kind::Group,
-            Fact::Enrolled(_) | Fact::Reissued(..) => Kind::SetupKey,
+            Fact::Enrolled(_) | Fact::Reissued(..) | Fact::Lasting(..) => Kind::SetupKey,
         }
     }
 }

@@ -118,6 +118,22 @@ impl Ledger {
             .is_empty()
     }
 
+    /// Returns whether a version of the file, or that of this run, asked for a key of that name which lasts so long, in
+    /// seconds (0 for ever); `seconds` says how it can be read from the live one. Where none says how long, any will do.
+    pub fn asked_for_key_of(&self, key: &str, lasts: impl Fn(i64) -> bool) -> bool {
+        let facts = self.history.facts.keys();
+        let proposed = self.proposal.iter().flat_map(|proposal| &proposal.facts);
+        let mut said = facts.chain(proposed).filter_map(|fact| match fact {
+            Fact::Lasting(of, seconds) if of == key => Some(*seconds),
+            _ => None,
+        });
+        let mut any = false;
+        said.any(|seconds| {
+            any = true;
+            lasts(seconds)
+        }) || !any
+    }
+
     /// Returns whether the newest version that has the section declares that name.
     pub fn is_declared(&self, kind: Kind, name: &str) -> bool {
         is_open(self.intervals(&Fact::Declared(kind, name.to_owned())))

@@ -185,6 +185,15 @@ impl<'t> Scanner<'t> {
                     let fact = instant.map(|instant| Fact::Reissued(name.clone(), instant));
                     found.extend(fact.map(|fact| facts.id(fact)));
                 }
+                (Kind::SetupKey, b"expires_in") => {
+                    self.blank();
+                    let start = self.at;
+                    self.value(0)?;
+                    let number = std::str::from_utf8(&self.text[start..self.at]).ok();
+                    let seconds = number.and_then(|number| number.parse().ok());
+                    let fact = seconds.map(|seconds| Fact::Lasting(name.clone(), seconds));
+                    found.extend(fact.map(|fact| facts.id(fact)));
+                }
                 (_, b"renamed_from") if kind != Kind::SetupKey && self.peek() == Some(b'"') => {
                     let old = self.string()?;
                     let old = self.decode(old)?;

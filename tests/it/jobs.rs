@@ -88,15 +88,39 @@ fn the_first_signal_at_the_question_ends_it() {
     let bench = Bench::fake();
     bench.file(one_group());
     bench.server().clear_requests();
-    let mut terminal = Terminal::start(bench.command(&["apply"]));
-    terminal.reads_until("[y/N]");
-    // not SIGINT: a shell that started the tests in the background has it ignored, for all of them
-    let kill = format!("kill -TERM {}", terminal.child.id());
-    Command::new("sh").args(["-c", &kill]).status().unwrap();
-    // where the question still stood, this would be its answer
-    let _ = terminal.keyboard_and_screen.write_all(b"y\n");
-    terminal.ends(&bench).expect(128 + 15);
-    bench.assert_writes(&[]);
+    let program = || bench.command(&["apply"]);
+    let ignoring = with_interrupts_ignored(&program());
+    for (command, signal, code) in [
+        (program(), "INT", 130),
+        (program(), "TERM", 143),
+        (ignoring, "INT", 130),
+    ] {
+        let mut terminal = Terminal::start(command);
+        terminal.reads_until("[y/N]");
+        let kill = format!("kill -{signal} {}", terminal.child.id());
+        Command::new("sh").args(["-c", &kill]).status().unwrap();
+        // where the question still stood, this would be its answer
+        let _ = terminal.keyboard_and_screen.write_all(b"y\n");
+        terminal.ends(&bench).expect(code);
+        bench.assert_writes(&[]);
+    }
+}
+
+/// The same command as a script starts it in the background.
+fn with_interrupts_ignored(command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "trap '' INT; exec \"$0\" \"$@\""])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear()
+        .envs(
+            command
+                .get_envs()
+                .filter_map(|(key, value)| Some((key, value?))),
+        )
+        .current_dir(command.get_current_dir().unwrap());
+    shell
 }
 
 #[test]

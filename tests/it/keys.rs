@@ -431,3 +431,25 @@ fn c091_c100_limits_and_life_times_are_said() {
         .expect(1)
         .says("setup_keys.a.usage_limit");
 }
+
+#[test]
+fn one_without_groups_that_lasts_otherwise_than_the_file_ever_said_is_somebodys() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, json!({ "groups": { "g": {}, "h": {} } }));
+    bench.declared(1.0, file(json!({})));
+    bench.declared(1.5, file(json!({ "expires_in": 604800 })));
+    let theirs = by_hand(&bench, json!({ "auto_groups": [], "expires_in": 3600 }));
+    // a run of the version before left it
+    let ours = by_hand(&bench, json!({ "auto_groups": [] }));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("1 to replace")
+        .shows(&format!("in NetBird, too ({}), which is not", id(&theirs)));
+    bench.apply(&[]).expect(0);
+    let left: Vec<String> = bench.all("/setup-keys", "k").iter().map(id).collect();
+    assert!(left.contains(&id(&theirs)));
+    assert!(!left.contains(&id(&ours)));
+    assert_eq!(left.len(), 2);
+    no_changes(&bench);
+}

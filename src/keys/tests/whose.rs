@@ -12,7 +12,7 @@ const DECLARED: i64 = MADE - 60;
 const BEFORE: i64 = MADE - 86_400;
 
 fn file(key: Value) -> Value {
-    let base = json!({ "type": "one-off", "expires_in": 604_800, "auto_groups": ["pilots"] });
+    let base = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["pilots"] });
     json!({ "groups": { "pilots": {} }, "setup_keys": { "k": over(base, key) } })
 }
 

@@ -60,6 +60,10 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
             if kind == Kind::SetupKey && entry.get("enrolled") == Some(&Value::Bool(true)) {
                 said.insert(Fact::Enrolled(name.clone()));
             }
+            let seconds = entry.get("expires_in").and_then(Value::as_i64);
+            if let (Kind::SetupKey, Some(seconds)) = (kind, seconds) {
+                said.insert(Fact::Lasting(name.clone(), seconds));
+            }
             if let (true, Some(Value::String(old))) =
                 (kind != Kind::SetupKey, entry.get("renamed_from"))
             {
