@@ -33,6 +33,10 @@ pub struct Actual {
     pub peer_answers: BTreeMap<Id, Value>,
     /// Setup keys by id.
     pub keys: BTreeMap<Id, wire::SetupKey>,
+    /// Ids of the peers of each name, the oldest first.
+    peer_ids: BTreeMap<String, Vec<Id>>,
+    /// Ids of the setup keys of each name, likewise.
+    key_ids: BTreeMap<String, Vec<Id>>,
     /// Which peer came by which key.
     pub bindings: Bindings,
     /// Whether the event log was read.
@@ -128,6 +132,10 @@ impl Actual {
         actual.event_ids = ids.collect();
         actual.bindings = enrollment::bind(&keys, &actual.peers, events.as_deref());
         actual.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
+        let peers = actual.peers.values().map(|peer| (&peer.name, &peer.id));
+        actual.peer_ids = by_name(peers);
+        let keys = actual.keys.values().map(|key| (&key.name, &key.id));
+        actual.key_ids = by_name(keys);
         actual.read_referrers(snapshot)?;
 
         for (kind, list, entries) in [
@@ -166,14 +174,16 @@ impl Actual {
             .unwrap_or_default()
     }
 
-    /// Returns the peers of that name.
-    pub fn peers_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a wire::Peer> {
-        self.peers.values().filter(move |peer| peer.name == name)
+    /// Returns the peers of that name, the oldest first.
+    pub fn peers_named(&self, name: &str) -> impl Iterator<Item = &wire::Peer> {
+        let ids = self.peer_ids.get(name).into_iter().flatten();
+        ids.filter_map(|id| self.peers.get(id))
     }
 
     /// Returns the setup keys of that name, the oldest first.
-    pub fn keys_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a wire::SetupKey> {
-        self.keys.values().filter(move |key| key.name == name)
+    pub fn keys_named(&self, name: &str) -> impl Iterator<Item = &wire::SetupKey> {
+        let ids = self.key_ids.get(name).into_iter().flatten();
+        ids.filter_map(|id| self.keys.get(id))
     }
 
     /// Returns a peer's name for people who have to find it: with its id.
@@ -196,16 +206,28 @@ impl Actual {
     }
 }
 
+/// Returns the ids of each name, in the order in which they come.
+fn by_name<'a>(all: impl Iterator<Item = (&'a String, &'a Id)>) -> BTreeMap<String, Vec<Id>> {
+    let mut by_name: BTreeMap<String, Vec<Id>> = BTreeMap::new();
+    for (name, id) in all {
+        match by_name.get_mut(name) {
+            Some(ids) => ids.push(id.clone()),
+            None => drop(by_name.insert(name.clone(), vec![id.clone()])),
+        }
+    }
+    by_name
+}
+
 /// The groups of an identity provider whose name exactly one API-made group has too.
 fn twins(groups: &[wire::Group]) -> BTreeMap<Id, String> {
     let is_foreign = |group: &&wire::Group| matches!(&group.issued[..], "jwt" | "integration");
-    let has_one = |name: &str| {
-        let namesakes = groups.iter().filter(|group| group.name == name);
-        namesakes.filter(|group| !is_foreign(group)).count() == 1
-    };
+    let mut made: BTreeMap<&str, usize> = BTreeMap::new();
+    for group in groups.iter().filter(|group| !is_foreign(group)) {
+        *made.entry(&group.name).or_default() += 1;
+    }
     let foreign = groups.iter().filter(is_foreign);
     foreign
-        .filter(|group| has_one(&group.name))
+        .filter(|group| made.get(group.name.as_str()) == Some(&1))
         .map(|group| (group.id.clone(), group.issued.clone()))
         .collect()
 }

@@ -15,6 +15,7 @@ use crate::notice::Notice;
 use crate::resource::{self, FieldChange, Live, Resource};
 use crate::scope::{self, Prune};
 use crate::state::{Address, Id, Kind};
+use crate::wire;
 
 /// Returns the names of all groups that the file refers to.
 pub(super) fn references(desired: &Desired) -> BTreeSet<String> {
@@ -211,9 +212,14 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
 
 /// Pending keys whose peer will not get the DNS label of its name, since another peer has it.
 pub(super) fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
+    let mut holders: BTreeMap<&str, Vec<&wire::Peer>> = BTreeMap::new();
+    for peer in actual.peers.values() {
+        let label = enrollment::label_of(&peer.dns_label);
+        holders.entry(label).or_default().push(peer);
+    }
     let holder = |label: &str, name: &str| {
-        let mut peers = actual.peers.values();
-        peers.find(|peer| enrollment::label_of(&peer.dns_label) == label && peer.name != name)
+        let mut peers = holders.get(label).into_iter().flatten();
+        peers.find(|peer| peer.name != name)
     };
     let is_waiting = |name: &&String| {
         let used = actual.keys_named(name).any(|key| key.used_times > 0);
