@@ -141,19 +141,14 @@ impl Change {
     }
 }
 
-/// Returns the entries of two lists that only one of them has: (gone, new).
+/// Returns the entries of two lists that only one of them has: (gone, new). `None` where what both have stands in another
+/// order, which means something then: sets are written in one order.
 pub fn list_changes<'a>(
     before: &'a Value,
     after: &'a Value,
 ) -> Option<(Vec<&'a Value>, Vec<&'a Value>)> {
     let (before, after) = (before.as_array()?, after.as_array()?);
-    let gone = before
-        .iter()
-        .filter(|entry| !after.contains(entry))
-        .collect();
-    let new = after
-        .iter()
-        .filter(|entry| !before.contains(entry))
-        .collect();
-    Some((gone, new))
+    let (kept, gone): (Vec<_>, Vec<_>) = before.iter().partition(|entry| after.contains(entry));
+    let (stayed, new): (Vec<_>, Vec<_>) = after.iter().partition(|entry| before.contains(entry));
+    (kept == stayed).then_some((gone, new))
 }

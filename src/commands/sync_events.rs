@@ -195,7 +195,7 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         // on a laptop that is a choice, in a job nobody would ever know
         None if commits && context.is_ci && !ready.is_empty() => {
             let why = Forge::not_configured(&args.gitea, &context);
-            let hint = "set GITEA_TOKEN from the secret BOT_TOKEN (docs/gitea.md, step 4), or say --no-commit where \
+            let hint = "set GITEA_TOKEN from the secret BOT_TOKEN (docs/gitea.md, step 5), or say --no-commit where \
                         something else commits";
             synced.fail(Stop::error(format!("not committed: {why}")).hint(hint));
         }

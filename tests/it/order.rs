@@ -30,9 +30,15 @@ fn nameservers_keep_the_order_of_the_file() {
     let turned =
         ["10.0.0.2", "10.0.0.9"].map(|ip| json!({ "ip": ip, "ns_type": "udp", "port": 53 }));
     bench.edit("/dns/nameservers", "n", json!({ "nameservers": turned }));
-    bench.plan(&["--detailed-exitcode"]).expect(2);
+    let planned = bench.plan(&["--detailed-exitcode"]).expect(2);
+    planned.shows("10.0.0.2, 10.0.0.9 → 10.0.0.9, 10.0.0.2");
     bench.apply(&[]).expect(0);
     assert_eq!(live_ips(&bench), ["10.0.0.9", "10.0.0.2"]);
+    // one more in front of those that stay in their order, and one that turns them round
+    let more = |ips: &[&str]| bench.file(file(servers(ips))).plan(&[]).expect(0);
+    more(&["10.0.0.3", "10.0.0.9", "10.0.0.2"]).shows("+10.0.0.3 (2 unchanged)");
+    more(&["10.0.0.2", "10.0.0.9", "10.0.0.3"])
+        .shows("10.0.0.9, 10.0.0.2 → 10.0.0.2, 10.0.0.9, 10.0.0.3");
     // and a change of something else leaves it
     let mut described = servers(&["10.0.0.9", "10.0.0.2"]);
     described["description"] = json!("the office");
