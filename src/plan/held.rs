@@ -152,8 +152,8 @@ pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String 
     )
 }
 
-/// Keeps back every group that only things need which are not ours: what the file does not declare. Where something that
-/// it declares needs the group too, the deletion stays in the plan, and is impossible.
+/// Keeps back every group that only things need which are not ours: what the file does not declare, and fields that it does
+/// not say of what it declares. Where the file itself names the group, the deletion stays in the plan, and is impossible.
 pub(super) fn keep_groups(
     plan: &mut Plan,
     resources: &BTreeMap<Address, Resource>,
@@ -161,6 +161,11 @@ pub(super) fn keep_groups(
     actual: &Actual,
 ) {
     let is_ours = |address: &Address| resources.contains_key(address) || desired.declares(address);
+    // a declared key that is done is no resource: what NetBird has of it was the file's
+    let names = |address: &Address, group: &str| match resources.get(address) {
+        Some(resource) => resource.references().contains(group),
+        None => is_ours(address),
+    };
     // a dead key of ours lets go of a group that goes
     let lets_go = |address: &Address, live: &Live| {
         let waits = || {
@@ -183,12 +188,16 @@ pub(super) fn keep_groups(
         let users: Vec<_> = users
             .filter(|(address, user)| !lets_go(address, user))
             .collect();
-        if users.iter().any(|(address, _)| is_ours(address)) {
+        if users.iter().any(|(address, _)| names(address, &live.name)) {
             continue;
         }
-        let users = users
-            .iter()
-            .map(|(address, user)| holder(address, user, actual));
+        let users = users.iter().map(|(address, user)| {
+            let holder = holder(address, user, actual);
+            match is_ours(address) {
+                true => format!("{holder}, in a field that the file does not say"),
+                false => holder,
+            }
+        });
         let foreign = actual.foreign_referrers.get(&live.id).into_iter().flatten();
         let holders: BTreeSet<String> = users.chain(foreign.cloned()).collect();
         if !holders.is_empty() {

@@ -57,6 +57,12 @@ fn a_group_in_use_names_whoever_uses_it() {
         ("a policy that takes another group instead", Case::new(
             json!({ "groups": { "keep": {} }, "policies": { "p": { "sources": ["keep"], "destinations": ["keep"] } } }),
             live(json!({ "policies": [policy("p", &["g"], &["keep"])] }))).prune_all().outcome()),
+        ("users of a declared policy, beside a creation", Case::new(
+            json!({ "groups": { "keep": {}, "new": {} }, "policies": { "ssh": { "sources": ["keep"], "destinations": ["keep"],
+                                                                                "protocol": "netbird-ssh" } } }),
+            live(json!({ "policies": [policy_with("ssh", &["keep"], &["keep"],
+                json!({ "protocol": "netbird-ssh", "authorized_groups": { id.clone(): ["root"], groups(&["keep"])[0].clone(): [] } }))] })))
+            .prune_all().outcome()),
         ("a field that is not ours", Case::new(
             json!({ "groups": { "keep": {} }, "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["keep"] } } }),
             live(json!({ "routes": [over(route("r", "10.0.0.0/8", &["keep"]), json!({ "groups": [id] }))] }))).prune_all().outcome()),
@@ -80,8 +86,11 @@ a policy that takes another group instead
     update policy p
         sources ["g"] → ["keep"]
     delete group g: not declared (--prune all)
+users of a declared policy, beside a creation
+    create group new
+    held: group g: it is still used by policy "ssh" (daojn02kjenj7mt240jg), in a field that the file does not say
 a field that is not ours
-    impossible: group g cannot be deleted: it is still used by route r | take the group out of them first, or declare it
+    held: group g: it is still used by route "r" (daojn050reig0m8bel20), in a field that the file does not say
 
 "#]].raw());
 }
