@@ -90,6 +90,8 @@ pub enum Code {
     KeyUntold,
     /// An unused key has no sealed copy in the repository.
     NoCopy,
+    /// Where the sealed copy of an unused key is.
+    Copy,
     /// A pending key that will soon be of no use.
     ExpiresSoon,
     /// A pending key that nobody can use.
@@ -277,6 +279,7 @@ impl Code {
                      lost, reissue_after makes a new key",
                 ),
             ),
+            C::Copy => ("copy", None),
             C::ExpiresSoon => (
                 "expires_soon",
                 Some("{} setup keys expire within a day and are not used yet"),

@@ -140,6 +140,12 @@ impl Document {
         self.changed || self.statuses.iter().any(is_done)
     }
 
+    /// Returns whether an apply had nothing to do, or left it to another run.
+    pub fn did_nothing(&self) -> bool {
+        let is_idle = || self.plan.as_ref().is_some_and(Plan::is_empty) && self.error.is_none();
+        self.superseded.is_some() || is_idle()
+    }
+
     /// Says what an apply did of which no operation was completed.
     fn nothing_done(&self) -> &'static str {
         match self.changed {

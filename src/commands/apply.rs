@@ -97,6 +97,11 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         Some(_) => copies::open(&args.sealing, forge.as_ref(), environment, Some(say))?,
         None => None,
     };
+    if args.comment {
+        let ledger = &session.options.ledger;
+        let told = copies::made_before(&args.sealing, forge.as_ref(), environment, &plan, ledger);
+        session.document.notices.extend(told);
+    }
     if !plan.is_empty() {
         tell(&mut session.document, asks(args, &context), say);
         // an answer can have taken its time

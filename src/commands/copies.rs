@@ -9,11 +9,12 @@ use crate::code::Code;
 use crate::gitea::About;
 use crate::gitea::commit::Policy;
 use crate::gitea::sealed::{self, Refused, SealedKeys};
+use crate::ledger::{Ledger, Span};
 use crate::logging::Say;
 use crate::notice::Notice;
 use crate::plan::Plan;
 use crate::secret::file_stem;
-use crate::state::{Address, Kind};
+use crate::state::{Address, Id, Kind};
 
 /// A branch that keeps them.
 pub(super) struct Branch {
@@ -85,17 +86,12 @@ pub(super) fn missing(
     environment: &str,
     plan: &Plan,
 ) -> Vec<Notice> {
-    if plan.waiting_keys.is_empty() {
-        return Vec::new();
-    }
-    let files = || -> Result<Option<(Branch, Vec<String>)>, Stop> {
-        let Some(branch) = open(sealing, forge()?.as_ref(), environment, None)? else {
-            return Ok(None);
-        };
-        let files = branch.keys.stored()?;
-        Ok(Some((branch, files)))
+    let keys: Vec<_> = plan.waiting_keys.iter().collect();
+    let found = match keys.is_empty() {
+        true => return Vec::new(),
+        false => forge().and_then(|forge| places(sealing, forge.as_ref(), environment, &keys)),
     };
-    let (branch, files) = match files() {
+    let (branch, places) = match found {
         Ok(Some(found)) => found,
         Ok(None) => return Vec::new(),
         Err(Stop { error, .. }) => {
@@ -105,19 +101,74 @@ pub(super) fn missing(
             return vec![Notice::general(Code::NoCopy, text)];
         }
     };
-    let without = plan
-        .waiting_keys
-        .iter()
-        .filter(|(id, _)| !sealed::has_copy(&files, &file_stem(&id.0)));
-    let notice = |(_, name): (_, &String)| {
+    let without = keys.iter().zip(places).filter(|(_, at)| at.is_none());
+    let notice = |((_, name), _): (&(&Id, &String), _)| {
         let text = format!(
-            "was not used yet and has no sealed copy on the branch {}; where the sealed file is lost, reissue_after makes \
-             a new key",
-            branch.keys.branch()
+            "was not used yet and has no sealed copy on the branch {branch}; where the sealed file is lost, reissue_after \
+             makes a new key"
         );
-        Notice::about(Code::NoCopy, &Address::new(Kind::SetupKey, name), text)
+        Notice::about(Code::NoCopy, &Address::new(Kind::SetupKey, *name), text)
     };
     without.map(notice).collect()
+}
+
+/// Says where the copies of the keys are that nobody used yet and that a run of the same commit made: one that was killed did
+/// not get to say it.
+pub(super) fn made_before(
+    sealing: &Sealing,
+    forge: Option<&Forge>,
+    environment: &str,
+    plan: &Plan,
+    ledger: &Ledger,
+) -> Vec<Notice> {
+    let Some(newest) = ledger.commits().last() else {
+        return Vec::new();
+    };
+    let since = Span {
+        from: newest.begins,
+        to: None,
+    };
+    let keys = plan.waiting_keys.iter();
+    let keys = keys.filter(|(id, _)| id.created_at().is_some_and(|made| since.holds(made)));
+    let keys: Vec<_> = keys.collect();
+    let found = match keys.is_empty() {
+        true => return Vec::new(),
+        false => places(sealing, forge, environment, &keys),
+    };
+    let (branch, places) = match found {
+        Ok(found) => found.unwrap_or_default(),
+        Err(Stop { error, .. }) => {
+            log::warn!("where the sealed copies of earlier keys are cannot be told: {error}");
+            return Vec::new();
+        }
+    };
+    let notice = |((_, name), place): (&(&Id, &String), Option<String>)| {
+        let text = format!(
+            "was made by an earlier run and not used yet; its sealed copy is {} on the branch {branch}",
+            place?
+        );
+        let address = Address::new(Kind::SetupKey, *name);
+        Some(Notice::about(Code::Copy, &address, text))
+    };
+    keys.iter().zip(places).filter_map(notice).collect()
+}
+
+/// The branch that keeps copies, and of each key that was asked for the path of its own, if there is one.
+type Places = (String, Vec<Option<String>>);
+
+/// Returns the branch that keeps copies, and where it has those of these keys; `None` where nobody keeps any.
+fn places(
+    sealing: &Sealing,
+    forge: Option<&Forge>,
+    environment: &str,
+    keys: &[(&Id, &String)],
+) -> Result<Option<Places>, Stop> {
+    let Some(branch) = open(sealing, forge, environment, None)? else {
+        return Ok(None);
+    };
+    let ids: Vec<String> = keys.iter().map(|(id, _)| file_stem(&id.0)).collect();
+    let places = branch.keys.paths(&ids)?;
+    Ok(Some((branch.keys.branch().to_owned(), places)))
 }
 
 impl Copies for Branch {

@@ -137,7 +137,7 @@ pub(super) fn result(
     let mut me = None;
     match forge.repo.pull_merged_as(sha)? {
         // what an earlier attempt of this run did stands
-        Some(pull) if document.superseded.is_some() && posts.has_result(pull.number, me)? => {
+        Some(pull) if document.did_nothing() && posts.has_result(pull.number, me)? => {
             say.note("no comment: this commit has its result already");
         }
         Some(pull) => me = posts.post(pull.number)?,

@@ -116,9 +116,12 @@ impl SealedKeys {
         Ok(write.files.iter().map(place).collect())
     }
 
-    /// Returns the names of the files that the network's folder has; none where there is no branch.
-    pub fn stored(&self) -> Result<Vec<String>, Error> {
-        self.repo.folder(&self.branch, &self.folder)
+    /// Returns the path of the copy of each of these ids of keys; without a branch there is none.
+    pub fn paths(&self, ids: &[String]) -> Result<Vec<Option<String>>, Error> {
+        let files = self.repo.folder(&self.branch, &self.folder)?;
+        let place = |file: &String| format!("{}/{file}", self.folder);
+        let ids = ids.iter();
+        Ok(ids.map(|id| copy_of(&files, id).map(place)).collect())
     }
 
     fn refused(&self, error: CommitError) -> Refused {
@@ -228,8 +231,8 @@ impl Write for Store<'_> {
     }
 }
 
-/// Returns whether one of these files, `NAME.KEYID.age`, is of the key with that id.
-pub fn has_copy(files: &[String], id: &str) -> bool {
+/// Returns which of these files, `NAME.KEYID.age`, is of the key with that id.
+fn copy_of<'f>(files: &'f [String], id: &str) -> Option<&'f String> {
     let end = format!(".{id}.age");
-    files.iter().any(|file| file.ends_with(&end))
+    files.iter().find(|file| file.ends_with(&end))
 }

@@ -33,8 +33,7 @@ pub fn document(document: &Document, applied: bool, budget: usize) -> String {
     if let Some(commit) = &document.superseded {
         return format!("{marker}\n{}", superseded(document, commit));
     }
-    let failed = document.error.is_some() && !document.did_something();
-    let is_open = failed || document.statuses.contains(&Status::Pending);
+    let is_open = document.error.is_some() || document.statuses.contains(&Status::Pending);
     let marker = match applied && is_open {
         true => format!("{marker}\n{NO_RESULT}"),
         false => marker,
@@ -130,8 +129,8 @@ fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
     )
 }
 
-/// Stands in a comment after which somebody still has to do the work: the run was superseded or refused, failed before it
-/// changed anything, goes on, or was killed.
+/// Stands in a comment after which somebody still has to do the work: the run was superseded or refused, failed, goes on, or was
+/// killed.
 const NO_RESULT: &str = "<!-- no result yet -->";
 
 /// Returns whether a comment, as [`document`] made it, says what an apply came to: the run that does the work takes the place

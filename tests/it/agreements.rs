@@ -1,6 +1,6 @@
 //! Who agreed to deletions, where Gitea can be asked: descriptions of pull requests, before and after the merge.
 
-use fakes::How;
+use fakes::{Effect, Fault, How};
 use serde_json::{Value, json};
 
 use crate::run::{Job, Pull, Run, Site};
@@ -166,6 +166,43 @@ fn only_who_may_write_agrees_by_a_description() {
     site.repo().merge(number);
     apply(&site).expect(3).shows(&why);
     site.repo().permit(&bob, "write");
+    apply(&site).expect(0);
+}
+
+#[test]
+fn a_line_in_a_forks_description_agrees_to_nothing() {
+    let site = applied(Site::fake());
+    push(&site, "change", &names(12..24));
+    let number = site.repo().open_pr("change", "main");
+    let line = line(&plan(&site, number, "change").expect(3));
+    site.repo().describe(number, &line);
+    let path = site.gitea().path(&format!("/pulls/{number}"));
+    let (_, mut pull) = site.gitea().call("GET", &path, Value::Null);
+    // another repository, and one that was deleted
+    for repo_id in [99, -1] {
+        pull["head"]["repo_id"] = json!(repo_id);
+        let answer = Effect::Status(200, pull.clone());
+        site.gitea()
+            .fault(Fault::on("GET", &path).always().then(answer));
+        plan(&site, number, "change")
+            .expect(3)
+            .shows("agrees to nothing: the branch of its pull request is of another repository");
+        site.gitea().clear_faults();
+    }
+    // the same without such an answer is good
+    plan(&site, number, "change").expect(2);
+    // and after the merge
+    let merge = site.repo().merge(number);
+    let path = site.gitea().path(&format!("/commits/{merge}/pull"));
+    let (_, mut pull) = site.gitea().call("GET", &path, Value::Null);
+    pull["head"]["repo_id"] = json!(99);
+    let answer = Effect::Status(200, pull);
+    site.gitea()
+        .fault(Fault::on("GET", &path).always().then(answer));
+    apply(&site)
+        .expect(3)
+        .shows("agrees to nothing: the branch of its pull request is of another repository");
+    site.gitea().clear_faults();
     apply(&site).expect(0);
 }
 

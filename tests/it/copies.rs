@@ -601,6 +601,30 @@ fn the_comment_has_the_keys_before_the_next_kind_and_keeps_them() {
     assert!(last.contains(&secret) && last.contains(&site.bench.unseal("k")));
 }
 
+#[test]
+fn a_key_that_a_killed_run_stored_and_did_not_get_to_say_is_named() {
+    let site = Site::fake();
+    let mut file = one_key();
+    file["policies"] = json!({ "p": { "sources": ["g"], "destinations": ["g"] } });
+    let (number, job) = merged(&site, &file);
+    site.checkout(&site.repo().tip("main"));
+    let hook = |netbird: &fakes::NetBird, pid: Pid| {
+        netbird.after("PUT", "/setup-keys/", move |_| pid.signal("KILL"));
+    };
+    let command = site.job_command(&["apply", "--comment"], &job);
+    assert_eq!(site.bench.start_command(command, hook).wait().code, 128 + 9);
+    assert!(site.repo().comments(number).is_empty());
+    let (place, _) = stored(&site).remove(0);
+    let said = format!("its sealed copy is {place} on the branch {BRANCH}");
+    site.in_job(&["apply", "--comment"], &job).expect(0);
+    let again = comment(&site, number);
+    assert!(again.contains(&said), "{again}");
+    // what was done stands, whoever runs it again
+    let run = site.in_job(&["apply", "--comment"], &job).expect(0);
+    run.says("no comment: this commit has its result already");
+    assert_eq!(comment(&site, number), again);
+}
+
 /// A bench is enough where nobody keeps copies.
 #[test]
 fn leftovers_of_a_killed_run_are_removed_by_the_next() {

@@ -297,6 +297,28 @@ fn a_policy_of_others_that_names_the_peer_holds_it() {
 }
 
 #[test]
+fn a_policy_that_names_the_peer_since_the_plan_was_made_keeps_it() {
+    let bench = enrolled(&["k", "stays"]);
+    bench.declared(9.0, file(&["stays"]));
+    let peer = bench.id("/peers", "k");
+    let policy = policy_to(&bench, &peer);
+    // after the lists were read, and before anything goes
+    let path = format!("/peers/{peer}");
+    bench.netbird().before("GET", &path, move |netbird| {
+        netbird.create("/policies", policy);
+    });
+    bench
+        .apply(&["--allow-deletes", "2"])
+        .expect(4)
+        .says("the policy \"to-k\"")
+        .says("would be deleted whole with it");
+    assert!(bench.names("/peers").contains(&"k".to_owned()));
+    assert!(bench.names("/policies").contains(&"to-k".to_owned()));
+    // its key proves that it may go, so it stays as well
+    assert!(bench.names("/setup-keys").contains(&"k".to_owned()));
+}
+
+#[test]
 fn a_policy_of_the_file_that_names_the_peer_is_an_error() {
     let bench = enrolled(&["k"]);
     let peer = bench.id("/peers", "k");
