@@ -468,6 +468,8 @@ pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
 const LATER_COMMIT: &str = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by \
                             hand)";
 
+const IF_NOT: &str = "if not, put back what was removed (git revert)";
+
 /// Returns in one sentence what to do about deletions of others, in the job of a pull request that waits for them.
 pub fn way_out_of_others(agreements: &[Agreement]) -> String {
     format!("whoever means it copies {}", where_to(agreements, ""))
@@ -478,14 +480,15 @@ pub fn way_out_of_others(agreements: &[Agreement]) -> String {
 pub fn way_out(agreements: &[Agreement], number: usize, in_job: bool) -> String {
     if in_job {
         let what = where_to(agreements, " and run this job again");
-        return format!("if this is meant, copy {what}");
+        return format!("if this is meant, copy {what}; {IF_NOT}");
     }
     let lines = match open(agreements).count() {
         0 | 1 => "line",
         _ => "lines",
     };
     format!(
-        "if this is meant, run it again with --allow-deletes {number}, or copy the {lines} into the message of a later commit"
+        "if this is meant, run it again with --allow-deletes {number}, or copy the {lines} into the message of a later \
+         commit; {IF_NOT}"
     )
 }
 

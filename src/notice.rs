@@ -71,7 +71,7 @@ impl Notice {
             hint.collect::<String>()
         );
         Notice {
-            name: Some(place.path.clone()),
+            name: Some(problem.brief.clone().unwrap_or_else(|| place.path.clone())),
             place: Some(place),
             ..Notice::general(problem.code, text)
         }
@@ -148,7 +148,7 @@ fn many(sentence: &str, notices: &[&Notice]) -> String {
     let named = |notice: &&Notice| match (&notice.about, &notice.name, &notice.place) {
         (Some(_), Some(name), _) => format!("{name:?}"),
         (Some(address), None, _) => format!("{:?}", address.name),
-        (None, Some(path), Some(place)) => format!("{path} (line {})", place.line),
+        (None, Some(name), Some(place)) => format!("{name} (line {})", place.line),
         _ => notice.text.clone(),
     };
     let names: Vec<String> = notices.iter().map(named).collect();

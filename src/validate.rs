@@ -231,13 +231,17 @@ const FILE: Table<Desired> = Table {
                 "dns_zones",
                 "dns_settings",
                 "account",
+                "accounts",
                 "settings",
+                "tokens",
             ],
-            "this is not managed here",
-            Some("what NetBird has stays as it is"),
+            NOT_MANAGED,
+            Some(AS_IT_IS),
         ),
     ],
 };
+const NOT_MANAGED: &str = "this is not managed here";
+const AS_IT_IS: &str = "leave it out: what NetBird has stays as it is";
 
 const DNS: Table<Desired> = Table {
     what: "the section dns",
@@ -247,7 +251,25 @@ const DNS: Table<Desired> = Table {
             desired.nameserver_groups = section(value, log, nameserver_group::read);
         },
     )],
-    refused: &[],
+    refused: &[
+        Refused::new(
+            &["nameservers", "groups", "servers"],
+            "nameservers stand in groups of them, by name",
+            Some(
+                "write \"nameserver_groups\": { \"NAME\": { \"nameservers\": [ … ], \"groups\": [ … ] } }",
+            ),
+        ),
+        Refused::new(
+            &["domains", "search_domains"],
+            "domains stand in the group of nameservers that answers for them",
+            Some("write \"nameserver_groups\": { \"NAME\": { \"domains\": [ … ], … } }"),
+        ),
+        Refused::new(
+            &["zones", "records", "settings"],
+            NOT_MANAGED,
+            Some(AS_IT_IS),
+        ),
+    ],
 };
 
 fn section<T>(

@@ -62,6 +62,8 @@ struct Synced {
     left_alone: Vec<(String, String)>,
     /// What else is to be known of a key.
     remarks: Vec<(String, String)>,
+    /// What others did meanwhile, and what became of it; it was said when it happened.
+    meanwhile: Vec<String>,
     /// Peers that came by a key that the file does not declare.
     strangers: Vec<(String, String)>,
     /// What became of the commit, where one was tried.
@@ -345,6 +347,8 @@ fn carry_out(
         // what was done is done, and is committed
         synced.fail(error.into());
     }
+    let notices = applied.notices.iter();
+    synced.meanwhile = notices.map(|notice| notice.text.clone()).collect();
     // what was predicted gives way to what the server answered
     labels.clone_from(&applied.dns_labels);
     applied.statuses

@@ -197,8 +197,11 @@ impl<'a> Cursor<'a> {
         match self.value {
             Value::Array(_) => Some(self.elements().collect()),
             _ => {
-                let text = self.text();
-                let hint = text.map(|text| format!("write [{}]", quote(text)));
+                let hint = self.text().map(|text| {
+                    let parts: Vec<String> =
+                        text.split(',').map(|part| quote(part.trim())).collect();
+                    format!("write [{}]", parts.join(", "))
+                });
                 self.wrong(log, wanted, hint)
             }
         }

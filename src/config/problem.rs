@@ -41,6 +41,8 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// What it is about, in one sentence with others of its cause; its path where there is none.
+    pub brief: Option<String>,
 }
 
 /// All problems of a file, at least one of them an error, sorted by position. Displays as people read it.
@@ -73,6 +75,7 @@ impl Problem {
             path,
             message,
             hint: None,
+            brief: None,
         }
     }
 
@@ -96,6 +99,12 @@ impl Problem {
         self.hint = hint.into();
     }
 
+    /// Says what it is about, in one sentence with others of its cause.
+    pub fn brief(&mut self, brief: impl Into<String>) -> &mut Self {
+        self.brief = Some(brief.into());
+        self
+    }
+
     /// Returns the problem in a few lines without colour, the last one ended:
     ///
     /// an error as `FILE:LINE:COLUMN  PATH` with the message and the hint indented below it, a notice as
@@ -109,6 +118,7 @@ impl Problem {
             message,
             hint,
             code: _,
+            brief: _,
         } = self;
         let mut text = match severity {
             Severity::Error if path.is_empty() => {

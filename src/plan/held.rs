@@ -112,7 +112,7 @@ impl Held {
                 "it goes once somebody agrees with Allow-Deletes, and stays until then"
             }
             Why::Needed(_) => {
-                "take it out of them in NetBird, then the next apply deletes it; or declare it again"
+                "take it out there in NetBird, then the next apply deletes it; or declare it again"
             }
             // netbird-api.md §20: the list of the PUT is the whole list
             Why::NeededByGone(_) => {
@@ -120,13 +120,13 @@ impl Held {
                  next apply deletes it; or declare it again"
             }
             Why::Listed { .. } => {
-                "take it out of these groups too, then key and peer go; or put the key's entry back"
+                "take it out there too, then key and peer go; or put the key's entry back"
             }
             Why::PeerNeeded {
                 until_agreed: true, ..
             } => "key and peer go with them once somebody agrees with Allow-Deletes",
             Why::PeerNeeded { .. } => {
-                "take the peer out of them in NetBird, then key and peer go; or put the key's entry back"
+                "take the peer out there in NetBird, then key and peer go; or put the key's entry back"
             }
         }
     }

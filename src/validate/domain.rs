@@ -55,7 +55,7 @@ pub(super) fn of_route(text: &str) -> Result<String, Flaw> {
         ));
     }
     check(name, text).map_err(|flaw| Flaw {
-        hint: as_network(text),
+        hint: as_network(text).or_else(|| of_url(text)),
         ..flaw
     })?;
     if name.split('.').any(spelling::is_ascii_form) {
@@ -80,6 +80,13 @@ pub(super) fn of_route(text: &str) -> Result<String, Flaw> {
     })
 }
 
+/// The domain of an address of a page or a service.
+fn of_url(text: &str) -> Option<String> {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let host = rest.split(['/', ':', '?', '#']).next()?;
+    (host != text && check(host, host).is_ok()).then(|| format!("did you mean {}?", quote(host)))
+}
+
 /// An address is a small network.
 fn as_network(text: &str) -> Option<String> {
     let address: IpAddr = text.parse().ok()?;
@@ -101,7 +108,10 @@ pub(super) fn of_nameservers(text: &str) -> Result<String, Flaw> {
             format!("did you mean {}?", quote(bare)),
         ));
     }
-    check(text.strip_suffix('.').unwrap_or(text), text)?;
+    check(text.strip_suffix('.').unwrap_or(text), text).map_err(|flaw| Flaw {
+        hint: of_url(text),
+        ..flaw
+    })?;
     Ok(text.to_owned())
 }
 
@@ -190,6 +200,15 @@ mod tests {
             ("ΣΑΣ.example", Ok("σασ.example")),
             ("例え.jp", Ok("例え.jp")),
             (&label, Ok(&label)),
+            (
+                "http://x.example:80/y",
+                Err("it holds \":\" | did you mean \"x.example\"?"),
+            ),
+            (
+                "x.example/path",
+                Err("it holds \"/\" | did you mean \"x.example\"?"),
+            ),
+            ("x example:1", Err("it holds \" \"")),
             ("", Err("it is empty")),
             ("*", Err("it holds \"*\"")),
             ("*.", Err("it is empty")),
@@ -209,8 +228,14 @@ mod tests {
                 ),
             ),
             ("exa mple.com", Err("it holds \" \"")),
-            ("https://example.com", Err("it holds \":\"")),
-            ("example.com/x", Err("it holds \"/\"")),
+            (
+                "https://example.com",
+                Err("it holds \":\" | did you mean \"example.com\"?"),
+            ),
+            (
+                "example.com/x",
+                Err("it holds \"/\" | did you mean \"example.com\"?"),
+            ),
             ("a\u{202e}b.com", Err("it holds \"\\u{202e}\"")),
             ("例え。jp", Err("it holds \"。\"")),
             (

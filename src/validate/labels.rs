@@ -38,7 +38,9 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
                     other.cursor.key_place().line,
                     quote(&label)
                 );
+                let taken = quote(&other.address.name);
                 log.notice(Code::DnsLabel, place, message)
+                    .brief(format!("{} → {}, as {taken}", quote(name), quote(&label)))
                     .suggest("give them names that differ before the first dot, in letters, digits or hyphens".to_owned());
             }
         } else if is_pending && is_cut(name, &label) {
@@ -48,6 +50,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
                 false => "a label has at most 59 characters",
             };
             log.notice(Code::DnsLabel, place, message)
+                .brief(format!("{} → {}", quote(name), quote(&label)))
                 .suggest(why.to_owned());
         }
     }

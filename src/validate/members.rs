@@ -153,6 +153,7 @@ fn check_members(
                 member.place(),
                 format!("{} does not look like the name of a peer", quote(name)),
             )
+            .brief(format!("{} ({hint})", quote(name)))
             .suggest(hint);
         }
     }

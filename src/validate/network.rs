@@ -18,6 +18,7 @@ pub(super) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
                     quote(text)
                 );
                 log.notice(Code::HostBits, value.place(), message)
+                    .brief(format!("{} (write \"{network}\")", quote(text)))
                     .suggest(format!("write \"{network}\""));
             }
             Some(network)

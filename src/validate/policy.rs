@@ -52,7 +52,7 @@ pub(super) const TABLE: Table<Policy> = Table {
             )),
         Refused::new(&["name"], "a policy's name is the name of its entry", Some("to rename it, rename the entry and add \"renamed_from\" with the old name")),
         Refused::new(&["port_ranges"], "port ranges stand in \"ports\"", Some("write \"8000-8100\"")),
-        Refused::new(&["source_posture_checks"], "posture checks are not managed here", Some("a policy keeps those it has in NetBird")),
+        Refused::new(&["source_posture_checks", "posture_checks"], "posture checks are not managed here", Some("a policy keeps those it has in NetBird")),
         Refused::new(
             &["src", "from", "source_groups", "users"],
             "who may connect stands in \"sources\"",
@@ -139,7 +139,14 @@ fn protocol(value: &Cursor<'_>, log: &mut Log) -> Option<Protocol> {
             value.place(),
             format!("{} is no protocol: it is one of {list}", quote(text)),
         )
-        .suggest(did_you_mean(text, names()));
+        .suggest(match text.to_lowercase().as_str() {
+            "any" | "*" | "" => Some("all of them are \"all\"".to_owned()),
+            "ssh" => Some(
+                "write \"tcp\" with \"ports\": [22]; \"netbird-ssh\" is NetBird's own server of SSH".to_owned(),
+            ),
+            "http" | "https" => Some("write \"tcp\" with its \"ports\"".to_owned()),
+            _ => did_you_mean(text, names()),
+        });
     }
     known.map(|(_, protocol)| *protocol)
 }
@@ -156,7 +163,11 @@ fn action(value: &Cursor<'_>, log: &mut Log) -> Option<Action> {
                     quote(other)
                 ),
             )
-            .suggest(did_you_mean(other, ["accept", "drop"]));
+            .suggest(match other.to_lowercase().as_str() {
+                "allow" | "permit" => Some("write \"accept\"".to_owned()),
+                "deny" | "block" | "reject" => Some("write \"drop\"".to_owned()),
+                _ => did_you_mean(other, ["accept", "drop"]),
+            });
             None
         }
     }
@@ -182,6 +193,13 @@ mod tests {
             r#""protocol": "NetBird-SSH", "ports": [22]"#,
             r#""protocol": "tpc""#,
             r#""protocol": "sctp""#,
+            r#""protocol": "Any""#,
+            r#""protocol": "ssh""#,
+            r#""protocol": "https""#,
+            r#""action": "allow""#,
+            r#""action": "Deny""#,
+            r#""posture_checks": []"#,
+            r#""protocol": "tcp", "ports": "80, 443""#,
             r#""protocol": 6"#,
             r#""action": "Drop""#,
             r#""action": "deny""#,
@@ -214,12 +232,26 @@ mod tests {
     policies.p.protocol: "tpc" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | did you mean "tcp"?
 "protocol": "sctp"
     policies.p.protocol: "sctp" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh
+"protocol": "Any"
+    policies.p.protocol: "Any" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | all of them are "all"
+"protocol": "ssh"
+    policies.p.protocol: "ssh" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | write "tcp" with "ports": [22]; "netbird-ssh" is NetBird's own server of SSH
+"protocol": "https"
+    policies.p.protocol: "https" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | write "tcp" with its "ports"
+"action": "allow"
+    policies.p.action: "allow" is no action: it is "accept" or "drop" | write "accept"
+"action": "Deny"
+    policies.p.action: "Deny" is no action: it is "accept" or "drop" | write "drop"
+"posture_checks": []
+    policies.p.posture_checks: posture checks are not managed here | a policy keeps those it has in NetBird
+"protocol": "tcp", "ports": "80, 443"
+    policies.p.ports: expected a list of ports, found the string "80, 443" | write ["80", "443"]
 "protocol": 6
     policies.p.protocol: expected a protocol, found the number 6
 "action": "Drop"
     policies.p.action: "Drop" is no action: it is "accept" or "drop" | did you mean "drop"?
 "action": "deny"
-    policies.p.action: "deny" is no action: it is "accept" or "drop"
+    policies.p.action: "deny" is no action: it is "accept" or "drop" | write "drop"
 "protocol": "tcp", "ports": []
 "protocol": "icmp", "ports": []
 "protocol": "icmp", "ports": ["80"]

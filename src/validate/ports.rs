@@ -76,11 +76,19 @@ fn port(text: &str, whole: &str) -> Result<u16, Flaw> {
         return Err(out_of_range(text));
     }
     let tidy: String = whole
-        .split('-')
+        .split(['-', ':'])
         .map(|part| part.trim().trim_start_matches('0'))
         .collect::<Vec<_>>()
         .join("-");
     let message = format!("{} is no port: expected {WANTED}", quote(whole));
+    let parts: Vec<&str> = whole.split(',').map(str::trim).collect();
+    if parts.len() > 1 && parts.iter().all(|part| parse(part).is_ok()) {
+        let parts: Vec<String> = parts.iter().map(|part| quote(part)).collect();
+        return Err(Flaw::with_hint(
+            message,
+            format!("write {}", parts.join(", ")),
+        ));
+    }
     Err(
         match tidy != whole
             && tidy.bytes().any(|byte| byte.is_ascii_digit())
@@ -141,6 +149,9 @@ mod tests {
     fn everything_else_is_refused() {
         let rows = [
             r#"["0443"]"#,
+            r#"["80, 443"]"#,
+            r#"["80,x"]"#,
+            r#"["80:90"]"#,
             r#"[" 443"]"#,
             r#"["443 "]"#,
             "[443.0]",
@@ -176,6 +187,12 @@ mod tests {
             str![[r#"
 ["0443"]
     policies.p.ports[0]: "0443" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "443"?
+["80, 443"]
+    policies.p.ports[0]: "80, 443" is no port: expected a port such as 443, or a range such as "8000-8100" | write "80", "443"
+["80,x"]
+    policies.p.ports[0]: "80,x" is no port: expected a port such as 443, or a range such as "8000-8100"
+["80:90"]
+    policies.p.ports[0]: "80:90" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "80-90"?
 [" 443"]
     policies.p.ports[0]: " 443" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "443"?
 ["443 "]
@@ -209,7 +226,7 @@ mod tests {
 ["8000 - 8100"]
     policies.p.ports[0]: "8000 - 8100" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "8000-8100"?
 ["8000:8100"]
-    policies.p.ports[0]: "8000:8100" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "8000:8100" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "8000-8100"?
 ["1-2-3"]
     policies.p.ports[0]: "1-2-3" is no port: expected a port such as 443, or a range such as "8000-8100"
 ["0-80"]

@@ -95,6 +95,8 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
         if !hints.contains_key(name) {
             let few = (hints.len() + 1).saturating_mul(declared.len()) <= MAX_GUESSES;
             let hint = if few { way_out(name) } else { None };
+            let way_out = hint.iter().map(|hint| format!(" ({hint})"));
+            let brief = format!("{}{}", quote(name), way_out.collect::<String>());
             log.notice(
                 Code::UndeclaredGroup,
                 place.clone(),
@@ -103,6 +105,7 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
                     quote(name)
                 ),
             )
+            .brief(brief)
             .suggest(hint.clone());
             hints.insert(name.to_owned(), hint);
         }

@@ -541,3 +541,30 @@ fn a_path_shows_what_is_hidden() {
         run.says(&format!("groups[\"ops{}\"]", filler.escape_unicode()));
     }
 }
+
+/// In one sentence about many, each says what a reader needs: the group and what is meant, the label that results.
+#[test]
+fn what_is_told_of_many_names_each() {
+    let bench = Bench::fake();
+    let policy = json!({ "sources": ["*", "pilts", "a", "b"], "destinations": ["pilots"] });
+    let keys = ["pump3.hall4", "pump3.hall5", "F2-Cam", "f2-cam", "disp.1"].map(|name| {
+        (
+            name.to_owned(),
+            json!({ "type": "one-off", "expires_in": 604_800 }),
+        )
+    });
+    bench.file(json!({
+        "groups": { "pilots": { "peers": [] } },
+        "policies": { "p": policy },
+        "setup_keys": serde_json::Map::from_iter(keys),
+    }));
+    bench
+        .run(&["validate"])
+        .expect(0)
+        .says("4 groups are not declared here, so they must exist in NetBird: \"*\" (the group of every peer is called \"All\") (line ")
+        .says(", \"pilts\" (did you mean \"pilots\"?) (line ")
+        .says(", \"a\" (line ")
+        .says("4 names of setup keys are cut or taken as DNS labels: ")
+        .says("\"disp.1\" → \"disp\" (line ")
+        .says("\"pump3.hall5\" → \"pump3\", as \"pump3.hall4\" (line ");
+}

@@ -164,12 +164,13 @@ pub(super) fn json(synced: &Synced) -> String {
     let strangers: BTreeMap<_, _> = synced.strangers.iter().cloned().collect();
     let remarks = synced.remarks.iter();
     let remarks = remarks.map(|(key, what)| format!("setup key {key} {what}"));
+    let notices = remarks.chain(synced.meanwhile.iter().cloned());
     let mut result = json!({
         "format_version": 1,
         "enrollments": ready.into_iter().map(entry).collect::<Vec<_>>(),
         "replacing": replacing.into_iter().map(entry).collect::<Vec<_>>(),
         "left_alone": left_alone,
-        "notices": remarks.collect::<Vec<_>>(),
+        "notices": notices.collect::<Vec<_>>(),
         "undeclared": strangers,
         "marked": synced.marked.as_ref().map(|marked| &marked.edit.flipped).cloned().unwrap_or_default(),
         "commit": synced.marked.as_ref().map(|marked| &marked.text),

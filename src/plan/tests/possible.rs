@@ -118,7 +118,7 @@ fn resources_that_are_no_more() {
         "{alone}"
     );
     let both = way_out(json!([gone, there]));
-    assert!(both.contains("take it out of them in NetBird"), "{both}");
+    assert!(both.contains("take it out there in NetBird"), "{both}");
 }
 
 #[test]

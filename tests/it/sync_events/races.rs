@@ -18,8 +18,12 @@ fn a_peer_that_joins_between_reading_and_writing_a_group_stays() {
             let body = json!({ "name": "h", "peers": [hurried], "resources": [] });
             assert_eq!(netbird.call("PUT", &path, body).0, 200);
         });
-    let run = site.run(&["sync-events"]).expect(0);
-    run.says("group h: hurried joined while it was written and was thrown out by that; put back");
+    let told = "group h: hurried joined while it was written and was thrown out by that; put back";
+    let run = site
+        .run(&["sync-events", "--format", "json"])
+        .expect(0)
+        .says(told);
+    assert_eq!(run.json()["notices"], json!([told]));
     assert_eq!(members(&site, "h"), ["a", "hurried"]);
     assert!(!site.file().contains("false"));
 }
