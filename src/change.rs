@@ -82,6 +82,9 @@ impl Operation {
     }
 }
 
+/// Why one of two equal objects of a name goes: the other one stays, and does what it did.
+pub const SECOND: &str = "a second one of that name, and equal";
+
 /// One object and the operation on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {

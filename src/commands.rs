@@ -116,7 +116,8 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
             "error"
         };
         say.error(label, error, document.hint.as_deref());
-        if document.refused && applied {
+        // lines in lines; what is one line was just read
+        if document.refused && applied && error.contains('\n') {
             say.refusal(error, document.hint.as_deref());
         }
     }

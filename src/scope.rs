@@ -8,6 +8,7 @@ mod standing;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
+use crate::change::SECOND;
 use crate::code::Code;
 use crate::ledger::{Ledger, Proof};
 use crate::notice::Notice;
@@ -141,13 +142,7 @@ fn declared(
     scope.managed.insert(address.clone(), oldest.clone());
     // a group goes once everything has moved: `plan::twins`
     let surplus = later.iter().filter(|_| address.kind != Kind::Group);
-    let surplus = surplus.map(|live| {
-        (
-            address.clone(),
-            live.clone(),
-            "a second one of that name, and equal".to_owned(),
-        )
-    });
+    let surplus = surplus.map(|live| (address.clone(), live.clone(), SECOND.to_owned()));
     scope.pruned.extend(surplus);
 }
 
@@ -191,7 +186,7 @@ fn beside(
     }
     let words = |live: &&Live| format!("{} ({})", live.id, Form::words(&live.resource));
     let text = format!(
-        "is the name of what is not this file's too, and that is left alone: {}",
+        "has a namesake in NetBird that is not this file's and is left alone: {}",
         listed(&left.iter().map(words).collect::<Vec<_>>())
     );
     scope

@@ -29,10 +29,28 @@ pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
     match make(cli, args, say) {
         Ok(()) => Exit::Done,
         Err(stop) => {
+            if cli.global.format == Format::Json {
+                let error = json!({ "message": stop.error, "hint": stop.hint });
+                print(&said(&[], Some(error)));
+            }
             annotate(&file(&cli.global).display().to_string(), &stop.problems);
             report_stop(say, stop)
         }
     }
+}
+
+/// What a program reads of it.
+fn said(adopted: &[Address], error: Option<Value>) -> String {
+    let adopted: Vec<Value> = adopted.iter().map(named).collect();
+    let mut said = json!({ "format_version": 1, "adopted": adopted });
+    if let Some(error) = error {
+        said["error"] = error;
+    }
+    crate::json::text(&said)
+}
+
+fn named(address: &Address) -> Value {
+    json!({ "kind": address.kind.section(), "name": address.name })
 }
 
 fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
@@ -90,9 +108,30 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
             problems.join("\n")
         )));
     }
-    if adopted.is_empty() {
-        return Ok(());
+    if !adopted.is_empty() {
+        write_entries(&path, &source, text)?;
     }
+    match cli.global.format {
+        Format::Json => print(&said(&adopted, None)),
+        Format::Text | Format::Markdown if adopted.is_empty() => {}
+        Format::Text | Format::Markdown => {
+            let names: Vec<String> = adopted.iter().map(Address::to_string).collect();
+            let names = names.join(", ");
+            print(&visible(&format!(
+                "{} now declares {names}.",
+                path.display()
+            )));
+            print("\n");
+        }
+    }
+    if !adopted.is_empty() {
+        say.note("nothing else was changed: look at the file's diff, run plan, and commit it");
+    }
+    Ok(())
+}
+
+/// Writes the file with the new entries, if it is valid.
+fn write_entries(path: &Path, source: &Source, text: Vec<u8>) -> Result<(), Stop> {
     let changed = Source::from_bytes(source.name(), text.clone())?;
     check(&changed).map_err(|stop| Stop {
         error: format!(
@@ -101,16 +140,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
         ),
         ..stop
     })?;
-    write(&path, &text)?;
-    let names: Vec<String> = adopted.iter().map(Address::to_string).collect();
-    print(&visible(&format!(
-        "{} now declares {}.",
-        path.display(),
-        names.join(", ")
-    )));
-    print("\n");
-    say.note("nothing else was changed: look at the file's diff, run plan, and commit it");
-    Ok(())
+    write(path, &text)
 }
 
 /// Returns the text with the entry, `None` where it is there and equal, or why not.
@@ -238,7 +268,15 @@ fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
                 json!({ "kind": address.kind.section(), "name": address.name, "entry": entry })
             })
             .collect();
-        return crate::json::text(&json!({ "format_version": 1, "candidates": entries }));
+        let left = export.left_out.iter();
+        let left: Vec<_> = left
+            .filter(|(address, _)| !desired.declares(address))
+            .map(|(address, why)| {
+                json!({ "kind": address.kind.section(), "name": address.name, "reason": why })
+            })
+            .collect();
+        let found = json!({ "format_version": 1, "candidates": entries, "left_out": left });
+        return crate::json::text(&found);
     }
     let lines: Vec<String> = new
         .map(|(address, _)| format!("{}/{}\n", address.kind.section(), visible(&address.name)))

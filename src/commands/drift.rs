@@ -1,6 +1,7 @@
 //! `drift`: the committed file against NetBird, and one issue about it.
 
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::branch::refuse_other_branches;
 use super::forge::{Forge, SETTINGS};
@@ -35,7 +36,54 @@ pub(super) fn run(cli: &Cli, args: &DriftArgs, say: Say) -> Exit {
     }
 }
 
+/// What a program reads where there is no drift to be told.
+fn failed(cli: &Cli, stop: Stop) -> Stop {
+    let error = json!({ "message": stop.error, "hint": stop.hint });
+    let json = json::text(&json!({ "format_version": 1, "status": "error", "error": error }));
+    if let Some(path) = &cli.global.report
+        && let Err(error) = write_report(path, &json)
+    {
+        log::warn!(
+            "cannot write the report {}: {}",
+            path.display(),
+            file_error(&error)
+        );
+    }
+    if cli.global.format == Format::Json {
+        print(&json);
+    }
+    stop
+}
+
 fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
+    let (drift, plan, name) = found(cli, args, say).map_err(|stop| failed(cli, stop))?;
+    let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
+    if let Some(path) = &cli.global.report {
+        write_report(path, &json::text(&render::json(&drift, &name))).map_err(|error| {
+            Stop::error(format!(
+                "cannot write the report {}: {}",
+                path.display(),
+                file_error(&error)
+            ))
+        })?;
+    }
+    match cli.global.format {
+        Format::Json => print(&json::text(&render::json(&drift, &name))),
+        Format::Markdown => print(&render::markdown(&drift, &plan, &marker, &name)),
+        Format::Text => print(&render::terminal(&drift, &plan, &name)),
+    }
+    // the log has the drift, whatever becomes of the issue
+    if args.issue {
+        keep_issue(cli, args, &drift, &plan, &marker, &name, say).map_err(|stop| Stop {
+            error: format!("no issue: {}; what it would say is in this log", stop.error),
+            ..stop
+        })?;
+    }
+    Ok(drift)
+}
+
+/// Finds the drift; the plan and the file's name come with it.
+fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String), Stop> {
     if args.issue {
         // people read the issue as the state of the branch that is applied
         let (context, path) = (Context::of_process(), file(&cli.global));
@@ -85,30 +133,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
             drift::blame_events(&mut drift, &events, &session.actual);
         }
     }
-    let name = session.document.file.clone();
-    let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
-    if let Some(path) = &cli.global.report {
-        write_report(path, &json::text(&render::json(&drift, &name))).map_err(|error| {
-            Stop::error(format!(
-                "cannot write the report {}: {}",
-                path.display(),
-                file_error(&error)
-            ))
-        })?;
-    }
-    match cli.global.format {
-        Format::Json => print(&json::text(&render::json(&drift, &name))),
-        Format::Markdown => print(&render::markdown(&drift, &plan, &marker, &name)),
-        Format::Text => print(&render::terminal(&drift, &plan, &name)),
-    }
-    // the log has the drift, whatever becomes of the issue
-    if args.issue {
-        keep_issue(cli, args, &drift, &plan, &marker, &name, say).map_err(|stop| Stop {
-            error: format!("no issue: {}; what it would say is in this log", stop.error),
-            ..stop
-        })?;
-    }
-    Ok(drift)
+    Ok((drift, plan, session.document.file))
 }
 
 /// Versions of the file, the newest first; those that are no valid file are passed over.

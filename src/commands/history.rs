@@ -174,7 +174,8 @@ impl History {
         let name = file.display().to_string();
         match git.show(tip, path).map_err(anyhow::Error::new)? {
             Some(text) => Ok(Some(Source::from_bytes(name, text)?)),
-            None => Err(Stop::error(format!("the newest commit has no {name}"))),
+            None => Err(Stop::error(format!("the newest commit has no {name}"))
+                .hint("drift is told from the committed file: commit it, or name it with --file")),
         }
     }
 

@@ -135,26 +135,34 @@ fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
 /// protocol, and the file has no field for them (netbird-api.md §5).
 pub(super) fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
     let notice = |change: &Change| {
-        let (Operation::Update { live, after, .. } | Operation::Replace { live, after, .. }) =
-            &change.operation
-        else {
+        let (before, after) = match &change.operation {
+            Operation::Create { after } => (None, after.clone()),
+            Operation::Update { live, after, .. } | Operation::Replace { live, after, .. } => {
+                (Some(&live.resource), after.over(&live.resource))
+            }
+            Operation::Delete { .. } => return None,
+        };
+        let Resource::Policy(after) = after else {
             return None;
         };
-        let (Resource::Policy(after), Resource::Policy(before)) =
-            (after.over(&live.resource), &live.resource)
-        else {
-            return None;
+        let before = match before {
+            Some(Resource::Policy(before)) => Some(before),
+            _ => None,
         };
         let is_ssh = |policy: &Policy| policy.protocol == Some(Protocol::NetbirdSsh);
-        let text = match (is_ssh(before), is_ssh(&after)) {
-            (true, false) => format!(
-                "is of another protocol than netbird-ssh then, and NetBird forgets who may log in by it: {}; changed back, \
-                 every user may, as anybody, until users are given in NetBird's dashboard",
-                who(&before.beyond, actual)
+        let text = match (before.filter(|before| is_ssh(before)), is_ssh(&after)) {
+            (Some(before), false) if before.beyond.authorized_groups.is_empty() => {
+                "is netbird-ssh no more: nobody logs in by it then".to_owned()
+            }
+            (Some(before), false) => format!(
+                "is netbird-ssh no more: nobody logs in by it then, and NetBird forgets who may: {}; changed back to \
+                 netbird-ssh, it lets in {}, until users are named in NetBird's dashboard",
+                who(&before.beyond, actual),
+                who(&Beyond::default(), actual)
             ),
-            (false, true) => format!(
-                "becomes netbird-ssh: {} may log in to its destinations; to name users, give them in NetBird's dashboard: \
-                 the file has no field for them",
+            (None, true) => format!(
+                "is netbird-ssh: it lets {} log in to its destinations; other users can be named in NetBird's dashboard, the \
+                 file has no field for them",
                 who(&after.beyond, actual)
             ),
             _ => return None,
@@ -164,7 +172,8 @@ pub(super) fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
     changes.iter().filter_map(notice).collect()
 }
 
-/// `users of "ops" as root`; everybody where nobody is named.
+/// `users of "ops" as root`; everybody where nobody is named: the server then lets in every user who is no service user and
+/// not blocked, as `*` (`getAllowedUserIDs` in management/server/types/account.go, read at ee253fedd, after 0.77.1).
 fn who(beyond: &Beyond, actual: &Actual) -> String {
     let entry = |(group, users): (&Id, &Vec<String>)| {
         let users = match users.is_empty() {
@@ -175,7 +184,7 @@ fn who(beyond: &Beyond, actual: &Actual) -> String {
     };
     let named: Vec<String> = beyond.authorized_groups.iter().map(entry).collect();
     match named.is_empty() {
-        true => "every user of the account, as any local user,".into(),
+        true => "every user of the account as any local user".into(),
         false => named.join("; "),
     }
 }

@@ -13,7 +13,7 @@ use crate::code::Code;
 use crate::desired::Desired;
 use crate::ledger::Ledger;
 use crate::notice::Notice;
-use crate::resource::{ALL, FieldChange, Live, Resource};
+use crate::resource::{ALL, FieldChange, Groups, Live, Resource};
 use crate::snapshot::Snapshot;
 use crate::state::{Address, Id, Kind};
 
@@ -36,20 +36,26 @@ pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> R
         let Some((field, list)) = list(snapshot, *kind) else {
             continue;
         };
-        // a group that an identity provider made is not meant where the API made one of that name
-        let is_made =
-            |entry: &&Value| !matches!(entry["issued"].as_str(), Some("jwt" | "integration"));
+        // where several bear a name, what an identity provider made is not meant, nor what no file can say
+        let is_meant = |entry: &&Value| {
+            let is_foreign = matches!(entry["issued"].as_str(), Some("jwt" | "integration"));
+            let read = Resource::read(*kind, (*entry).clone(), &Groups::default());
+            !is_foreign && read.is_ok_and(|live| live.resource.beyond_the_file().is_none())
+        };
         let named = |name: &str| {
             let all: Vec<&Value> = list.iter().filter(|entry| entry[field] == name).collect();
-            let made = all.iter().filter(|entry| is_made(entry)).count();
-            if made == 1 { 1 } else { all.len() }
+            let meant = all.iter().filter(|entry| is_meant(entry)).count();
+            (meant, if meant == 1 { 1 } else { all.len() })
         };
+        let ((meant, olds), (_, news)) = (named(old), named(new));
+        // what is left of the old name once it is renamed is not meant
+        let olds = if meant == 0 && news > 0 { 0 } else { olds };
         let mut problem = |text: String, hint: &str| {
             renames
                 .problems
                 .push(Problem::new(&address, text, Some(hint.into())));
         };
-        match (named(old), named(new)) {
+        match (olds, news) {
             (0, 0) => {}
             (0, _) => {
                 let text = format!("is renamed already: renamed_from {old:?} can be taken out");
@@ -66,7 +72,7 @@ pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> R
                     .iter_mut()
                     .filter(|entry| entry[field] == *old)
                     .collect();
-                all.sort_by_key(|entry| !is_made(&&**entry));
+                all.sort_by_key(|entry| !is_meant(&&**entry));
                 let Some(entry) = all.into_iter().next() else {
                     continue;
                 };

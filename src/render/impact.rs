@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::describe::{names_of_servers, traffic};
-use crate::change::{Change, Operation};
+use crate::change::{Change, Operation, SECOND};
 use crate::plan::Plan;
 use crate::resource::{ALL, Action, Live, NameserverGroup, Policy, Protocol, Resource, Route};
 use crate::text::count;
@@ -80,6 +80,16 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
         })
     };
     match &change.operation {
+        // of two keys each has a secret of its own
+        Operation::Delete { live }
+            if change.reason == SECOND && !matches!(live.resource, Resource::SetupKey(_)) =>
+        {
+            Some(Impact {
+                verb: "Deletes",
+                what: Sentence::default().say("the other one stays, and does the same"),
+                harmless: true,
+            })
+        }
         Operation::Delete { live } => Some(Impact {
             verb: "Deletes",
             what: loss(&live.resource, live, plan),

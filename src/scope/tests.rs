@@ -162,7 +162,7 @@ one is older than the file
     impossible: route r is the name of 2 routes in NetBird: daohgm50reig0m8bel20, daojn050reig0m8bel20 | nobody can tell which one is meant; rename or delete the others in NetBird
 one differs
     unmanaged: route r
-    note: route "r" is the name of what is not this file's too, and that is left alone: daojn2d0reig0m8bel20 (through no group)
+    note: route "r" has a namesake in NetBird that is not this file's and is left alone: daojn2d0reig0m8bel20 (through no group)
 
 "#]].raw());
 }

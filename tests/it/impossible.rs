@@ -315,15 +315,31 @@ fn a_change_of_protocol_says_who_may_log_in_both_ways() {
         bench
             .run(&[command])
             .expect(0)
-            .says_anywhere("NetBird forgets who may log in by it: users of \"a\" as root");
+            .says_anywhere("NetBird forgets who may: users of \"a\" as root; changed back");
     }
     assert_ne!(
         bench.one("/policies", "p")["source_posture_checks"],
         json!([])
     );
     bench.file(ssh("netbird-ssh"));
-    bench
+    bench.plan(&[]).expect(0).says_anywhere(
+        "it lets every user of the account as any local user log in to its destinations",
+    );
+    // nobody was named: nothing is forgotten
+    bench.apply(&[]).expect(0);
+    bench.file(ssh("tcp"));
+    let run = bench
         .plan(&[])
         .expect(0)
-        .says_anywhere("every user of the account, as any local user, may log in");
+        .says_anywhere("is netbird-ssh no more: nobody logs in by it then");
+    assert!(!run.stdout.contains("forgets"), "{}", run.stdout);
+}
+
+#[test]
+fn a_new_policy_of_netbirds_ssh_says_who_may_log_in() {
+    let bench = Bench::scenario();
+    bench.file(ssh("netbird-ssh"));
+    bench.plan(&[]).expect(0).says_anywhere(
+        "it lets every user of the account as any local user log in to its destinations",
+    );
 }

@@ -666,6 +666,10 @@ fn namesakes_that_are_all_ours_and_equal_come_down_to_the_oldest() {
     let key = json!({ "name": "k2", "type": "reusable", "expires_in": 0, "auto_groups": bench.one("/setup-keys", "k2")["auto_groups"] });
     bench.create("/setup-keys", key);
     bench.delete("/policies", "Default");
+    // who loses what, of an equal one
+    let plan = bench.plan(&["--prune", "all"]).expect(0);
+    let plan = plan.shows("the other one stays, and does the same");
+    assert!(!plan.stdout.contains(" lose "), "{}", plan.stdout);
     bench.apply(&["--prune", "all"]).expect(0);
     assert_eq!(id(&bench.one("/policies", "p1")), id(&policy));
     assert_one_of_each(&bench, &["sealed-keys"]);

@@ -568,3 +568,38 @@ fn what_is_told_of_many_names_each() {
         .says("\"disp.1\" → \"disp\" (line ")
         .says("\"pump3.hall5\" → \"pump3\", as \"pump3.hall4\" (line ");
 }
+
+/// A program that asked for JSON gets some, whatever happens; of `export` stdout is a netbird.json or nothing.
+#[test]
+fn who_asks_for_json_gets_it_also_of_a_failure() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "a": {} } }));
+    let failing = [
+        &["validate", "-f", "none"][..],
+        &["plan", "-f", "none"],
+        &["apply", "-f", "none"],
+        &["sync-events", "-f", "none"],
+        &["mark-enrolled", "k", "--local"],
+        &["drift", "-f", "none"],
+        &["adopt", "groups/none"],
+        &["adopt", "--candidates", "-f", "none"],
+    ];
+    for arguments in failing {
+        let run = bench
+            .run(&[arguments, &["--format", "json"]].concat())
+            .expect(1);
+        let json = run.json();
+        let message = json["error"]["message"].as_str().unwrap_or_default();
+        assert!(
+            !message.is_empty() && run.stderr.contains(message),
+            "{arguments:?}: {json}"
+        );
+    }
+    let adopted = bench
+        .run(&["adopt", "policies/Default", "--format", "json"])
+        .expect(0);
+    assert_eq!(
+        adopted.json()["adopted"],
+        json!([{ "kind": "policies", "name": "Default" }])
+    );
+}

@@ -2,7 +2,7 @@
 //!
 //! Gitea links and mentions after it has rendered the markdown, so an escape that markdown undoes is not enough
 //! (gitea-api.md §1.7): a word joiner (U+2060) keeps such words apart, and shows nothing. What people copy, the id of a
-//! commit, the number of a pull request or a time, stands in a code span instead, with nothing in it that is not seen.
+//! commit, the number of a pull request, a place in a file or a time, stands in a code span instead, with nothing in it that is not seen.
 
 use jiff::Timestamp;
 
@@ -42,6 +42,7 @@ pub fn text(text: &str) -> String {
     let mut before = ' ';
     while let Some(char) = rest.chars().next() {
         let copied = time(rest).or_else(|| number(rest));
+        let copied = copied.or_else(|| place(rest).filter(|_| before.is_whitespace()));
         let size = match copied.filter(|_| !before.is_alphanumeric()) {
             Some(size) => {
                 out.push_str(&code(&rest[..size]));
@@ -72,6 +73,17 @@ fn number(text: &str) -> Option<usize> {
             .trim_start_matches(|char: char| char.is_ascii_digit())
             .len();
     (digits > 0).then_some(1 + digits)
+}
+
+/// Returns the length of the place in a file, as `netbird.json:12:7`, that the text begins with, if it does.
+fn place(text: &str) -> Option<usize> {
+    let word = text.split(char::is_whitespace).next()?;
+    let (rest, column) = word.rsplit_once(':')?;
+    let (file, line) = rest.rsplit_once(':')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // a pipe and a backslash are not the same inside of a cell and outside
+    let is_plain = !file.is_empty() && !word.contains(['|', '\\']);
+    (is_plain && is_number(line) && is_number(column)).then_some(word.len())
 }
 
 /// Returns the length of the time (RFC 3339) that the text begins with, if it does.

@@ -130,21 +130,21 @@ as declared
 and one through a peer
     declared
       unmanaged: route x
-      note: route "x" is the name of what is not this file's too, and that is left alone: dapvl850refg0m8bdc90 (through a single peer)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (through a single peer)
     removed
       delete route x: no longer declared
       unmanaged: route x
 and one through another group
     declared
       unmanaged: route x
-      note: route "x" is the name of what is not this file's too, and that is left alone: dapvl850refg0m8bdc90 (for another network or through other groups)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through other groups)
     removed
       delete route x: no longer declared
       unmanaged: route x
 and one for another network
     declared
       unmanaged: route x
-      note: route "x" is the name of what is not this file's too, and that is left alone: dapvl850refg0m8bdc90 (for another network or through other groups)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through other groups)
     removed
       delete route x: no longer declared
       unmanaged: route x
@@ -153,7 +153,7 @@ as the version before
       update route x
           network "10.9.0.0/16" → "10.1.0.0/16"
       unmanaged: route x
-      note: route "x" is the name of what is not this file's too, and that is left alone: dapvl850refg0m8bdc90 (through a single peer)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (through a single peer)
     removed
       delete route x: no longer declared
       unmanaged: route x
@@ -174,21 +174,21 @@ only one through a peer, made later
     declared
       create route x
       unmanaged: route x
-      note: route "x" is the name of what is not this file's too, and that is left alone: dapvl850refg0m8bdc90 (through a single peer)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (through a single peer)
     removed
       unmanaged: route x
 only others' ones
     declared
       create route x
       unmanaged: route x
-      note: route "x" is the name of what is not this file's too, and that is left alone: daokj450refg0m8bdc90 (through a single peer), dapvl850refg0m8bdc90 (through a single peer), daq0hc50refg0m8bdc90 (through a single peer), daq8eg50refg0m8bdc90 (through a single peer)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: daokj450refg0m8bdc90 (through a single peer), dapvl850refg0m8bdc90 (through a single peer), daq0hc50refg0m8bdc90 (through a single peer), daq8eg50refg0m8bdc90 (through a single peer)
     removed
       unmanaged: route x
 neither network nor routers were ever declared
     declared
       create route x
       unmanaged: route x
-      note: route "x" is the name of what is not this file's too, and that is left alone: dapvl850refg0m8bdc90 (for another network or through other groups)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through other groups)
     removed
       unmanaged: route x
 older, as the file has it
@@ -292,7 +292,7 @@ nothing as declared
 and one to a resource
     declared
       unmanaged: policy x
-      note: policy "x" is the name of what is not this file's too, and that is left alone: dapvl864mr24fain3mig (to or from a resource, a peer or nobody)
+      note: policy "x" has a namesake in NetBird that is not this file's and is left alone: dapvl864mr24fain3mig (to or from a resource, a peer or nobody)
     removed
       delete policy x: no longer declared
       unmanaged: policy x
@@ -300,7 +300,7 @@ only one to a resource, made later
     declared
       create policy x
       unmanaged: policy x
-      note: policy "x" is the name of what is not this file's too, and that is left alone: dapvl864mr24fain3mig (to or from a resource, a peer or nobody)
+      note: policy "x" has a namesake in NetBird that is not this file's and is left alone: dapvl864mr24fain3mig (to or from a resource, a peer or nobody)
     removed
       unmanaged: policy x
 changed to a resource by hand
@@ -318,7 +318,7 @@ a posture check was added
 and one with posture checks
     declared
       unmanaged: policy x
-      note: policy "x" is the name of what is not this file's too, and that is left alone: dapvl864mr24fain3mig (with posture checks or users who may log in)
+      note: policy "x" has a namesake in NetBird that is not this file's and is left alone: dapvl864mr24fain3mig (with posture checks or users who may log in)
     removed
       delete policy x: no longer declared
       unmanaged: policy x
@@ -335,7 +335,7 @@ of several rules
 and one of several rules
     declared
       unmanaged: policy x
-      note: policy "x" is the name of what is not this file's too, and that is left alone: dapvl864mr24fain3mig (of several rules or none)
+      note: policy "x" has a namesake in NetBird that is not this file's and is left alone: dapvl864mr24fain3mig (of several rules or none)
     removed
       delete policy x: no longer declared
       unmanaged: policy x

@@ -220,3 +220,20 @@ fn without_renamed_from_it_is_another_object() {
     bench.declared(9.0, with(base(), "groups", "new", json!({})));
     assert_eq!(bench.planned(&[]), ["create_group new", "delete_group old"]);
 }
+
+/// A colleague's router under the same id, or a policy of several rules, is not what the file renames.
+#[test]
+fn a_rename_means_the_namesake_that_a_file_can_say() {
+    let bench = Bench::in_git();
+    let route = kinds_entry("routes");
+    bench.applied(1.0, with(base(), "routes", "lan", route.clone()));
+    let (ours, peer) = (bench.id("/routes", "lan"), bench.peer("router-2"));
+    let theirs = json!({ "network_id": "lan", "peer": peer, "network": "10.1.0.0/16", "groups": [bench.id("/groups", "g")],
+        "metric": 100, "masquerade": true, "enabled": false, "description": "" });
+    bench.create("/routes", theirs);
+    bench.declared(9.0, with(base(), "routes", "office", renamed(route, "lan")));
+    assert_eq!(bench.planned(&[]), ["update_route office"]);
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.id("/routes", "office"), ours);
+    assert_eq!(bench.one("/routes", "lan")["peer"], json!(peer));
+}

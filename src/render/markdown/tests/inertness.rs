@@ -133,6 +133,11 @@ fn a_code_span_holds_the_whole_name() {
 fn running_text_is_inert() {
     for (name, shown) in [
         ("@everyone", "@\u{2060}everyone"),
+        ("netbird.json:12:7  groups", "`netbird.json:12:7`  groups"),
+        (
+            "a:1:2|b:3:4",
+            "a:\u{2060}1:\u{2060}2&#124;b:\u{2060}3:\u{2060}4",
+        ),
         ("owner/repo#12", "owner/repo#\u{2060}12"),
         ("of pull request #12, too", "of pull request `#12`, too"),
         ("#x", "#\u{2060}x"),
