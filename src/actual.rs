@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::enrollment::{self, Bindings};
+use crate::entry::Entry;
 use crate::json;
 use crate::resource::{self, Groups, Live, Resource};
 use crate::snapshot::Snapshot;
@@ -30,7 +31,7 @@ pub struct Actual {
     /// Peers by id.
     pub peers: BTreeMap<Id, wire::Peer>,
     /// The same as they were answered: a rename echoes fields that we do not read.
-    pub peer_answers: BTreeMap<Id, Value>,
+    peer_answers: BTreeMap<Id, Entry>,
     /// Setup keys by id.
     pub keys: BTreeMap<Id, wire::SetupKey>,
     /// Ids of the peers of each name, the oldest first.
@@ -52,6 +53,9 @@ pub struct Actual {
     /// Who else keeps a peer from being deleted, by peer, in words.
     pub peer_holders: BTreeMap<Id, BTreeSet<String>>,
 }
+
+/// Names that objects are to bear.
+pub type NewNames = BTreeMap<(Kind, Id), String>;
 
 /// An answer that is not of the form that we read.
 #[derive(Debug)]
@@ -82,20 +86,31 @@ impl std::error::Error for Unreadable {}
 impl Actual {
     /// Returns a peer as an object that a change can be about.
     pub fn live_peer(&self, peer: &wire::Peer) -> Live {
+        let answer = self.peer_answers.get(&peer.id).cloned();
         Live {
             id: peer.id.clone(),
             name: peer.name.clone(),
             resource: Resource::Peer(resource::Peer {
                 name: peer.name.clone(),
             }),
-            wire: self.peer_answers.get(&peer.id).cloned().unwrap_or_default(),
+            wire: answer.unwrap_or_else(|| Value::Null.into()),
         }
     }
 
     /// Reads a snapshot.
     pub fn read(snapshot: &Snapshot) -> Result<Self, Unreadable> {
+        Actual::read_renamed(snapshot, &NewNames::new())
+    }
+
+    /// Reads a snapshot as if these objects bore their new names already.
+    pub fn read_renamed(snapshot: &Snapshot, names: &NewNames) -> Result<Self, Unreadable> {
         let mut actual = Actual::default();
-        let groups = typed::<wire::Group>("groups", &snapshot.groups)?;
+        let mut groups = typed::<wire::Group>("groups", &snapshot.groups)?;
+        for group in &mut groups {
+            if let Some(new) = names.get(&(Kind::Group, group.id.clone())) {
+                group.name.clone_from(new);
+            }
+        }
         actual.twins = twins(&groups);
         for group in groups {
             if group.name == crate::resource::ALL {
@@ -150,8 +165,11 @@ impl Actual {
             ),
         ] {
             for entry in entries {
-                let live = Resource::read(kind, entry.clone(), &actual.groups)
+                let mut live = Resource::read(kind, entry.clone(), &actual.groups)
                     .map_err(|cause| unreadable(list, entry, cause))?;
+                if let Some(new) = names.get(&(kind, live.id.clone())) {
+                    live.name.clone_from(new);
+                }
                 let name = match actual.twins.contains_key(&live.id) {
                     true => actual.groups.name(&live.id),
                     false => live.name.clone(),
@@ -233,18 +251,14 @@ fn twins(groups: &[wire::Group]) -> BTreeMap<Id, String> {
 }
 
 /// Returns the entries of a list with their types.
-fn typed<T: DeserializeOwned>(list: &'static str, entries: &[Value]) -> Result<Vec<T>, Unreadable> {
-    let read = |entry: &Value| {
-        serde_json::from_value(entry.clone()).map_err(|cause| unreadable(list, entry, cause))
-    };
+fn typed<T: DeserializeOwned>(list: &'static str, entries: &[Entry]) -> Result<Vec<T>, Unreadable> {
+    let read = |entry: &Entry| entry.read().map_err(|cause| unreadable(list, entry, cause));
     entries.iter().map(read).collect()
 }
 
-fn unreadable(list: &'static str, entry: &Value, cause: serde_json::Error) -> Unreadable {
-    let id = entry
-        .get("id")
-        .and_then(Value::as_str)
-        .unwrap_or("without an id");
+fn unreadable(list: &'static str, entry: &Entry, cause: serde_json::Error) -> Unreadable {
+    let value = entry.value().unwrap_or_default();
+    let id = value["id"].as_str().unwrap_or("without an id");
     Unreadable {
         list,
         entry: format!("entry {id}"),

@@ -13,6 +13,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::SecretString;
 use serde_json::Value;
 
+use crate::entry::Entry;
 use crate::http::{BaseUrl, Client, Config, Method, Reply};
 
 pub use crate::http::{Token, TokenError};
@@ -89,16 +90,19 @@ impl Api {
         Ok((object(&reply)?, reply.server_time))
     }
 
-    /// Reads a list. `null` is an empty one (netbird-api.md §1.2).
-    pub fn list(&self, path: &str) -> Result<Vec<Value>, ApiError> {
-        let reply = self.success(Method::Get, path, None)?;
-        list(&reply)
+    /// Reads a list as texts, to be read one by one. `null` is an empty one (netbird-api.md §1.2).
+    pub fn list(&self, path: &str) -> Result<Vec<Entry>, ApiError> {
+        let mut reply = self.success(Method::Get, path, None)?;
+        match reply.entries() {
+            Some(entries) => Ok(entries),
+            // what is no list is told by reading it whole
+            None => Ok(list(&reply)?.into_iter().map(Entry::from).collect()),
+        }
     }
 
-    /// Reads a list, and when the server says it answered.
-    pub fn list_at(&self, path: &str) -> Result<(Vec<Value>, Option<jiff::Timestamp>), ApiError> {
-        let reply = self.success(Method::Get, path, None)?;
-        Ok((list(&reply)?, reply.server_time))
+    /// Reads a list as a whole.
+    pub fn values(&self, path: &str) -> Result<Vec<Value>, ApiError> {
+        list(&self.success(Method::Get, path, None)?)
     }
 
     /// Creates an object and returns it as the server has it. Never made again, but after a 429.

@@ -22,6 +22,7 @@ use serde_json::Value;
 use crate::actual::Actual;
 use crate::api::{Api, ApiError};
 use crate::change::{Change, Operation};
+use crate::entry::Entry;
 use crate::json;
 use crate::notice::Notice;
 use crate::plan::{Part, Plan, Step};
@@ -462,7 +463,7 @@ impl Run<'_> {
         }
     }
 
-    fn read(&self, kind: Kind, answer: Value) -> Result<Live> {
+    fn read(&self, kind: Kind, answer: impl Into<Entry>) -> Result<Live> {
         let read = Resource::read(kind, answer, &self.groups);
         read.map_err(|error| unreadable(kind, &error))
     }

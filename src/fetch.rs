@@ -9,6 +9,7 @@ use crate::actual::optional_lists;
 use crate::api::{Api, ApiError};
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::{self, Binding};
+use crate::entry::Entry;
 use crate::ledger::Ledger;
 use crate::snapshot::Snapshot;
 use crate::state::Kind;
@@ -79,7 +80,8 @@ impl Needs {
 pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
     fetch_all(api, &needs.paths(), &mut snapshot)?;
-    if !snapshot.users.iter().any(|user| user["is_current"] == true) {
+    let is_me = |user: &Entry| user.read().is_ok_and(|user: wire::User| user.is_current);
+    if !snapshot.users.iter().any(is_me) {
         snapshot.users = api.list("/users").context("cannot list users")?;
     }
     if events_tell_more(&snapshot, desired) {
@@ -134,7 +136,7 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
 }
 
 fn fetch_all(api: &Api, paths: &[&str], snapshot: &mut Snapshot) -> Result<()> {
-    let answers: Vec<Result<Value, ApiError>> = std::thread::scope(|scope| {
+    let answers: Vec<Result<Answer, ApiError>> = std::thread::scope(|scope| {
         let threads = paths
             .iter()
             .map(|path| scope.spawn(move || fetch_one(api, path)));
@@ -163,17 +165,30 @@ fn fetch_all(api: &Api, paths: &[&str], snapshot: &mut Snapshot) -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-fn fetch_one(api: &Api, path: &str) -> Result<Value, ApiError> {
+/// An answer, as it is read later.
+enum Answer {
+    /// A list of a kind whose objects are read one by one.
+    Entries(Vec<Entry>),
+    /// A list that is looked into by the names of fields.
+    Values(Vec<Value>),
+    /// One object.
+    Object(Value),
+}
+
+fn fetch_one(api: &Api, path: &str) -> Result<Answer, ApiError> {
     let answer = match path {
-        "/dns/settings" => api.get(path),
-        _ => api.list(path).map(Value::Array),
+        "/dns/settings" => api.get(path).map(Answer::Object),
+        "/networks" | "/networks/resources" | "/accounts" => api.values(path).map(Answer::Values),
+        path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
+        _ => api.list(path).map(Answer::Entries),
     };
     match answer {
         // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
-        Err(error) if is_optional(path) && error.is_absent() => match path {
-            "/dns/settings" => Ok(serde_json::json!({})),
-            _ => Ok(Value::Array(Vec::new())),
-        },
+        Err(error) if is_optional(path) && error.is_absent() => Ok(match path {
+            "/dns/settings" => Answer::Object(serde_json::json!({})),
+            "/networks/routers" | "/dns/zones" => Answer::Entries(Vec::new()),
+            _ => Answer::Values(Vec::new()),
+        }),
         answer => answer,
     }
 }
@@ -206,29 +221,26 @@ fn what(path: &str) -> &str {
     }
 }
 
-fn store(snapshot: &mut Snapshot, path: &str, answer: Value) {
-    if path == "/dns/settings" {
-        snapshot.dns_settings = answer;
-        return;
-    }
-    let Value::Array(entries) = answer else {
-        return;
-    };
-    match path.split('?').next().unwrap_or(path) {
-        "/groups" => snapshot.groups = entries,
-        "/setup-keys" => snapshot.setup_keys = entries,
-        "/peers" => snapshot.peers = entries,
-        "/policies" => snapshot.policies = entries,
-        "/routes" => snapshot.routes = entries,
-        "/dns/nameservers" => snapshot.nameserver_groups = entries,
-        "/users" => snapshot.users = entries,
-        "/networks" => snapshot.networks = entries,
-        "/networks/resources" => snapshot.network_resources = Some(entries),
-        "/networks/routers" => snapshot.routers = entries,
-        "/dns/zones" => snapshot.zones = entries,
-        "/accounts" => snapshot.accounts = Some(entries),
-        "/events" => snapshot.events = Some(entries),
-        path => drop(snapshot.parts.insert(path.to_owned(), entries)),
+fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
+    match (path.split('?').next().unwrap_or(path), answer) {
+        ("/dns/settings", Answer::Object(settings)) => snapshot.dns_settings = settings,
+        ("/networks", Answer::Values(entries)) => snapshot.networks = entries,
+        ("/networks/resources", Answer::Values(entries)) => {
+            snapshot.network_resources = Some(entries);
+        }
+        ("/accounts", Answer::Values(entries)) => snapshot.accounts = Some(entries),
+        (path, Answer::Values(entries)) => drop(snapshot.parts.insert(path.to_owned(), entries)),
+        ("/groups", Answer::Entries(entries)) => snapshot.groups = entries,
+        ("/setup-keys", Answer::Entries(entries)) => snapshot.setup_keys = entries,
+        ("/peers", Answer::Entries(entries)) => snapshot.peers = entries,
+        ("/policies", Answer::Entries(entries)) => snapshot.policies = entries,
+        ("/routes", Answer::Entries(entries)) => snapshot.routes = entries,
+        ("/dns/nameservers", Answer::Entries(entries)) => snapshot.nameserver_groups = entries,
+        ("/users", Answer::Entries(entries)) => snapshot.users = entries,
+        ("/networks/routers", Answer::Entries(entries)) => snapshot.routers = entries,
+        ("/dns/zones", Answer::Entries(entries)) => snapshot.zones = entries,
+        ("/events", Answer::Entries(entries)) => snapshot.events = Some(entries),
+        (path, _) => unreachable!("nobody asks for {path}"),
     }
 }
 
@@ -236,11 +248,12 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Value) {
 /// the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
 fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
     // what cannot be read here is an error of `Actual::read`
-    let keys = snapshot.setup_keys.iter().cloned();
-    let keys = keys.filter_map(|key| serde_json::from_value::<wire::SetupKey>(key).ok());
+    let keys = snapshot.setup_keys.iter();
+    let keys = keys.filter_map(|key| key.read::<wire::SetupKey>().ok());
     let keys: Vec<wire::SetupKey> = keys.filter(|key| key.used_times > 0).collect();
-    let peers = snapshot.peers.iter().cloned().map(serde_json::from_value);
-    let peers = peers.filter_map(|peer| peer.ok().map(|peer: wire::Peer| (peer.id.clone(), peer)));
+    let peers = snapshot.peers.iter();
+    let peers = peers.filter_map(|peer| peer.read().ok());
+    let peers = peers.map(|peer: wire::Peer| (peer.id.clone(), peer));
     let bindings = enrollment::bind(&keys, &peers.collect(), None);
     keys.iter().any(|key| {
         let Some(declared) = desired.setup_key(&key.name) else {

@@ -5,8 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use crate::change::Operation;
 use crate::plan::{Plan, Row};
 use crate::resource::Live;
@@ -260,7 +258,7 @@ fn last_of_a_kind(
     besides: &BTreeSet<Row>,
 ) -> Option<Refusal> {
     // as in `counted`: a dead key is none that anybody misses
-    let counts = |live: &Live| live.wire.get("valid") != Some(&Value::Bool(false));
+    let counts = |live: &Live| !live.is_dead_key();
     let rows_of = |kind: Kind| {
         let changes = plan
             .changes

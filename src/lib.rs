@@ -15,6 +15,7 @@ pub mod diff;
 pub mod drift;
 pub mod edit;
 pub mod enrollment;
+pub mod entry;
 pub mod exit;
 pub mod export;
 pub mod fetch;

@@ -19,6 +19,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::entry::Entry;
 use crate::state::{Id, Kind};
 
 pub use form::{End, Form, Shape, Tie};
@@ -65,7 +66,15 @@ pub struct Live {
     /// Its canonical form.
     pub resource: Resource,
     /// The answer, so that fields we do not know go back as they came. Never printed.
-    pub wire: Value,
+    pub wire: Entry,
+}
+
+impl Live {
+    /// Returns whether it is a key that nobody can use: used up, expired or revoked.
+    pub fn is_dead_key(&self) -> bool {
+        let key = self.wire.read::<crate::wire::SetupKey>();
+        self.resource.kind() == Kind::SetupKey && key.is_ok_and(|key| !key.valid)
+    }
 }
 
 /// One field that differs.
@@ -176,7 +185,12 @@ impl Resource {
     }
 
     /// Reads an answer of that kind.
-    pub fn read(kind: Kind, wire: Value, groups: &Groups) -> Result<Live, serde_json::Error> {
+    pub fn read(
+        kind: Kind,
+        wire: impl Into<Entry>,
+        groups: &Groups,
+    ) -> Result<Live, serde_json::Error> {
+        let wire = wire.into();
         match kind {
             Kind::Group => group::read(wire),
             Kind::SetupKey => setup_key::read(wire, groups),
@@ -206,8 +220,8 @@ impl Peer {
     }
 }
 
-fn read_peer(wire: Value) -> Result<Live, serde_json::Error> {
-    let peer: crate::wire::Peer = serde_json::from_value(wire.clone())?;
+fn read_peer(wire: Entry) -> Result<Live, serde_json::Error> {
+    let peer: crate::wire::Peer = wire.read()?;
     let resource = Resource::Peer(Peer {
         name: peer.name.clone(),
     });

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::actual::Actual;
 use crate::config::Source;
 use crate::desired::Desired;
+use crate::entry::Entry;
 use crate::members::Listings;
 use crate::plan::{self, Options, Part, Plan, Problem};
 use crate::render::Document;
@@ -59,6 +60,11 @@ pub(crate) fn over(mut base: Value, fields: Value) -> Value {
     };
     into.extend(fields);
     base
+}
+
+/// An entry of a list, to look into.
+pub(crate) fn value(entry: &Entry) -> Value {
+    entry.value().expect("JSON")
 }
 
 fn embedded(kind: Kind, names: &[&str]) -> Vec<Value> {
@@ -175,11 +181,10 @@ impl Case {
     /// A file against the lists of a live account; the group All is there without being said, with all peers in it.
     pub(crate) fn new(file: Value, live: Value) -> Self {
         let mut snapshot: Snapshot = serde_json::from_value(live).expect("lists of a live account");
-        let peers = snapshot.peers.iter().map(|peer| peer["id"].clone());
+        let peers = snapshot.peers.iter().map(|peer| value(peer)["id"].clone());
         let peers: Vec<Value> = peers.map(|id| json!({ "id": id })).collect();
-        snapshot
-            .groups
-            .insert(0, over(group("All", &[]), json!({ "peers": peers })));
+        let all = over(group("All", &[]), json!({ "peers": peers }));
+        snapshot.groups.insert(0, all.into());
         let options = Options {
             prune: Prune::None,
             replace: BTreeSet::new(),
@@ -234,9 +239,9 @@ impl Case {
 
     /// Makes the plan.
     pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
-        let mut snapshot = self.snapshot.clone();
-        let renames = plan::renames(&self.desired, &mut snapshot, &self.options.ledger);
-        let actual = Actual::read(&snapshot).expect("answers of the server's form");
+        let renames = plan::renames(&self.desired, &self.snapshot, &self.options.ledger);
+        let actual = Actual::read_renamed(&self.snapshot, renames.names())
+            .expect("answers of the server's form");
         plan::plan(&self.desired, &actual, &renames, &self.options)
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Actual, Unreadable, typed, unreadable};
+use crate::entry::Entry;
 use crate::resource::ALL;
 use crate::snapshot::Snapshot;
 use crate::state::Id;
@@ -127,8 +128,10 @@ impl Actual {
             }
         }
         if !snapshot.dns_settings.is_null() {
-            let settings: wire::DnsSettings = serde_json::from_value(snapshot.dns_settings.clone())
-                .map_err(|cause| unreadable("dns_settings", &snapshot.dns_settings, cause))?;
+            let settings = Entry::from(snapshot.dns_settings.clone());
+            let settings: wire::DnsSettings = settings
+                .read()
+                .map_err(|cause| unreadable("dns_settings", &settings, cause))?;
             for group in &settings.disabled_management_groups {
                 self.refer(
                     group,

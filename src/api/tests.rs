@@ -51,7 +51,7 @@ fn lists_and_objects() {
         json(200, "null"),
     ]);
     assert!(api.list("/x").unwrap().is_empty());
-    assert_eq!(api.list("/x").unwrap(), [value!(1)]);
+    assert_eq!(api.list("/x").unwrap(), [value!(1).into()]);
     let error = api.list("/x").unwrap_err().to_string();
     assert!(
         error.ends_with("/api/x: the answer is an object, not a list"),

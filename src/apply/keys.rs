@@ -15,6 +15,7 @@ use super::write::NotKnown;
 use super::{Conduct, KeyCopy, Made, NotStored, Progress, Run, millis, same, unreadable};
 use crate::api::{ApiError, NewKey, object_path};
 use crate::change::{Change, Operation};
+use crate::entry::Entry;
 use crate::keys::{MARKABLE_SECS, never_sealed};
 use crate::plan::Plan;
 use crate::render::CreatedKey;
@@ -231,7 +232,7 @@ impl Run<'_> {
         let custody = self.custody.context("nobody to seal the new key for")?;
         (custody.wait)(key.until_markable());
         for is_last in [false, true] {
-            let stored: wire::SetupKey = wire_key(self.write_key(key)?.wire)?;
+            let stored: wire::SetupKey = wire_key(&self.write_key(key)?.wire)?;
             if !never_sealed(&stored) {
                 return Ok(());
             }
@@ -253,7 +254,7 @@ impl Run<'_> {
         let body = after.request(&key.address.name, Some(&key.object), &self.groups)?;
         // what changes nothing is told by its time
         let is_marked = |found: &Live| {
-            let found = serde_json::from_value(found.wire.clone());
+            let found = found.wire.read();
             found.is_ok_and(|found| !never_sealed(&found))
         };
         let is_done =
@@ -346,7 +347,7 @@ impl Run<'_> {
     fn delete_orphans(&self, address: &Address) -> Result<usize> {
         let mut deleted = 0;
         for live in self.appeared(address).context("the answer was lost")? {
-            let key = wire_key(live.wire.clone())?;
+            let key = wire_key(&live.wire)?;
             if key.used_times == 0 && key.auto_groups.is_empty() {
                 let path = object_path(Kind::SetupKey.path(), &live.id.0)?;
                 let gone = self.api.delete(&path);
@@ -404,15 +405,17 @@ impl Run<'_> {
             .api
             .get(&object_path(Kind::SetupKey.path(), &old.id.0)?)
         {
-            Ok(found) => Ok(never_sealed(&wire_key(found)?)),
+            Ok(found) => Ok(never_sealed(&wire_key(&found.into())?)),
             Err(error) if error.is_gone() => Ok(true),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-fn wire_key(answer: Value) -> Result<wire::SetupKey> {
-    serde_json::from_value(answer).map_err(|error| unreadable(Kind::SetupKey, &error))
+fn wire_key(answer: &Entry) -> Result<wire::SetupKey> {
+    answer
+        .read()
+        .map_err(|error| unreadable(Kind::SetupKey, &error))
 }
 
 /// Returns the error without the doubt whether a write was carried out.

@@ -13,6 +13,7 @@ use crate::change::Change;
 use crate::plan::Part;
 use crate::resource::{Group, Live, Resource};
 use crate::state::{Address, Id, Kind};
+use crate::wire;
 
 /// What this run's replacements of groups read and meant. Whoever joins between the reading and the replacement is thrown
 /// out without a word; with this that can be told from what others did on purpose.
@@ -136,7 +137,7 @@ impl Run<'_> {
         let after = Resource::Group(Group {
             peers: Some(wanted),
         });
-        let body = after.request(&name, Some(&fresh.wire), &self.groups)?;
+        let body = after.request(&name, Some(&fresh.wire.value()?), &self.groups)?;
         let is_done = |found: &Live| {
             let members = members_of(Some(&found.resource));
             found.name == name
@@ -191,8 +192,9 @@ impl Run<'_> {
             let events = self.api.list("/events").context(
                 "cannot read the event log, which tells whom the replacement of a group throws out",
             )?;
-            let ids = events.iter().filter_map(|event| event["id"].as_str());
-            self.applied.groups.events_before = Some(ids.map(str::to_owned).collect());
+            let events = events.iter().filter_map(|event| event.read().ok());
+            let ids = events.map(|event: wire::Event| event.id);
+            self.applied.groups.events_before = Some(ids.collect());
         }
         Ok(())
     }

@@ -55,34 +55,46 @@ impl Namesakes {
 
     /// Returns the account as it is once the other runs are done: without their surplus, and with its members and what
     /// refers to it at what stays.
-    pub(super) fn without_theirs(&self, snapshot: &mut Snapshot) {
+    pub(super) fn without_theirs(&self, snapshot: &mut Snapshot) -> Result<(), serde_json::Error> {
         if self.theirs.is_empty() {
-            return;
+            return Ok(());
         }
         let stays = |entry: &Value| self.theirs.get(&Id(entry["id"].as_str()?.to_owned()));
         let mut members: BTreeMap<&Id, Vec<Value>> = BTreeMap::new();
-        for group in &snapshot.groups {
-            if let (Some(id), Some(peers)) = (stays(group), group["peers"].as_array()) {
-                members.entry(id).or_default().extend(peers.iter().cloned());
-            }
-        }
-        for list in [
+        let lists = [
             &mut snapshot.groups,
             &mut snapshot.setup_keys,
             &mut snapshot.policies,
             &mut snapshot.routes,
             &mut snapshot.nameserver_groups,
-        ] {
-            list.retain(|entry| stays(entry).is_none());
-            list.iter_mut().for_each(|entry| self.point(entry));
+        ];
+        for list in lists {
+            let mut entries = Vec::new();
+            for entry in &*list {
+                let mut entry = entry.value()?;
+                match stays(&entry) {
+                    Some(id) => {
+                        let peers = entry["peers"].as_array().into_iter().flatten();
+                        members.entry(id).or_default().extend(peers.cloned());
+                    }
+                    None => {
+                        self.point(&mut entry);
+                        entries.push(entry.into());
+                    }
+                }
+            }
+            *list = entries;
         }
         for group in &mut snapshot.groups {
-            let id = Id(group["id"].as_str().unwrap_or_default().to_owned());
+            let mut moved = group.value()?;
+            let id = Id(moved["id"].as_str().unwrap_or_default().to_owned());
             if let Some(more) = members.remove(&id) {
-                let peers = group["peers"].as_array().cloned().unwrap_or_default();
-                group["peers"] = peers.into_iter().chain(more).collect();
+                let peers = moved["peers"].as_array().cloned().unwrap_or_default();
+                moved["peers"] = peers.into_iter().chain(more).collect();
+                *group = moved.into();
             }
         }
+        Ok(())
     }
 
     /// Puts the ids of what stays in the place of surplus ones.

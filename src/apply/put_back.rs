@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::members::{GroupWrites, Moves, members_of};
 use super::{Applied, Observer, Run};
@@ -17,6 +16,7 @@ use crate::actual::Actual;
 use crate::api::Api;
 use crate::desired::Desired;
 use crate::enrollment;
+use crate::entry::Entry;
 use crate::fetch::{Needs, fetch};
 use crate::plan::Plan;
 use crate::resource::Resource;
@@ -111,7 +111,7 @@ fn put_back(
 
 /// Returns who is missing, by group.
 fn lost(
-    events: &[Value],
+    events: &[Entry],
     before: &Actual,
     actual: &Actual,
     writes: &GroupWrites,
@@ -120,7 +120,7 @@ fn lost(
     let known: BTreeSet<&str> = known.map(String::as_str).collect();
     let events = events
         .iter()
-        .filter_map(|event| serde_json::from_value::<Event>(event.clone()).ok())
+        .filter_map(|event| event.read::<Event>().ok())
         .filter(|event| !known.contains(event.id.as_str()));
     // who took a member out of a group since the last reading of it, and who joined
     let mut removed: BTreeMap<(Id, Id), BTreeSet<String>> = BTreeMap::new();

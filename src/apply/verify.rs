@@ -49,9 +49,9 @@ pub fn verify(
         take_back(&namesakes.ours, api, desired, &actual, applied, observer)?;
         snapshot = fetch(api, needs, desired).context("cannot verify")?;
     }
-    namesakes.without_theirs(&mut snapshot);
-    let renames = plan::renames(desired, &mut snapshot, &options.ledger);
-    let actual = Actual::read(&snapshot)?;
+    namesakes.without_theirs(&mut snapshot)?;
+    let renames = plan::renames(desired, &snapshot, &options.ledger);
+    let actual = Actual::read_renamed(&snapshot, renames.names())?;
     // what was asked to be made anew is made
     let options = Options {
         replace: BTreeSet::new(),
@@ -64,7 +64,7 @@ pub fn verify(
         events: false,
     };
     if complete(api, more, &mut snapshot).context("cannot verify")? {
-        let actual = Actual::read(&snapshot)?;
+        let actual = Actual::read_renamed(&snapshot, renames.names())?;
         planned = plan(desired, &actual, &renames, &options);
     }
     let mut verified = Verified::default();

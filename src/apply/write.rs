@@ -48,7 +48,7 @@ impl Run<'_> {
             self.learn_label(&fresh);
             return Ok("is so already: somebody else changed it meanwhile".into());
         }
-        let body = after.request(&address.name, Some(&fresh.wire), &self.groups)?;
+        let body = after.request(&address.name, Some(&fresh.wire.value()?), &self.groups)?;
         let (stored, lost) = self.put(address, &live.id, &body, is_right)?;
         same(after, &stored)?;
         let label = self.learn_label(&stored);
@@ -61,11 +61,14 @@ impl Run<'_> {
 
     /// The label that the server made of a peer's name; it alone decides.
     fn learn_label(&mut self, stored: &Live) -> String {
-        let label = stored.wire["dns_label"].as_str().unwrap_or_default();
-        let label = crate::enrollment::label_of(label).to_owned();
-        if stored.resource.kind() != Kind::Peer || label.is_empty() {
+        if stored.resource.kind() != Kind::Peer {
             return String::new();
         }
+        let peer = stored.wire.read::<wire::Peer>();
+        let label = peer.map(|peer| crate::enrollment::label_of(&peer.dns_label).to_owned());
+        let Some(label) = label.ok().filter(|label| !label.is_empty()) else {
+            return String::new();
+        };
         let said = format!(", DNS label {label}");
         self.applied.dns_labels.insert(stored.id.clone(), label);
         said
@@ -145,7 +148,7 @@ impl Run<'_> {
         }
         self.same_form(live, fresh)?;
         if let Kind::SetupKey = address.kind {
-            let read = |live: &Live| serde_json::from_value::<wire::SetupKey>(live.wire.clone());
+            let read = |live: &Live| live.wire.read::<wire::SetupKey>();
             let (before, now) = (read(live)?, read(fresh)?);
             if now.key_type == KeyType::OneOff && now.used_times > before.used_times {
                 bail!("a machine enrolled with it meanwhile, {STAYS}");

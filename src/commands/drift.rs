@@ -128,7 +128,7 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
             let events = api.list("/events")?;
             let events: Vec<_> = events
                 .into_iter()
-                .filter_map(|event| serde_json::from_value(event).ok())
+                .filter_map(|event| event.read().ok())
                 .collect();
             drift::blame_events(&mut drift, &events, &session.actual);
         }

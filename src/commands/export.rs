@@ -39,7 +39,11 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
         &mut snapshot,
     )?;
     if args.raw {
-        print(&json::text(&snapshot));
+        let answers = serde_json::to_value(&snapshot);
+        let answers = answers.map_err(|error| {
+            Stop::error(format!("an answer cannot be read: {}", json::why(&error)))
+        })?;
+        print(&json::text(&answers));
         return Ok(());
     }
     let actual = Actual::read(&snapshot).map_err(unreadable)?;

@@ -192,9 +192,9 @@ impl Session {
 
     /// Reads the snapshot into actual state.
     fn read(&mut self) -> Result<(), Stop> {
-        let mut snapshot = self.snapshot.clone();
-        self.renames = plan::renames(&self.valid.desired, &mut snapshot, &self.options.ledger);
-        self.actual = Actual::read(&snapshot).map_err(unreadable)?;
+        self.renames = plan::renames(&self.valid.desired, &self.snapshot, &self.options.ledger);
+        let actual = Actual::read_renamed(&self.snapshot, self.renames.names());
+        self.actual = actual.map_err(unreadable)?;
         Ok(())
     }
 
@@ -465,9 +465,8 @@ impl Session {
     /// What an apply of the base's file would take away, by the same answers; `None` where there is no such plan.
     fn base_rows(&self, file: &Path) -> Option<BTreeSet<Row>> {
         let desired = self.history.base(file)?;
-        let mut snapshot = self.snapshot.clone();
-        let renames = plan::renames(&desired, &mut snapshot, &self.options.ledger);
-        let actual = Actual::read(&snapshot).ok()?;
+        let renames = plan::renames(&desired, &self.snapshot, &self.options.ledger);
+        let actual = Actual::read_renamed(&self.snapshot, renames.names()).ok()?;
         let plan = plan::plan(&desired, &actual, &renames, &self.options).ok()?;
         Some(plan.rows())
     }

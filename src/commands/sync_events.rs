@@ -32,6 +32,7 @@ use crate::code::Code;
 use crate::config;
 use crate::desired::{Desired, KeyType};
 use crate::enrollment::{self, Enrollment, sync};
+use crate::entry::Entry;
 use crate::exit::Exit;
 use crate::fetch::{Needs, fetch};
 use crate::gates;
@@ -316,11 +317,11 @@ fn ledger(
 const EVENTS_KEPT: usize = 10_000;
 
 /// Returns the names of the used keys that are for one peer.
-fn used_keys(keys: &[serde_json::Value]) -> BTreeSet<String> {
-    let keys = keys.iter().cloned().map(serde_json::from_value);
-    let keys = keys.filter_map(|key: Result<wire::SetupKey, _>| key.ok());
-    let used =
-        keys.filter(|key| key.key_type == KeyType::OneOff && !key.ephemeral && key.used_times > 0);
+fn used_keys(keys: &[Entry]) -> BTreeSet<String> {
+    let keys = keys.iter().filter_map(|key| key.read().ok());
+    let used = keys.filter(|key: &wire::SetupKey| {
+        key.key_type == KeyType::OneOff && !key.ephemeral && key.used_times > 0
+    });
     used.map(|key| key.name).collect()
 }
 

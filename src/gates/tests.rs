@@ -270,7 +270,7 @@ fn the_page_has_every_gate_in_this_order() {
         id: crate::state::Id("p".into()),
         name: "p".into(),
         resource: crate::resource::Resource::Peer(crate::resource::Peer { name: "p".into() }),
-        wire: serde_json::Value::Null,
+        wire: serde_json::Value::Null.into(),
     };
     plan.changes.push(crate::change::Change {
         address: crate::state::Address::new(crate::state::Kind::Peer, "p"),

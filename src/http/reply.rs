@@ -7,6 +7,7 @@ use serde_json::Value;
 use ureq::http::HeaderMap;
 use zeroize::Zeroizing;
 
+use crate::entry::Entry;
 use crate::json;
 
 use super::{Error, Method, retry, text};
@@ -112,6 +113,15 @@ impl Reply {
                 .header("content-type")
                 .is_some_and(|kind| kind.trim_start().starts_with("text/html"))
                 && !matches!(first, Some(b'{' | b'[')))
+    }
+
+    /// Takes the body apart where it is a list; `None` where it is not, and then it stays for [`json`](Self::json).
+    pub fn entries(&mut self) -> Option<Vec<Entry>> {
+        if self.is_html() {
+            return None;
+        }
+        let entries = Entry::list(std::mem::take(&mut *self.body));
+        entries.map_err(|body| *self.body = body).ok()
     }
 
     /// Reads the body as JSON.

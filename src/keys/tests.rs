@@ -298,8 +298,8 @@ expired, and somebody asks with --replace
 fn a_key_that_was_used() {
     let used = |second: i64| over(sealed_at(second), used_at(second + 100));
     let with_peer = |mut case: Case, name: &str| {
-        case.snapshot.peers.push(peer(name));
-        case.snapshot.events = Some(vec![enrolled("k", name)]);
+        case.snapshot.peers.push(peer(name).into());
+        case.snapshot.events = Some(vec![enrolled("k", name).into()]);
         case
     };
     let rows = [

@@ -36,7 +36,10 @@ impl Group<'_> {
         };
         let live = json!({ "groups": [group("g", self.members)], "peers": self.peers, "setup_keys": keys });
         let mut case = Case::new(file, live);
-        case.snapshot.events = self.events;
+        let events = self
+            .events
+            .map(|events| events.into_iter().map(Into::into).collect());
+        case.snapshot.events = events;
         case
     }
 

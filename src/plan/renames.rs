@@ -1,16 +1,19 @@
 //! `renamed_from`: an entry under a new name keeps its object, and so its id and all references to it.
 //!
-//! The snapshot is read as if the objects bore their new names already; then nothing that refers to them differs, and
+//! The account is read as if the objects bore their new names already; then nothing that refers to them differs, and
 //! the one change that is left is the name itself.
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::Problem;
+use crate::actual::NewNames;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
+use crate::entry::Entry;
 use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::resource::{ALL, FieldChange, Groups, Live, Resource};
@@ -22,29 +25,29 @@ use crate::state::{Address, Id, Kind};
 pub struct Renames {
     /// The new address of each renamed object, and its old name.
     renamed: BTreeMap<Id, (Address, String)>,
+    /// Their new names, to read the account with.
+    names: NewNames,
     /// Entries whose `renamed_from` has no effect any more.
     pub(super) notices: Vec<Notice>,
     /// Renames that cannot be.
     pub(super) problems: Vec<Problem>,
 }
 
-/// Finds the live objects that the file renames, and gives them their new names in the snapshot.
-pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> Renames {
+/// Finds the live objects that the file renames.
+pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renames {
     let mut renames = Renames::default();
+    let mut lists: BTreeMap<Kind, Vec<Named>> = BTreeMap::new();
     for ((kind, new), old) in &desired.renamed_from {
         let address = Address::new(*kind, new);
-        let Some((field, list)) = list(snapshot, *kind) else {
+        let Some(list) = list(snapshot, *kind) else {
             continue;
         };
-        // where several bear a name, what an identity provider made is not meant, nor what no file can say
-        let is_meant = |entry: &&Value| {
-            let is_foreign = matches!(entry["issued"].as_str(), Some("jwt" | "integration"));
-            let read = Resource::read(*kind, (*entry).clone(), &Groups::default());
-            !is_foreign && read.is_ok_and(|live| live.resource.beyond_the_file().is_none())
-        };
+        let list = lists
+            .entry(*kind)
+            .or_insert_with(|| list.iter().map(|entry| Named::of(*kind, entry)).collect());
         let named = |name: &str| {
-            let all: Vec<&Value> = list.iter().filter(|entry| entry[field] == name).collect();
-            let meant = all.iter().filter(|entry| is_meant(entry)).count();
+            let all: Vec<&Named> = list.iter().filter(|live| live.name == name).collect();
+            let meant = all.iter().filter(|live| live.is_meant).count();
             (meant, if meant == 1 { 1 } else { all.len() })
         };
         let ((meant, olds), (_, news)) = (named(old), named(new));
@@ -68,16 +71,11 @@ pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> R
                 "only what was declared here is renamed; rename the other in NetBird, or declare it first",
             ),
             (1, 0) => {
-                let mut all: Vec<&mut Value> = list
-                    .iter_mut()
-                    .filter(|entry| entry[field] == *old)
-                    .collect();
-                all.sort_by_key(|entry| !is_meant(&&**entry));
-                let Some(entry) = all.into_iter().next() else {
+                let all = list.iter_mut().filter(|live| live.name == *old);
+                let Some(live) = all.min_by_key(|live| !live.is_meant) else {
                     continue;
                 };
-                let issued = entry.get("issued").and_then(Value::as_str).unwrap_or("api");
-                if old == ALL || issued != "api" {
+                if old == ALL || live.issued.as_str().unwrap_or("api") != "api" {
                     problem(
                         format!(
                             "is to be renamed from {old:?}, which is not made by the API: it is never changed here"
@@ -86,8 +84,9 @@ pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> R
                     );
                     continue;
                 }
-                entry[field] = Value::String(new.clone());
-                let id = Id(entry["id"].as_str().unwrap_or_default().to_owned());
+                live.name = Value::String(new.clone());
+                let id = Id(live.id.as_str().unwrap_or_default().to_owned());
+                renames.names.insert((*kind, id.clone()), new.clone());
                 renames.renamed.insert(id, (address, old.clone()));
             }
             (1.., 1..) => problem(
@@ -103,18 +102,53 @@ pub fn renames(desired: &Desired, snapshot: &mut Snapshot, ledger: &Ledger) -> R
     renames
 }
 
-/// The list of a kind that can be renamed, and the field that holds the name.
-fn list(snapshot: &mut Snapshot, kind: Kind) -> Option<(&'static str, &mut Vec<Value>)> {
+/// What a rename looks at.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    id: Value,
+    name: Value,
+    /// The name of a route.
+    network_id: Value,
+    issued: Value,
+    /// Whether a rename can mean it where several bear its name: an identity provider made it otherwise, or no file can say
+    /// it.
+    #[serde(skip)]
+    is_meant: bool,
+}
+
+impl Named {
+    fn of(kind: Kind, entry: &Entry) -> Self {
+        // what cannot be read here is an error of `Actual::read`
+        let mut named: Named = entry.read().unwrap_or_default();
+        if kind == Kind::Route {
+            named.name = std::mem::take(&mut named.network_id);
+        }
+        let is_foreign = matches!(named.issued.as_str(), Some("jwt" | "integration"));
+        let read = Resource::read(kind, entry.clone(), &Groups::default());
+        named.is_meant =
+            !is_foreign && read.is_ok_and(|live| live.resource.beyond_the_file().is_none());
+        named
+    }
+}
+
+/// The list of a kind that can be renamed.
+fn list(snapshot: &Snapshot, kind: Kind) -> Option<&[Entry]> {
     match kind {
-        Kind::Group => Some(("name", &mut snapshot.groups)),
-        Kind::Policy => Some(("name", &mut snapshot.policies)),
-        Kind::Route => Some(("network_id", &mut snapshot.routes)),
-        Kind::NameserverGroup => Some(("name", &mut snapshot.nameserver_groups)),
+        Kind::Group => Some(&snapshot.groups),
+        Kind::Policy => Some(&snapshot.policies),
+        Kind::Route => Some(&snapshot.routes),
+        Kind::NameserverGroup => Some(&snapshot.nameserver_groups),
         Kind::SetupKey | Kind::Peer => None,
     }
 }
 
 impl Renames {
+    /// Returns the new names, to read the account with.
+    pub fn names(&self) -> &NewNames {
+        &self.names
+    }
+
     /// Adds the change of the name to the changes.
     pub(super) fn apply(
         &self,

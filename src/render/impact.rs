@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::describe::{names_of_servers, traffic};
 use crate::change::{Change, Operation, SECOND};
 use crate::plan::Plan;
@@ -161,7 +159,7 @@ fn is_idle(live: &Live) -> bool {
 
 /// Used, expired or revoked.
 fn is_dead(key: &Live) -> bool {
-    key.wire.get("valid") == Some(&Value::Bool(false))
+    key.is_dead_key()
 }
 
 /// Who loses what when an object goes or is switched off.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Live, Resource, base_of, embedded_ids};
+use crate::entry::Entry;
 use crate::state::Id;
 use crate::wire;
 
@@ -18,8 +19,8 @@ pub struct Group {
 }
 
 /// Reads an entry of `GET /groups`.
-pub(super) fn read(wire: Value) -> Result<Live, serde_json::Error> {
-    let group: wire::Group = serde_json::from_value(wire.clone())?;
+pub(super) fn read(wire: Entry) -> Result<Live, serde_json::Error> {
+    let group: wire::Group = wire.read()?;
     let peers = group.peers.into_iter().map(|peer| peer.id).collect();
     Ok(Live {
         id: group.id,

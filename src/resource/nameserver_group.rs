@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Groups, Live, Resource, Unresolved, base_of, put};
+use crate::entry::Entry;
 use crate::spelling;
 use crate::wire;
 
@@ -41,8 +42,8 @@ pub struct Nameserver {
 }
 
 /// Reads an entry of `GET /dns/nameservers`.
-pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Error> {
-    let group: wire::NameserverGroup = serde_json::from_value(wire.clone())?;
+pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+    let group: wire::NameserverGroup = wire.read()?;
     // the server does not check ports: 0 stands for one that does not fit, and is a difference to any declared one
     let server = |server: wire::Nameserver| Nameserver {
         ip: server.ip,

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{Groups, Live, Resource, Unresolved, base_of, put};
+use crate::entry::Entry;
 use crate::state::Id;
 use crate::wire;
 
@@ -75,8 +76,8 @@ impl Default for OneRule {
 }
 
 /// Reads an entry of `GET /policies`.
-pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Error> {
-    let policy: wire::Policy = serde_json::from_value(wire.clone())?;
+pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+    let policy: wire::Policy = wire.read()?;
     let rule = policy.rules.first();
     let side = |pick: fn(&wire::Rule) -> &Vec<wire::Reference>| {
         let references = rule.map(pick).into_iter().flatten();

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Groups, Live, Resource, Unresolved, base_of, put};
+use crate::entry::Entry;
 use crate::spelling;
 use crate::state::Id;
 use crate::wire;
@@ -48,8 +49,8 @@ pub struct Route {
 }
 
 /// Reads an entry of `GET /routes`.
-pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Error> {
-    let route: wire::Route = serde_json::from_value(wire.clone())?;
+pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+    let route: wire::Route = wire.read()?;
     // a domain route comes with a placeholder network, so the type decides (netbird-api.md §7)
     let by_domain = route.network_type == "Domain";
     let canonical = Route {

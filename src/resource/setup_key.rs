@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Groups, Live, Resource, Unresolved};
 use crate::desired::{KeyType, SealedFor};
+use crate::entry::Entry;
 use crate::wire;
 
 /// A setup key in canonical form. `None` = not ours.
@@ -38,8 +39,8 @@ pub struct SetupKey {
 }
 
 /// Reads an entry of `GET /setup-keys`.
-pub(super) fn read(wire: Value, groups: &Groups) -> Result<Live, serde_json::Error> {
-    let key: wire::SetupKey = serde_json::from_value(wire.clone())?;
+pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+    let key: wire::SetupKey = wire.read()?;
     let resource = Resource::SetupKey(SetupKey {
         key_type: key.key_type,
         expires: key.expires.is_some(),

@@ -8,6 +8,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 use crate::state::Kind;
 use crate::testing::{
     Case, MADE, enrolled, group, id, id_at, key, over, peer, policy_with, route, table, used_at,
+    value,
 };
 
 /// A file that declares the group `keep` and these others.
@@ -42,7 +43,8 @@ fn what_was_made_while_it_was_declared_goes() {
     };
     let numeric = |case: Case| {
         let mut case = case;
-        case.snapshot.groups[1]["id"] = json!("1802457731");
+        let group = &mut case.snapshot.groups[1];
+        *group = over(value(group), json!({ "id": "1802457731" })).into();
         case.outcome()
     };
     let rows = [
@@ -88,7 +90,8 @@ fn what_was_made_while_it_was_declared_goes() {
         }),
         ("issued by an identity provider", {
             let mut case = made(10);
-            case.snapshot.groups[1]["issued"] = json!("jwt");
+            let group = &mut case.snapshot.groups[1];
+            *group = over(value(group), json!({ "issued": "jwt" })).into();
             case.outcome()
         }),
     ];
@@ -190,7 +193,7 @@ fn offboarding() {
             (MADE + 9_000, keys(false, lists)),
         ];
         let mut case = Case::new(keys(false, lists), over(live, more)).history(&history);
-        case.snapshot.events = Some(vec![enrolled("k", "x")]);
+        case.snapshot.events = Some(vec![enrolled("k", "x").into()]);
         case.outcome()
     };
     let by_resource = json!({ "destinations": null, "destinationResource": { "id": id(Kind::Peer, "x"), "type": "peer" } });

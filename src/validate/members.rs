@@ -161,7 +161,8 @@ fn check_members(
 
 /// What may be meant by a member that can hardly be a peer.
 fn odd_member(name: &str, desired: &Desired) -> Option<String> {
-    match desired.groups().any(|(group, _)| group == name) {
+    let groups = desired.groups.as_ref();
+    match groups.is_some_and(|groups| groups.contains_key(name)) {
         true => Some("it is a group here: groups hold peers, not groups".to_owned()),
         false => hint::member(name, []),
     }

@@ -27,7 +27,7 @@ fn outcome(declared: Value, keys: Vec<Value>, used: &[(&str, i64)]) -> String {
     let enrolled = used
         .iter()
         .map(|(name, second)| over(peer(name), json!({ "created_at": time(*second) })));
-    case.snapshot.peers = enrolled.collect();
+    case.snapshot.peers = enrolled.map(Into::into).collect();
     case.outcome()
 }
 

@@ -116,7 +116,12 @@ fn the_example() {
         .chain(&case.snapshot.peers)
         .chain(&case.snapshot.setup_keys);
     for entry in ids {
-        let id = crate::state::Id(entry["id"].as_str().expect("an id").to_owned());
+        let id = crate::state::Id(
+            crate::testing::value(entry)["id"]
+                .as_str()
+                .expect("an id")
+                .to_owned(),
+        );
         assert!(id.created_at().is_some(), "{id} is no id of NetBird");
     }
 }

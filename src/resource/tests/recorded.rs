@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::actual::Actual;
+use crate::entry::Entry;
 use crate::resource::{Groups, Policy, Resource, Route, SetupKey, differences};
 use crate::snapshot::Snapshot;
 use crate::state::{Id, Kind};
@@ -223,11 +224,13 @@ fn a_request_in_which_nothing_is_ours_loses_nothing() {
 #[test]
 fn the_recorded_account_reads() {
     let recordings = recordings();
-    let list = |name: &str| {
+    let list = |name: &str| -> Vec<Entry> {
         recordings[name]["response"]["body"]
             .as_array()
             .expect("a list")
-            .clone()
+            .iter()
+            .map(|entry| entry.clone().into())
+            .collect()
     };
     let snapshot = Snapshot {
         groups: list("groups-list"),
@@ -241,12 +244,16 @@ fn the_recorded_account_reads() {
         zones: list("zones-list"),
         dns_settings: recordings["dns-settings"]["response"]["body"].clone(),
         routers: vec![
-            recordings["network-router-created-enabled-ignored"]["response"]["body"].clone(),
+            recordings["network-router-created-enabled-ignored"]["response"]["body"]
+                .clone()
+                .into(),
         ],
         networks: Vec::new(),
         network_resources: None,
         parts: std::collections::BTreeMap::new(),
-        accounts: Some(list("accounts")),
+        accounts: recordings["accounts"]["response"]["body"]
+            .as_array()
+            .cloned(),
     };
     let actual = Actual::read(&snapshot).expect("real answers");
     assert_eq!(

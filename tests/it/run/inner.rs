@@ -84,8 +84,9 @@ impl Inner {
             events: prune == Prune::All,
         };
         complete(&api, more, &mut snapshot).expect("the lists");
-        let renames = renames(&valid.desired, &mut snapshot, &options.ledger);
-        let actual = Actual::read(&snapshot).expect("lists that can be read");
+        let renames = renames(&valid.desired, &snapshot, &options.ledger);
+        let actual =
+            Actual::read_renamed(&snapshot, renames.names()).expect("lists that can be read");
         Ok(Inner {
             api,
             valid,
