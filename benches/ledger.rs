@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use netbird_gitops::git::{Git, Opened};
+use netbird_gitops::kind::Kind;
 use netbird_gitops::ledger::Ledger;
-use netbird_gitops::state::Kind;
 
 const COMMITS: usize = 10_000;
 const ROUNDS: usize = 5;

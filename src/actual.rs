@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::address::Address;
 use crate::enrollment::{self, Bindings};
 use crate::entry::Entry;
+use crate::id::Id;
 use crate::json;
-use crate::resource::{self, Groups, Live, Resource};
+use crate::kind::{self, Groups, Kind, Live, Resource};
 use crate::snapshot::Snapshot;
-use crate::state::{Address, Id, Kind};
 use crate::wire;
 
 pub use referrers::optional_lists;
@@ -90,7 +91,7 @@ impl Actual {
         Live {
             id: peer.id.clone(),
             name: peer.name.clone(),
-            resource: Resource::Peer(resource::Peer {
+            resource: Resource::Peer(kind::Peer {
                 name: peer.name.clone(),
             }),
             wire: answer.unwrap_or_else(|| Value::Null.into()),
@@ -113,7 +114,7 @@ impl Actual {
         }
         actual.twins = twins(&groups);
         for group in groups {
-            if group.name == crate::resource::ALL {
+            if group.name == crate::kind::ALL {
                 actual
                     .protected_groups
                     .insert(group.id.clone(), "holds every peer".into());

@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::code::Code;
+use crate::held::Held;
+use crate::id::Id;
 use crate::ledger::{AllowDeletes, Cause, Ledger, Taken};
 use crate::notice::Notice;
-use crate::plan::{Held, Plan, Row};
-use crate::state::Id;
+use crate::plan::{Plan, Row};
 use crate::text::count;
 
 /// A line, and what it can count for.

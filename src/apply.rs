@@ -20,16 +20,17 @@ use anyhow::{Result, anyhow};
 use serde_json::Value;
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::api::{Api, ApiError};
 use crate::change::{Change, Operation};
 use crate::entry::Entry;
+use crate::id::Id;
 use crate::json;
+use crate::kind::{FieldChange, Groups, Kind, Live, Resource, Unresolved, differences};
 use crate::notice::Notice;
 use crate::plan::{Part, Plan, Step};
 use crate::render::{CreatedKey, Status};
-use crate::resource::{FieldChange, Groups, Live, Resource, Unresolved, differences};
 use crate::secret::{KeysDir, Recipients, StoredFile};
-use crate::state::{Address, Id, Kind};
 
 use members::GroupWrites;
 use write::NotKnown;

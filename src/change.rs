@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::resource::{FieldChange, Live, Resource};
-use crate::state::{Address, Id, Kind};
+use crate::address::Address;
+use crate::id::Id;
+use crate::kind::{FieldChange, Kind, Live, Resource};
 
 /// What happens to one object.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::scope::Prune;
+use crate::options::Prune;
 
 /// Declare a NetBird network in netbird.json, review its changes as pull requests, apply them from CI.
 #[derive(Debug, Parser)]
@@ -52,6 +52,8 @@ pub enum Command {
     Adopt(AdoptArgs),
     /// Report where NetBird differs from the committed file; correct nothing
     Drift(DriftArgs),
+    /// Print the JSON Schema of netbird.json, for editors
+    Schema,
 }
 
 /// What every command takes.

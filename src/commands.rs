@@ -46,6 +46,10 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::Export(args) => export::run(cli, args, say),
         Command::Adopt(args) => adopt::run(cli, args, say),
         Command::Drift(args) => drift::run(cli, args, say),
+        Command::Schema => {
+            print(&crate::schema::text());
+            Exit::Done
+        }
     }
 }
 

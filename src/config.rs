@@ -3,6 +3,7 @@
 //! What the file may say is decided by `validate`. This module knows bytes, lines and JSON, and no kind of object.
 
 mod cursor;
+mod flaw;
 mod path;
 mod problem;
 mod syntax;
@@ -16,10 +17,10 @@ use std::path::Path;
 
 pub(crate) use crate::text::{did_you_mean, nearest, quote};
 pub(crate) use cursor::{Cursor, Log};
+pub(crate) use flaw::Flaw;
 pub(crate) use syntax::{parse, parse_text};
-#[cfg(test)]
-pub(crate) use table::Presence;
-pub(crate) use table::{Field, Refused, Table};
+pub use table::Outline;
+pub(crate) use table::{Field, Presence, Refused, Row, Shape, Table};
 
 pub use problem::{Place, Problem, Problems, Severity};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::address::Address;
 use crate::change::{Change, Operation};
-use crate::resource::{Live, Resource, differences};
-use crate::state::Address;
+use crate::kind::{Live, Resource, differences};
 
 /// Returns what makes `actual` as `desired`, in the order of addresses. Of equal sides: nothing.
 pub fn diff(

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
-use crate::plan::{Options, Plan, Renames, plan};
-use crate::resource::FieldChange;
-use crate::state::{Address, Id, Kind};
+use crate::id::Id;
+use crate::kind::{FieldChange, Kind};
+use crate::options::Options;
+use crate::plan::{Plan, Renames, plan};
 use crate::wire::{Event, SetupKey};
 
 /// The difference between a file and an account.
@@ -202,7 +204,7 @@ pub fn blame_events(drift: &mut Drift, events: &[Event], actual: &Actual) {
         item.doer = by_hand.iter().find(concerns).and_then(|event| doer(event));
     }
     for item in &mut drift.missing {
-        let code = deletion_code(item.address.kind);
+        let code = item.address.kind.descriptor().deletion_event;
         let concerns = |event: &&&Event| {
             Some(event.activity_code.as_str()) == code
                 && event.meta("name") == Some(item.address.name.as_str())
@@ -222,18 +224,6 @@ fn doer(event: &Event) -> Option<Doer> {
         name: name.clone(),
         at: event.timestamp?,
     })
-}
-
-/// The code of a deletion's event (netbird-api.md §12.2).
-fn deletion_code(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::Group => Some("group.delete"),
-        Kind::SetupKey => Some("setupkey.delete"),
-        Kind::Policy => Some("policy.delete"),
-        Kind::Route => Some("route.delete"),
-        Kind::NameserverGroup => Some("nameserver.group.delete"),
-        Kind::Peer => None,
-    }
 }
 
 fn ghosts(desired: &Desired, actual: &Actual) -> BTreeSet<String> {

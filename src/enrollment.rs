@@ -12,8 +12,8 @@ mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::desired::KeyType;
-use crate::state::Id;
+use crate::id::Id;
+use crate::kind::KeyType;
 use crate::wire::{Event, Peer, SetupKey};
 
 pub use detect::{

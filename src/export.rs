@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::config::Source;
-use crate::desired::KeyType;
 use crate::edit::pretty;
 use crate::enrollment::Binding;
-use crate::resource::{ALL, Live, Resource};
-use crate::state::{Address, Id, Kind};
+use crate::id::Id;
+use crate::kind::{ALL, KeyType, Kind, Live, Resource};
 use crate::validate::validate;
 use crate::wire;
 
@@ -86,51 +86,53 @@ impl Export {
         }
         let mut file = Map::new();
         for (kind, entries) in sections {
-            match kind {
-                Kind::NameserverGroup => {
-                    file.insert("dns".into(), json!({ "nameserver_groups": entries }));
-                }
-                _ => {
-                    file.insert(kind.section().into(), Value::Object(entries));
-                }
-            }
+            let (name, folders) = kind.section_path().split_last().expect("a section");
+            let place = folders.iter().fold(&mut file, |place, folder| {
+                let folder = place.entry(*folder).or_insert_with(|| json!({}));
+                folder.as_object_mut().expect("made above")
+            });
+            place.insert((*name).to_owned(), Value::Object(entries));
         }
         Value::Object(file)
     }
 
     /// Returns the file's text as people write it: sections in their order, entries sorted, lists on one line.
     pub fn text(&self) -> String {
-        const SECTIONS: [&str; 5] = ["groups", "setup_keys", "policies", "routes", "dns"];
-        const UNIT: &str = "  ";
-        let file = self.file();
-        let line = |depth: usize, name: &str, value: &Value| {
-            let indent = UNIT.repeat(depth);
-            let value = pretty(value, "\n", &indent, UNIT);
-            format!("{indent}{}: {value}", Value::from(name))
-        };
-        let entries = |depth: usize, section: &Value| {
-            let lines = section.as_object().into_iter().flatten();
-            let lines: Vec<String> = lines
-                .map(|(name, entry)| line(depth, name, entry))
-                .collect();
-            lines.join(",\n")
-        };
-        let section = |name: &&str| {
-            let section = file.get(name)?;
-            Some(match *name {
-                "dns" => format!(
-                    "{UNIT}\"dns\": {{\n{UNIT}{UNIT}\"nameserver_groups\": {{\n{}\n{UNIT}{UNIT}}}\n{UNIT}}}",
-                    entries(3, &section["nameserver_groups"])
-                ),
-                _ => format!("{UNIT}\"{name}\": {{\n{}\n{UNIT}}}", entries(2, section)),
-            })
-        };
-        let sections: Vec<String> = SECTIONS.iter().filter_map(section).collect();
-        match sections.is_empty() {
-            true => "{}\n".into(),
-            false => format!("{{\n{}\n}}\n", sections.join(",\n")),
+        match self.file() {
+            Value::Object(file) if !file.is_empty() => format!("{}\n", block(&file, &[])),
+            _ => "{}\n".into(),
         }
     }
+}
+
+/// The text of what stands at that place of the file: sections in the order of the kinds, their entries sorted.
+fn block(place: &Map<String, Value>, path: &[&str]) -> String {
+    const UNIT: &str = "  ";
+    let indent = UNIT.repeat(path.len() + 1);
+    let paths: Vec<&[&str]> = Kind::declared().map(Kind::section_path).collect();
+    let is_section = paths.contains(&path);
+    let mut names: Vec<&str> = place.keys().map(String::as_str).collect();
+    if !is_section {
+        let position = |name: &&str| {
+            paths.iter().position(|one| {
+                one.strip_prefix(path)
+                    .is_some_and(|rest| rest.first() == Some(name))
+            })
+        };
+        names.sort_by_key(position);
+    }
+    let line = |name: &&str| {
+        let value = match &place[*name] {
+            Value::Object(inner) if !is_section => {
+                let path: Vec<&str> = path.iter().copied().chain([*name]).collect();
+                block(inner, &path)
+            }
+            entry => pretty(entry, "\n", &indent, UNIT),
+        };
+        format!("{indent}{}: {value}", Value::from(*name))
+    };
+    let lines: Vec<String> = names.iter().map(line).collect();
+    format!("{{\n{}\n{}}}", lines.join(",\n"), UNIT.repeat(path.len()))
 }
 
 /// Why the names of the groups that an object refers to do not tell which they are.
@@ -142,63 +144,15 @@ fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
 }
 
 fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
-    match &live.resource {
-        Resource::Group(_) if live.name == ALL => Ok(None),
-        Resource::Group(_) => match actual.protected_groups.get(&live.id) {
-            Some(why) => Err(format!("it is {why}")),
-            None => Ok(Some(json!({ "peers": [] }))),
-        },
-        Resource::Policy(policy) => {
-            if policy.rules.0 != 1 {
-                return Err(format!("it has {} rules", policy.rules.0));
-            }
-            if policy.source_resource.is_some() || policy.destination_resource.is_some() {
-                return Err("it names a network resource or a peer".into());
-            }
-            if policy.sources.is_empty() || policy.destinations.is_empty() {
-                return Err("it has no sources, or no destinations".into());
-            }
-            // without them the policy would grant more
-            if !policy.beyond.posture_checks.is_empty() {
-                return Err("it has posture checks, which a file cannot say".into());
-            }
-            if !policy.beyond.authorized_groups.is_empty() {
-                return Err("it says which users may log in, which a file cannot say".into());
-            }
-            let mut fields = live.resource.fields();
-            fields.retain(|field, _| {
-                !matches!(
-                    &field[..],
-                    "source_resource" | "destination_resource" | "rules"
-                )
-            });
-            // ports of all and icmp cannot stand; of others an empty list is every port
-            if policy.ports.as_ref().is_none_or(BTreeSet::is_empty) {
-                fields.remove("ports");
-            }
-            Ok(Some(Value::Object(fields)))
+    if live.resource.kind() == Kind::Group {
+        if live.name == ALL {
+            return Ok(None);
         }
-        Resource::Route(route) => {
-            if route.peer.is_some() || route.peer_groups.is_empty() {
-                return Err("it goes through a single peer, or through nobody".into());
-            }
-            let mut fields = live.resource.fields();
-            fields.retain(|field, value| field != "peer" && !value.is_null());
-            Ok(Some(Value::Object(fields)))
+        if let Some(why) = actual.protected_groups.get(&live.id) {
+            return Err(format!("it is {why}"));
         }
-        Resource::NameserverGroup(_) => {
-            let mut fields = live.resource.fields();
-            if fields
-                .get("domains")
-                .and_then(Value::as_array)
-                .is_some_and(Vec::is_empty)
-            {
-                fields.remove("domains");
-            }
-            Ok(Some(Value::Object(fields)))
-        }
-        Resource::SetupKey(_) | Resource::Peer(_) => Ok(None),
     }
+    Ok(Some(Value::Object(live.resource.export()?)))
 }
 
 /// Lists the members of each group by their names. A name that means another peer, or none yet, is not listed: the file
@@ -292,8 +246,7 @@ fn setup_key(
         ([], None) => return Err("it is used, expired or revoked".into()),
         _ => return Err("several keys have this name".into()),
     };
-    let mut fields = live.resource.fields();
-    fields.remove("expires");
+    let mut fields = live.resource.export()?;
     fields.insert("expires_in".into(), json!(life_time(key)));
     if key.key_type == KeyType::OneOff && !key.ephemeral {
         fields.insert("enrolled".into(), json!(is_enrolled));

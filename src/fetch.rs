@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::actual::optional_lists;
 use crate::api::{Api, ApiError};
-use crate::desired::{Desired, KeyType};
+use crate::desired::Desired;
 use crate::enrollment::{self, Binding};
 use crate::entry::Entry;
+use crate::kind::{KeyType, Kind};
 use crate::ledger::Ledger;
 use crate::snapshot::Snapshot;
-use crate::state::Kind;
 use crate::wire;
 
 /// The lists that a run needs at first.

@@ -6,9 +6,8 @@
 use std::collections::BTreeSet;
 
 use crate::change::Operation;
+use crate::kind::{Kind, Live};
 use crate::plan::{Plan, Row};
-use crate::resource::Live;
-use crate::state::Kind;
 use crate::text::count;
 use crate::wire::User;
 

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use crate::resource::ALL;
-use crate::state::Id;
+use crate::id::Id;
+use crate::kind::ALL;
 use crate::text::did_you_mean;
 
 /// The first second of 2020: NetBird is not older.

@@ -10,14 +10,12 @@ mod namesakes;
 use jiff::Timestamp;
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::Operation;
 use crate::code::Code;
-use crate::desired::{KeyType, SetupKey};
+use crate::kind::{self, DeclaredKey, KeyType, Kind, Live, Resource, differences};
 use crate::notice::Notice;
-use crate::plan::Options;
-use crate::resource::{self, Live, Resource, differences};
-use crate::scope::Prune;
-use crate::state::{Address, Kind};
+use crate::options::{Options, Prune};
 use crate::wire;
 
 pub use decisions::{Decisions, decisions};
@@ -83,7 +81,12 @@ pub fn never_sealed(key: &wire::SetupKey) -> bool {
 }
 
 /// Decides about the declared key `name` of an account.
-pub fn of_account(name: &str, declared: &SetupKey, actual: &Actual, options: &Options) -> Decision {
+pub fn of_account(
+    name: &str,
+    declared: &DeclaredKey,
+    actual: &Actual,
+    options: &Options,
+) -> Decision {
     let address = Address::new(Kind::SetupKey, name);
     let circumstances = Circumstances {
         now: options.now,
@@ -101,7 +104,7 @@ pub fn of_account(name: &str, declared: &SetupKey, actual: &Actual, options: &Op
 /// Decides about the declared key `name`. `namesakes` are the live keys of that name, the oldest first.
 pub fn decide(
     name: &str,
-    declared: &SetupKey,
+    declared: &DeclaredKey,
     namesakes: &[Namesake],
     circumstances: Circumstances,
 ) -> Decision {
@@ -121,7 +124,7 @@ pub fn decide(
 
 fn choose(
     name: &str,
-    declared: &SetupKey,
+    declared: &DeclaredKey,
     namesakes: &[Namesake],
     circumstances: Circumstances,
 ) -> Decision {
@@ -349,7 +352,7 @@ fn choose(
 
 /// Returns the used key of an entry whose key did its work. Somebody said so, hence one that was used before the file spoke
 /// of it may be meant, and one that was asked for anew only where no newer one was used.
-fn done(declared: &SetupKey, namesakes: &[Namesake], asked: Option<Timestamp>) -> Option<Live> {
+fn done(declared: &DeclaredKey, namesakes: &[Namesake], asked: Option<Timestamp>) -> Option<Live> {
     let used = namesakes.iter().filter(|of| of.key.used_times > 0);
     let (ours, others): (Vec<&Namesake>, Vec<_>) = used.partition(|of| of.is_ours());
     let known = if ours.is_empty() { others } else { ours };
@@ -428,7 +431,7 @@ fn must_be_replaced(after: &Resource, live: &Live) -> bool {
     let fields = differences(after, &live.resource);
     fields
         .iter()
-        .any(|change| !resource::SetupKey::can_change(&change.field))
+        .any(|change| !kind::SetupKey::can_change(&change.field))
 }
 
 /// Says of a live key that it goes, and why.
@@ -465,7 +468,7 @@ fn carried_over(after: Resource, old: &Resource) -> Resource {
     if new.key_type == old_key.key_type {
         return after.over(old);
     }
-    let with_limit = resource::SetupKey {
+    let with_limit = kind::SetupKey {
         usage_limit: new.usage_limit.or(Some(0)),
         ..new.clone()
     };
@@ -501,8 +504,8 @@ fn compare(of: &Namesake, after: Resource, is_unsealed: bool) -> Option<(Operati
 }
 
 /// Returns the declared key in canonical form.
-pub fn desired(declared: &SetupKey) -> Resource {
-    Resource::SetupKey(resource::SetupKey {
+pub fn desired(declared: &DeclaredKey) -> Resource {
+    Resource::SetupKey(kind::SetupKey {
         key_type: declared.key_type,
         expires: declared.expires_in_secs != 0,
         expires_in_secs: declared.expires_in_secs,

@@ -26,12 +26,12 @@ use std::fmt;
 
 use crate::code::Code;
 use crate::git::{Answer, Git, GitError, RepoPath, Sha};
+use crate::kind::{Kind, Tie};
 use crate::notice::Notice;
-use crate::resource::Tie;
-use crate::state::Kind;
 
 pub use allow::{AllowDeletes, text_allow_deletes};
 pub use causes::{Cause, Taken};
+pub use listing::{Listing, Listings};
 pub use merge::{MergeView, MergedFile, merge_view};
 pub use proof::{Proof, Span};
 pub use stale::content_differs_but_for_enrolled;

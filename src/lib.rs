@@ -1,6 +1,7 @@
 //! netbird-gitops: a NetBird network declared in a JSON file, planned on pull requests, applied from CI.
 
 pub mod actual;
+pub mod address;
 pub mod agreement;
 pub mod api;
 pub mod apply;
@@ -22,23 +23,28 @@ pub mod fetch;
 pub mod gates;
 pub mod git;
 pub mod gitea;
+pub mod held;
 pub mod hint;
 pub mod http;
+pub mod id;
 pub mod json;
 pub mod keys;
+pub mod kind;
 pub mod ledger;
 pub mod logging;
 pub mod members;
 pub mod memberships;
 pub mod notice;
+pub mod options;
 pub mod plan;
+pub mod problem;
 pub mod render;
-pub mod resource;
+pub mod schema;
 pub mod scope;
 pub mod secret;
+pub mod sentence;
 pub mod snapshot;
 pub mod spelling;
-pub mod state;
 #[cfg(test)]
 mod testing;
 pub mod text;

@@ -5,55 +5,24 @@
 
 mod doubt;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::code::Code;
-use crate::desired::{Desired, KeyType};
+use crate::desired::Desired;
 use crate::enrollment::{Binding, UNTOLD};
 use crate::hint;
+use crate::id::Id;
 use crate::keys::Decisions;
-use crate::ledger::Ledger;
+use crate::kind::{KeyType, Kind, Live};
+use crate::ledger::{Ledger, Listing};
 use crate::notice::Notice;
-use crate::plan::Options;
-use crate::resource::Live;
-use crate::scope::Prune;
-use crate::state::{Address, Id, Kind};
+use crate::options::{Options, Prune};
 use crate::wire;
 use doubt::{NEW_KEY, gone, is_machine, namesakes, several};
-
-/// Since when a group lists a member, as the file's git history says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listing {
-    /// The second of the commit that listed it; it is listed ever since.
-    Since(i64),
-    /// In no commit yet.
-    New,
-    /// There is no history.
-    Unknown,
-}
-
-/// Since when groups list their members.
-#[derive(Debug, Clone, Default)]
-pub struct Listings {
-    /// Whether there is a history.
-    pub known: bool,
-    /// The commit's second, by group and member, for what the newest commit lists.
-    pub since: BTreeMap<(String, String), i64>,
-}
-
-impl Listings {
-    /// Returns since when `group` lists `member`.
-    pub fn of(&self, group: &str, member: &str) -> Listing {
-        match self.since.get(&(group.to_owned(), member.to_owned())) {
-            Some(second) => Listing::Since(*second),
-            None if self.known => Listing::New,
-            None => Listing::Unknown,
-        }
-    }
-}
 
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::address::Address;
 use crate::desired::Desired;
 use crate::enrollment::is_enrollable;
-use crate::state::Kind;
+use crate::kind::Kind;
 
 /// Groups by setup key.
 pub type ByKey = BTreeMap<String, BTreeSet<String>>;
@@ -96,7 +97,13 @@ pub fn granted(desired: &Desired) -> ByKey {
 
 /// A group that was renamed is the same group.
 fn under_new_names(mut granted: ByKey, desired: &Desired) -> ByKey {
-    for ((kind, new), old) in &desired.renamed_from {
+    for (
+        Address {
+            kind, name: new, ..
+        },
+        old,
+    ) in &desired.renamed_from
+    {
         if *kind != Kind::Group {
             continue;
         }

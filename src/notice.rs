@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
+use crate::address::Address;
 use crate::code::Code;
 use crate::config::{self, Place};
-use crate::state::Address;
 use crate::text::{listed, visible};
 
 /// From how many notices of one cause on they are one sentence.
@@ -158,7 +158,7 @@ fn many(sentence: &str, notices: &[&Notice]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Kind;
+    use crate::kind::Kind;
 
     fn at(notice: Notice, line: usize) -> Notice {
         let place = Place {

@@ -16,26 +16,27 @@ mod sections;
 mod twins;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::diff::diff;
 use crate::enrollment::{self, Enrollment};
+use crate::held::Held;
+use crate::id::Id;
 use crate::keys;
-use crate::ledger::{Cause, Ledger};
-use crate::members::{self, Listings};
+use crate::kind::{self, Kind, Live, Resource};
+use crate::ledger::Cause;
+use crate::members;
 use crate::notice::Notice;
-use crate::resource::{self, Live, Resource};
-use crate::scope::{self, Prune, Scoped};
-use crate::state::{Address, Id, Kind};
+use crate::options::Options;
+use crate::problem::Problem;
+use crate::scope::{self, Scoped};
 
-pub use held::{Held, Why};
 pub(crate) use twins::Twins;
 
 pub use order::{Part, Step};
@@ -43,72 +44,6 @@ pub use renames::{Renames, renames};
 pub use resolve::{DNS_LABEL, answered_labels, peer_renames};
 pub use rows::Row;
 pub use sections::{Gone, gone};
-
-/// What was asked for beside the file.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// What happens to undeclared objects.
-    pub prune: Prune,
-    /// Entries to make anew (`--replace`).
-    pub replace: BTreeSet<Address>,
-    /// The present.
-    pub now: Timestamp,
-    /// What was ever ours.
-    pub ledger: Arc<Ledger>,
-    /// Since when groups list their members, by the same history.
-    pub listings: Listings,
-    /// What is held back for want of proof, and goes since somebody agreed to it.
-    pub release: BTreeSet<Id>,
-    /// Names of the files in the keys directory: traces of runs that made keys here.
-    pub keys_files: BTreeSet<String>,
-}
-
-impl Options {
-    /// What decides which keys were used, where nothing else is asked.
-    pub fn of_enrollment(ledger: Arc<Ledger>, now: Timestamp) -> Self {
-        Options {
-            // what was replaced is told; nothing is deleted here
-            prune: Prune::Owned,
-            replace: BTreeSet::new(),
-            now,
-            listings: ledger.listings(),
-            ledger,
-            keys_files: BTreeSet::new(),
-            release: BTreeSet::new(),
-        }
-    }
-}
-
-/// Why no plan can be made.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// The object that it is about.
-    pub address: Address,
-    /// What is wrong.
-    pub text: String,
-    /// What to do.
-    pub hint: Option<String>,
-    /// The group whose name is the trouble, where it is one.
-    pub group: Option<String>,
-    /// The member whose name is the trouble, where it is one.
-    pub member: Option<String>,
-    /// Whether something is in the way of a deletion; there may be more of it in lists that no other plan needs.
-    pub of_deletion: bool,
-}
-
-impl Problem {
-    /// A problem of one object.
-    pub fn new(address: &Address, text: impl Into<String>, hint: Option<String>) -> Self {
-        Problem {
-            address: address.clone(),
-            text: text.into(),
-            hint,
-            group: None,
-            member: None,
-            of_deletion: false,
-        }
-    }
-}
 
 /// What an apply would do.
 #[derive(Debug, Clone, Default)]
@@ -410,7 +345,7 @@ fn replace(
             continue;
         };
         changes.retain(|change| change.address != *address);
-        let fields = resource::differences(after, &live.resource);
+        let fields = kind::differences(after, &live.resource);
         let operation = Operation::Replace {
             live: live.clone(),
             fields,
@@ -426,19 +361,14 @@ fn replace(
 }
 
 fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {
-    let known = |address: &&Address| match address.kind {
-        Kind::SetupKey => desired.setup_key(&address.name).is_some(),
-        Kind::Policy => desired
-            .policies
-            .iter()
-            .flatten()
-            .any(|(name, _)| *name == address.name),
-        _ => false,
-    };
+    let can_be = |kind| matches!(kind, Kind::SetupKey | Kind::Policy);
+    let known = |address: &&Address| can_be(address.kind) && desired.declares(address);
     let problem = |address: &Address| {
-        let text = match address.kind {
-            Kind::SetupKey | Kind::Policy => "is named by --replace, but the file does not have it",
-            _ => "is named by --replace, which makes setup keys and policies anew and nothing else",
+        let text = match can_be(address.kind) {
+            true => "is named by --replace, but the file does not have it",
+            false => {
+                "is named by --replace, which makes setup keys and policies anew and nothing else"
+            }
         };
         Problem::new(address, text, None)
     };

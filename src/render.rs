@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
 use crate::gates::Refusal;
+use crate::held::Held;
+use crate::kind::{Kind, Resource};
 use crate::memberships::Memberships;
 use crate::notice::{self, Notice, Said};
-use crate::plan::{Held, Plan};
-use crate::resource::Resource;
-use crate::state::Kind;
+use crate::plan::Plan;
 
 /// What became of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,27 +8,19 @@ mod standing;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::SECOND;
 use crate::code::Code;
+use crate::held::{Held, Why};
+use crate::id::Id;
+use crate::kind::{Kind, Live, Resource};
 use crate::ledger::{Ledger, Proof};
 use crate::notice::Notice;
-use crate::plan::{Held, Options, Problem, Why};
-use crate::resource::{Form, Live, Resource};
-use crate::state::{Address, Id, Kind};
+use crate::options::{Options, Prune};
+use crate::problem::Problem;
 use crate::text::listed;
 
 use standing::{Claim, Standing};
-
-/// Which live objects that the file does not declare are deleted, and which members it does not name are removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Prune {
-    /// What the file declared once, and what was made while it did
-    Owned,
-    /// Nothing: it is listed as unmanaged
-    None,
-    /// Every API-made object of a managed section, and every foreign member
-    All,
-}
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
@@ -184,7 +176,7 @@ fn beside(
     if left.is_empty() {
         return;
     }
-    let words = |live: &&Live| format!("{} ({})", live.id, Form::words(&live.resource));
+    let words = |live: &&Live| format!("{} ({})", live.id, live.resource.form_in_words());
     let text = format!(
         "has a namesake in NetBird that is not this file's and is left alone: {}",
         listed(&left.iter().map(words).collect::<Vec<_>>())
@@ -246,7 +238,7 @@ fn undeclared(
         (Prune::Owned, _, Some(why)) => return scope.held.push(held(why)),
         (Prune::Owned, _, None) | (Prune::None, ..) => {}
     }
-    let is_all = live.name == crate::resource::ALL && protected;
+    let is_all = live.name == crate::kind::ALL && protected;
     // of keys only those that can still be used are worth a word
     let is_dead_key = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
     if !is_all && !is_dead_key {

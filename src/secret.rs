@@ -20,6 +20,7 @@ mod file_name;
 mod keys_dir;
 mod recipient;
 mod recipients;
+mod refusal;
 mod sources;
 mod ssh_key;
 #[cfg(test)]
@@ -30,8 +31,8 @@ pub use keys_dir::{
     KeysDir, Removal, Reservation, StoredFile, is_temporary, present, remove_leftovers,
 };
 pub use recipient::{Described, RecipientKind};
-pub use recipients::Recipients;
-pub use sources::{ENVIRONMENT, RecipientError, RecipientErrors, Sources, literal};
+pub use recipients::{ENVIRONMENT, Recipients};
+pub use sources::{RecipientError, RecipientErrors, Sources, literal};
 
 /// A secret encrypted to all recipients, as text that may go anywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,15 +10,17 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::config::Source;
 use crate::desired::Desired;
 use crate::entry::Entry;
-use crate::members::Listings;
-use crate::plan::{self, Options, Part, Plan, Problem};
+use crate::kind::Kind;
+use crate::ledger::Listings;
+use crate::options::{Options, Prune};
+use crate::plan::{self, Part, Plan};
+use crate::problem::Problem;
 use crate::render::Document;
-use crate::scope::Prune;
 use crate::snapshot::Snapshot;
-use crate::state::{Address, Kind};
 use crate::text::visible;
 use crate::validate::validate;
 

@@ -6,36 +6,31 @@
 
 #[cfg(test)]
 mod cases;
-mod domain;
+mod collisions;
 #[cfg(test)]
 mod examples;
-mod group;
 mod labels;
 mod members;
-mod names;
-mod nameserver;
-mod nameserver_group;
-mod network;
 mod overlaps;
 mod places;
-mod policy;
-mod ports;
 mod references;
 mod renames;
-mod route;
-mod setup_key;
 #[cfg(test)]
-mod testing;
-mod times;
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use crate::address::Address;
 use crate::code::Code;
 use crate::config::{
-    self, Cursor, Field, Log, Place, Problem, Problems, Refused, Severity, Source, Table,
+    self, Cursor, Field, Log, Place, Problem, Problems, Refused, Severity, Source, Table, quote,
 };
 use crate::desired::Desired;
-use crate::state::{Address, Kind};
+use crate::kind::Kind;
+use crate::kind::values::names;
 
 pub use places::Places;
 pub use references::Reference;
@@ -81,7 +76,7 @@ pub fn validate(source: &Source) -> Result<Valid, Problems> {
     let (mut log, mut desired) = (Log::default(), Desired::default());
     root.duplicates(&mut log);
     if root.is_object() {
-        root.object(&mut log, &FILE, &mut desired);
+        root.object(&mut log, &top(), &mut desired);
     } else {
         root.wrong::<()>(
             &mut log,
@@ -91,7 +86,7 @@ pub fn validate(source: &Source) -> Result<Valid, Problems> {
     }
 
     let entries = entries(&root);
-    names::collisions(&entries, &mut log);
+    collisions::check(&entries, &mut log);
     members::check(&entries, &desired, &mut log);
     labels::check(&entries, &desired, &mut log);
     overlaps::check(&entries, &desired, &mut log);
@@ -126,194 +121,182 @@ struct Entry<'a> {
     cursor: Cursor<'a>,
 }
 
-/// Why a value will not do, and what might.
-struct Flaw {
-    message: String,
-    hint: Option<String>,
-}
-
-impl Flaw {
-    fn new(message: impl Into<String>) -> Self {
-        Flaw {
-            message: message.into(),
-            hint: None,
-        }
-    }
-
-    fn with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Flaw {
-            message: message.into(),
-            hint: Some(hint.into()),
-        }
-    }
-
-    fn report(self, place: Place, log: &mut Log) -> &mut Problem {
-        let problem = log.error(place, self.message);
-        problem.suggest(self.hint);
-        problem
-    }
-}
-
-const FILE: Table<Desired> = Table {
-    what: "the file",
-    fields: &[
-        Field::optional("$schema", |_, value, log| {
+/// The fields of the file: the schema, and the sections of the kinds.
+fn top() -> Table<Desired> {
+    static FIELDS: LazyLock<Vec<Field<Desired>>> = LazyLock::new(|| {
+        let schema = Field::optional("$schema", |_, value, log| {
             value.string(log, "the address of a schema");
-        }),
-        Field::section("groups", |desired, value, log| {
-            desired.groups = section(value, log, group::read);
-        }),
-        Field::section("setup_keys", |desired, value, log| {
-            desired.setup_keys = section(value, log, setup_key::read);
-        }),
-        Field::section("policies", |desired, value, log| {
-            desired.policies = section(value, log, policy::read);
-        }),
-        Field::section("routes", |desired, value, log| {
-            desired.routes = section(value, log, route::read);
-        }),
-        Field::optional("dns", |desired, value, log| {
-            value.object(log, &DNS, desired);
-            if value.is_object() && value.members().next().is_none() {
-                log.notice(
-                    Code::IdleSection,
-                    value.key_place(),
-                    "manages nothing without \"nameserver_groups\"",
-                );
+        });
+        [schema].into_iter().chain(sections(&[])).collect()
+    });
+    Table {
+        what: "the file",
+        fields: &FIELDS,
+        refused: REFUSED,
+        rules: "{}",
+    }
+}
+
+/// The fields of an object that holds sections.
+fn folder(name: &'static str) -> Table<Desired> {
+    static FIELDS: LazyLock<BTreeMap<&str, Vec<Field<Desired>>>> = LazyLock::new(|| {
+        let paths = Kind::declared().map(Kind::section_path);
+        let folders = paths.filter(|path| path.len() > 1).map(|path| path[0]);
+        folders.map(|name| (name, sections(&[name]))).collect()
+    });
+    Table {
+        what: "the section dns",
+        fields: &FIELDS[name],
+        refused: REFUSED_IN_DNS,
+        rules: "{}",
+    }
+}
+
+/// The sections that stand at that place of the file, and the objects there that hold sections.
+fn sections(place: &[&'static str]) -> Vec<Field<Desired>> {
+    let mut fields: Vec<Field<Desired>> = Vec::new();
+    for path in Kind::declared().map(Kind::section_path) {
+        match path.strip_prefix(place) {
+            Some([name]) => fields.push(Field::section(name, section)),
+            Some([name, ..]) if fields.iter().all(|field| field.name != *name) => {
+                fields.push(Field::optional(name, |desired, value, log| {
+                    let name = Kind::declared().map(|kind| kind.section_path()[0]);
+                    let name = name.into_iter().find(|name| *name == value.name());
+                    let table = folder(name.expect("a field of a kind"));
+                    value.object(log, &table, desired);
+                    if value.is_object() && value.members().next().is_none() {
+                        let names: Vec<String> = table.names().map(quote).collect();
+                        let text = format!("manages nothing without {}", names.join(" or "));
+                        log.notice(Code::IdleSection, value.key_place(), text);
+                    }
+                }))
             }
-        }),
-    ],
-    refused: &[
-        Refused::new(
-            &["nameserver_groups", "nameservers", "nameserver"],
-            "nameserver groups stand in \"dns\"",
-            Some("write \"dns\": { \"nameserver_groups\": { … } }"),
+            _ => {}
+        }
+    }
+    fields
+}
+
+const REFUSED: &[Refused] = &[
+    Refused::new(
+        &["nameserver_groups", "nameservers", "nameserver"],
+        "nameserver groups stand in \"dns\"",
+        Some("write \"dns\": { \"nameserver_groups\": { … } }"),
+    ),
+    Refused::new(
+        &["rule", "rules", "policy", "acl", "acls", "access_control"],
+        "rules of access are entries of \"policies\"",
+        Some(
+            "write \"policies\": { \"NAME\": { \"sources\": [ … ], \"destinations\": [ … ] } }, one entry a rule",
         ),
-        Refused::new(
-            &["rule", "rules", "policy", "acl", "acls", "access_control"],
-            "rules of access are entries of \"policies\"",
-            Some(
-                "write \"policies\": { \"NAME\": { \"sources\": [ … ], \"destinations\": [ … ] } }, one entry a rule",
-            ),
+    ),
+    Refused::new(
+        &["keys", "key", "preauth_keys"],
+        "setup keys are entries of \"setup_keys\"",
+        None,
+    ),
+    Refused::new(
+        &["peers", "peer", "hosts", "nodes", "machines"],
+        "peers enroll by themselves: they are not declared",
+        Some("name them in a group's \"peers\"; for a new one declare a setup key"),
+    ),
+    Refused::new(
+        &["users", "user", "tagOwners"],
+        "people are not managed here: they come from the identity provider",
+        Some("its groups can be named in policies and routes without being declared"),
+    ),
+    Refused::new(
+        &[
+            "networks",
+            "network",
+            "resources",
+            "network_resources",
+            "routers",
+        ],
+        "networks with resources and routers are not managed here",
+        Some(
+            "what NetBird has stays as it is; \"routes\" is the section for networks behind peers",
         ),
-        Refused::new(
-            &["keys", "key", "preauth_keys"],
-            "setup keys are entries of \"setup_keys\"",
-            None,
+    ),
+    Refused::new(
+        &[
+            "posture_checks",
+            "zones",
+            "dns_zones",
+            "dns_settings",
+            "account",
+            "accounts",
+            "settings",
+            "tokens",
+        ],
+        NOT_MANAGED,
+        Some(AS_IT_IS),
+    ),
+];
+
+const REFUSED_IN_DNS: &[Refused] = &[
+    Refused::new(
+        &["nameservers", "groups", "servers"],
+        "nameservers stand in groups of them, by name",
+        Some(
+            "write \"nameserver_groups\": { \"NAME\": { \"nameservers\": [ … ], \"groups\": [ … ] } }",
         ),
-        Refused::new(
-            &["peers", "peer", "hosts", "nodes", "machines"],
-            "peers enroll by themselves: they are not declared",
-            Some("name them in a group's \"peers\"; for a new one declare a setup key"),
-        ),
-        Refused::new(
-            &["users", "user", "tagOwners"],
-            "people are not managed here: they come from the identity provider",
-            Some("its groups can be named in policies and routes without being declared"),
-        ),
-        Refused::new(
-            &[
-                "networks",
-                "network",
-                "resources",
-                "network_resources",
-                "routers",
-            ],
-            "networks with resources and routers are not managed here",
-            Some(
-                "what NetBird has stays as it is; \"routes\" is the section for networks behind peers",
-            ),
-        ),
-        Refused::new(
-            &[
-                "posture_checks",
-                "zones",
-                "dns_zones",
-                "dns_settings",
-                "account",
-                "accounts",
-                "settings",
-                "tokens",
-            ],
-            NOT_MANAGED,
-            Some(AS_IT_IS),
-        ),
-    ],
-};
+    ),
+    Refused::new(
+        &["domains", "search_domains"],
+        "domains stand in the group of nameservers that answers for them",
+        Some("write \"nameserver_groups\": { \"NAME\": { \"domains\": [ … ], … } }"),
+    ),
+    Refused::new(
+        &["zones", "records", "settings"],
+        NOT_MANAGED,
+        Some(AS_IT_IS),
+    ),
+];
+
 const NOT_MANAGED: &str = "this is not managed here";
 const AS_IT_IS: &str = "leave it out: what NetBird has stays as it is";
 
-const DNS: Table<Desired> = Table {
-    what: "the section dns",
-    fields: &[Field::section(
-        "nameserver_groups",
-        |desired, value, log| {
-            desired.nameserver_groups = section(value, log, nameserver_group::read);
-        },
-    )],
-    refused: &[
-        Refused::new(
-            &["nameservers", "groups", "servers"],
-            "nameservers stand in groups of them, by name",
-            Some(
-                "write \"nameserver_groups\": { \"NAME\": { \"nameservers\": [ … ], \"groups\": [ … ] } }",
-            ),
-        ),
-        Refused::new(
-            &["domains", "search_domains"],
-            "domains stand in the group of nameservers that answers for them",
-            Some("write \"nameserver_groups\": { \"NAME\": { \"domains\": [ … ], … } }"),
-        ),
-        Refused::new(
-            &["zones", "records", "settings"],
-            NOT_MANAGED,
-            Some(AS_IT_IS),
-        ),
-    ],
-};
+/// Returns the kind whose section stands there.
+fn kind_of(section: &Cursor<'_>) -> Option<Kind> {
+    Kind::declared().find(|kind| section.stands_at(kind.section_path()))
+}
 
-fn section<T>(
-    section: &Cursor<'_>,
-    log: &mut Log,
-    read: fn(&Cursor<'_>, &mut Log) -> Option<T>,
-) -> Option<BTreeMap<String, T>> {
+/// Reads the entries of a section.
+fn section(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
+    let kind = kind_of(section).expect("a section of a kind");
     if !section.is_object() {
-        return section.wrong(
-            log,
-            "an object of names { … }",
-            Some("entries stand under their names: { \"NAME\": { … } }".into()),
-        );
+        let hint = "entries stand under their names: { \"NAME\": { … } }";
+        let wanted = "an object of names { … }";
+        return section.wrong(log, wanted, Some(hint.into())).unwrap_or(());
     }
-    let read = |entry: Cursor<'_>| {
+    desired.sections.insert(kind);
+    let read = kind.descriptor().entry.expect("a kind that is declared");
+    for entry in section.members() {
         names::check_declared(&entry, log);
-        Some((entry.name().to_owned(), read(&entry, log)?))
-    };
-    Some(section.members().filter_map(read).collect())
+        names::check_length(&entry, kind.label(), kind.descriptor().longest_name, log);
+        if let Some(declared) = read(&entry, log) {
+            let address = Address::new(kind, entry.name());
+            desired.entries.insert(address, declared);
+        }
+    }
 }
 
 /// Returns every entry, in file order.
 fn entries<'a>(root: &Cursor<'a>) -> Vec<Entry<'a>> {
-    let sections = root.members().flat_map(|section| {
-        let nested: Vec<_> = match section.name() {
-            "dns" => section.members().collect(),
-            _ => vec![section],
-        };
-        nested
-    });
-    let of_kind = |section: Cursor<'a>| {
-        let kind = Kind::ALL
-            .into_iter()
-            .find(|kind| kind.section() == section.name())?;
-        let entries = section.members();
-        Some(
-            entries
-                .map(move |cursor| Entry {
-                    address: Address::new(kind, cursor.name()),
-                    cursor,
-                })
-                .collect::<Vec<_>>(),
-        )
+    let folders = |section: Cursor<'a>| match kind_of(&section) {
+        Some(_) => vec![section],
+        None => section.members().collect(),
     };
+    let of_kind = |section: Cursor<'a>| {
+        let kind = kind_of(&section)?;
+        let entry = move |cursor: Cursor<'a>| Entry {
+            address: Address::new(kind, cursor.name()),
+            cursor,
+        };
+        Some(section.members().map(entry).collect::<Vec<_>>())
+    };
+    let sections = root.members().flat_map(folders);
     sections.filter_map(of_kind).flatten().collect()
 }
 
@@ -326,30 +309,24 @@ fn manages_something(root: &Cursor<'_>, desired: &Desired, log: &mut Log) {
     {
         return; // what is wrong may be all there is
     }
-    let Desired {
-        groups,
-        setup_keys,
-        policies,
-        routes,
-        nameserver_groups,
-        renamed_from: _,
-    } = desired;
-    let sizes = [
-        groups.as_ref().map(BTreeMap::len),
-        setup_keys.as_ref().map(BTreeMap::len),
-        policies.as_ref().map(BTreeMap::len),
-        routes.as_ref().map(BTreeMap::len),
-        nameserver_groups.as_ref().map(BTreeMap::len),
-    ];
-    if sizes == [None; 5] {
-        log.error(root.place(), "the file manages nothing").coded(Code::NothingManaged).suggest(
-            "it has groups, setup_keys, policies, routes or dns.nameserver_groups; begin with examples/minimal.json"
-                .to_owned(),
+    let sections: Vec<String> = Kind::declared()
+        .map(|kind| kind.section_path().join("."))
+        .collect();
+    if desired.sections.is_empty() {
+        let (last, rest) = sections.split_last().expect("there are kinds");
+        let hint = format!(
+            "it has {} or {last}; begin with examples/minimal.json",
+            rest.join(", ")
         );
-    } else if sizes.iter().all(|size| size.unwrap_or(0) == 0) {
-        log.error(root.place(), "every section is empty, which would delete all that was ever declared here").coded(Code::NothingManaged).suggest(
-            "leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird"
-                .to_owned(),
-        );
+        log.error(root.place(), "the file manages nothing")
+            .coded(Code::NothingManaged)
+            .suggest(hint);
+    } else if desired.entries.is_empty() {
+        log.error(root.place(), "every section is empty, which would delete all that was ever declared here")
+            .coded(Code::NothingManaged)
+            .suggest(
+                "leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird"
+                    .to_owned(),
+            );
     }
 }

@@ -8,18 +8,20 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 
-use crate::desired::KeyType;
-use crate::state::Id;
+use crate::id::Id;
+use crate::kind::KeyType;
 
 /// Reads null as the default.
-fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// Reads a time; year 1, Go's zero time, means never.
-fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+pub(crate) fn moment<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Timestamp>, D::Error> {
     let text: Option<String> = Option::deserialize(deserializer)?;
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(None);
@@ -142,154 +144,6 @@ pub struct Peer {
     /// When it last did; of one that never did, when it enrolled.
     #[serde(default, deserialize_with = "moment")]
     pub last_seen: Option<Timestamp>,
-}
-
-/// An entry of `GET /policies`.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Policy {
-    /// Id.
-    pub id: Id,
-    /// Not unique.
-    pub name: String,
-    /// Text for people.
-    #[serde(default, deserialize_with = "nullable")]
-    pub description: String,
-    /// Enforced or not.
-    pub enabled: bool,
-    /// One in practice (netbird-api.md §5).
-    #[serde(default, deserialize_with = "nullable")]
-    pub rules: Vec<Rule>,
-    /// Ids of posture checks.
-    #[serde(default, deserialize_with = "nullable")]
-    pub source_posture_checks: Vec<Id>,
-}
-
-/// A rule of a policy.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Rule {
-    /// Its own switch beside the policy's.
-    #[serde(default)]
-    pub enabled: bool,
-    /// `accept` or `drop`.
-    pub action: String,
-    /// Both directions.
-    #[serde(default)]
-    pub bidirectional: bool,
-    /// Lower case.
-    pub protocol: String,
-    /// Single ports as texts.
-    #[serde(default, deserialize_with = "nullable")]
-    pub ports: Vec<String>,
-    /// Ranges.
-    #[serde(default, deserialize_with = "nullable")]
-    pub port_ranges: Vec<PortRange>,
-    /// Groups.
-    #[serde(default, deserialize_with = "nullable")]
-    pub sources: Vec<Reference>,
-    /// Groups.
-    #[serde(default, deserialize_with = "nullable")]
-    pub destinations: Vec<Reference>,
-    /// Stands for the sources.
-    #[serde(rename = "sourceResource", default)]
-    pub source_resource: Option<ResourceReference>,
-    /// Stands for the destinations.
-    #[serde(rename = "destinationResource", default)]
-    pub destination_resource: Option<ResourceReference>,
-    /// Of NetBird's SSH: ids of groups of users, and the local users that they may log in as.
-    #[serde(default, deserialize_with = "nullable")]
-    pub authorized_groups: BTreeMap<Id, Option<Vec<String>>>,
-}
-
-/// A range of ports, both ends included.
-#[derive(Debug, Clone, Deserialize)]
-pub struct PortRange {
-    /// First; the server takes any number from 1 on.
-    pub start: i64,
-    /// Last, up to 65535.
-    pub end: i64,
-}
-
-/// An entry of `GET /routes`.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Route {
-    /// Id.
-    pub id: Id,
-    /// Its name; not unique.
-    pub network_id: String,
-    /// `IPv4`, `IPv6` or `Domain`.
-    #[serde(default)]
-    pub network_type: String,
-    /// Text for people.
-    #[serde(default, deserialize_with = "nullable")]
-    pub description: String,
-    /// Enabled or not.
-    pub enabled: bool,
-    /// One router; empty where `peer_groups` are used.
-    #[serde(default, deserialize_with = "nullable")]
-    pub peer: String,
-    /// Groups of routers.
-    #[serde(default, deserialize_with = "nullable")]
-    pub peer_groups: Vec<Id>,
-    /// A placeholder for domain routes.
-    #[serde(default, deserialize_with = "nullable")]
-    pub network: String,
-    /// Domains of a domain route.
-    #[serde(default, deserialize_with = "nullable")]
-    pub domains: Vec<String>,
-    /// 1 to 9999.
-    pub metric: i64,
-    /// Hides the origin of routed traffic.
-    pub masquerade: bool,
-    /// Groups that get the route.
-    #[serde(default, deserialize_with = "nullable")]
-    pub groups: Vec<Id>,
-    /// Groups whose policies guard it.
-    #[serde(default, deserialize_with = "nullable")]
-    pub access_control_groups: Vec<Id>,
-    /// See `resource::Route`.
-    #[serde(default)]
-    pub keep_route: bool,
-    /// See `resource::Route`.
-    #[serde(default)]
-    pub skip_auto_apply: bool,
-}
-
-/// An entry of `GET /dns/nameservers`.
-#[derive(Debug, Clone, Deserialize)]
-pub struct NameserverGroup {
-    /// Id.
-    pub id: Id,
-    /// Unique.
-    pub name: String,
-    /// Text for people.
-    #[serde(default, deserialize_with = "nullable")]
-    pub description: String,
-    /// Answers for everything.
-    pub primary: bool,
-    /// Domains it answers for.
-    #[serde(default, deserialize_with = "nullable")]
-    pub domains: Vec<String>,
-    /// Enabled or not.
-    pub enabled: bool,
-    /// Groups whose peers ask it.
-    #[serde(default, deserialize_with = "nullable")]
-    pub groups: Vec<Id>,
-    /// Servers.
-    #[serde(default, deserialize_with = "nullable")]
-    pub nameservers: Vec<Nameserver>,
-    /// Domains are search domains too.
-    #[serde(default)]
-    pub search_domains_enabled: bool,
-}
-
-/// One name server.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Nameserver {
-    /// Address.
-    pub ip: String,
-    /// The server does not check its range.
-    #[serde(default)]
-    pub port: i64,
 }
 
 /// An entry of `GET /users`.

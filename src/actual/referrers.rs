@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::{Actual, Unreadable, typed, unreadable};
 use crate::entry::Entry;
-use crate::resource::ALL;
+use crate::id::Id;
+use crate::kind::ALL;
 use crate::snapshot::Snapshot;
-use crate::state::Id;
 use crate::wire;
 
 /// Which settings of the account hold groups: path, and what people call it. The server does not check them.

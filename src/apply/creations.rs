@@ -7,9 +7,10 @@ use anyhow::{Context, Result};
 use super::members::Moves;
 use super::write::{NotKnown, not_known};
 use super::{Run, same};
+use crate::address::Address;
 use crate::api::ApiError;
-use crate::resource::{Live, Resource};
-use crate::state::{Address, Id};
+use crate::id::Id;
+use crate::kind::{Live, Resource};
 
 impl Run<'_> {
     pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<String> {

@@ -13,15 +13,16 @@ use serde_json::Value;
 
 use super::write::NotKnown;
 use super::{Conduct, KeyCopy, Made, NotStored, Progress, Run, millis, same, unreadable};
+use crate::address::Address;
 use crate::api::{ApiError, NewKey, object_path};
 use crate::change::{Change, Operation};
 use crate::entry::Entry;
+use crate::id::Id;
 use crate::keys::{MARKABLE_SECS, never_sealed};
+use crate::kind::{Kind, Live, Resource};
 use crate::plan::Plan;
 use crate::render::CreatedKey;
-use crate::resource::{Live, Resource};
 use crate::secret::{Sealed, StoredFile};
-use crate::state::{Address, Id, Kind};
 use crate::wire;
 
 /// The most keys that are made before they are stored, in one commit.

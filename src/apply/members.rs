@@ -8,11 +8,12 @@ use jiff::Timestamp;
 
 use super::Run;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::api::object_path;
 use crate::change::Change;
+use crate::id::Id;
+use crate::kind::{Group, Kind, Live, Resource};
 use crate::plan::Part;
-use crate::resource::{Group, Live, Resource};
-use crate::state::{Address, Id, Kind};
 use crate::wire;
 
 /// What this run's replacements of groups read and meant. Whoever joins between the reading and the replacement is thrown

@@ -8,14 +8,15 @@ use serde_json::Value;
 
 use super::{Applied, Observer, Run};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::api::Api;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
+use crate::id::Id;
 use crate::keys::{self, never_sealed};
+use crate::kind::{Kind, Live, Resource, differences};
 use crate::plan::{Twins, ordered};
-use crate::resource::{Live, Resource, differences};
 use crate::snapshot::Snapshot;
-use crate::state::{Address, Id, Kind};
 
 /// Namesakes of what this run made.
 #[derive(Default)]
@@ -182,15 +183,12 @@ fn rivals(
     actual: &Actual,
     applied: &Applied,
 ) -> bool {
-    let name = &address.name;
-    let equals = |declared: Option<Resource>| {
-        declared.is_some_and(|declared| differences(&declared, &live.resource).is_empty())
-    };
     match &live.resource {
         // members move
         Resource::Group(_) => !actual.protected_groups.contains_key(&live.id),
         Resource::SetupKey(_) => {
-            let (Some(key), Some(declared)) = (actual.keys.get(&live.id), desired.setup_key(name))
+            let (Some(key), Some(declared)) =
+                (actual.keys.get(&live.id), desired.setup_key(&address.name))
             else {
                 return false;
             };
@@ -198,19 +196,9 @@ fn rivals(
             let equal = differences(&keys::desired(declared), &live.resource).is_empty();
             key.valid && key.used_times == 0 && (equal || in_the_making)
         }
-        Resource::Policy(_) => {
-            let declared = desired.policies.as_ref().and_then(|all| all.get(name));
-            equals(declared.cloned().map(Resource::Policy))
-        }
-        Resource::Route(_) => {
-            let declared = desired.routes.as_ref().and_then(|all| all.get(name));
-            equals(declared.cloned().map(Resource::Route))
-        }
-        Resource::NameserverGroup(_) => {
-            let declared = desired.nameserver_groups.as_ref();
-            let declared = declared.and_then(|all| all.get(name));
-            equals(declared.cloned().map(Resource::NameserverGroup))
-        }
         Resource::Peer(_) => false,
+        _ => desired
+            .resource(address)
+            .is_some_and(|declared| differences(declared, &live.resource).is_empty()),
     }
 }

@@ -13,15 +13,16 @@ use jiff::Timestamp;
 use super::members::{GroupWrites, Moves, members_of};
 use super::{Applied, Observer, Run};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::api::Api;
 use crate::desired::Desired;
 use crate::enrollment;
 use crate::entry::Entry;
 use crate::fetch::{Needs, fetch};
+use crate::id::Id;
+use crate::kind::{Kind, Resource};
 use crate::plan::Plan;
-use crate::resource::Resource;
 use crate::snapshot::Snapshot;
-use crate::state::{Address, Id, Kind};
 use crate::wire::{Event, Peer};
 
 /// How often members are put back: each time that is a replacement, too, that somebody can run into.

@@ -16,8 +16,11 @@ use crate::api::Api;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
 use crate::fetch::{More, Needs, complete, fetch};
-use crate::plan::{self, Options, Plan, Problem, plan};
-use crate::state::{Id, Kind};
+use crate::id::Id;
+use crate::kind::Kind;
+use crate::options::Options;
+use crate::plan::{self, Plan, plan};
+use crate::problem::Problem;
 
 /// What a verification found.
 #[derive(Debug, Default)]
@@ -93,7 +96,7 @@ fn deletes(plan: &Plan) -> bool {
 }
 
 fn problem(problem: &Problem) -> String {
-    let plan::Problem { address, text, .. } = problem;
+    let Problem { address, text, .. } = problem;
     format!("{address} {text}")
 }
 

@@ -7,14 +7,14 @@ use anyhow::{Result, anyhow, bail};
 use serde_json::Value;
 
 use super::{Run, gone, same};
+use crate::address::Address;
 use crate::api::{ApiError, object_path};
 use crate::change::Change;
 use crate::code::Code;
-use crate::desired::KeyType;
+use crate::id::Id;
+use crate::kind::{FieldChange, KeyType, Kind, Live, Resource};
 use crate::notice::Notice;
 use crate::render::describe;
-use crate::resource::{FieldChange, Live, Resource};
-use crate::state::{Address, Id, Kind};
 use crate::wire;
 
 /// The cause of an error after which nobody knows whether a write was carried out: its answer was lost, and looking it up

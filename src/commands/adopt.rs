@@ -1,6 +1,5 @@
 //! `adopt`: live objects become entries of the file, which keeps its formatting.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -12,6 +11,7 @@ use super::stop::Stop;
 use super::versions::of_netbird;
 use super::{annotate, print, report_stop};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::cli::{AdoptArgs, Cli, Format};
 use crate::config::{self, Source};
 use crate::desired::Desired;
@@ -20,9 +20,8 @@ use crate::exit::Exit;
 use crate::export::{Export, export};
 use crate::fetch::{More, Needs, complete, fetch};
 use crate::keys;
+use crate::kind::{self, Declared, FieldChange};
 use crate::logging::Say;
-use crate::resource::{self, FieldChange, Resource};
-use crate::state::{Address, Kind};
 use crate::text::{count, did_you_mean, file_error, visible};
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
@@ -200,25 +199,15 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
         before: theirs,
         after: ours,
     };
-    fn both<'a, T>(
-        name: &str,
-        ours: &'a Option<BTreeMap<String, T>>,
-        theirs: &'a Option<BTreeMap<String, T>>,
-    ) -> Option<(&'a T, &'a T)> {
-        Some((ours.as_ref()?.get(name)?, theirs.as_ref()?.get(name)?))
-    }
-    let name = address.name.as_str();
-    let resources = |pair: Option<(Resource, Resource)>| {
-        pair.map(|(ours, theirs)| resource::differences(&ours, &theirs))
-    };
-    let found = match address.kind {
-        Kind::Group => both(name, &ours.groups, &theirs.groups).map(|(ours, theirs)| {
+    let both = (ours.entries.get(address), theirs.entries.get(address));
+    match both {
+        (Some(Declared::Group(ours)), Some(Declared::Group(theirs))) => {
             let differ = differ("peers", json!(ours.peers), json!(theirs.peers));
             let is_ours = ours.peers.is_some() && differ.before != differ.after;
             is_ours.then_some(differ).into_iter().collect()
-        }),
-        Kind::SetupKey => both(name, &ours.setup_keys, &theirs.setup_keys).map(|(ours, theirs)| {
-            let mut fields = resource::differences(&keys::desired(ours), &keys::desired(theirs));
+        }
+        (Some(Declared::SetupKey(ours)), Some(Declared::SetupKey(theirs))) => {
+            let mut fields = kind::differences(&keys::desired(ours), &keys::desired(theirs));
             if ours.enrolled != theirs.enrolled {
                 fields.push(differ(
                     "enrolled",
@@ -227,34 +216,12 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
                 ));
             }
             fields
-        }),
-        Kind::Policy => resources(both(name, &ours.policies, &theirs.policies).map(
-            |(ours, theirs)| {
-                (
-                    Resource::Policy(ours.clone()),
-                    Resource::Policy(theirs.clone()),
-                )
-            },
-        )),
-        Kind::Route => resources(
-            both(name, &ours.routes, &theirs.routes).map(|(ours, theirs)| {
-                (
-                    Resource::Route(ours.clone()),
-                    Resource::Route(theirs.clone()),
-                )
-            }),
-        ),
-        Kind::NameserverGroup => resources(
-            both(name, &ours.nameserver_groups, &theirs.nameserver_groups).map(|(ours, theirs)| {
-                (
-                    Resource::NameserverGroup(ours.clone()),
-                    Resource::NameserverGroup(theirs.clone()),
-                )
-            }),
-        ),
-        Kind::Peer => None,
-    };
-    found.unwrap_or_default()
+        }
+        (Some(Declared::Resource(ours)), Some(Declared::Resource(theirs))) => {
+            kind::differences(ours, theirs)
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn candidates(export: &Export, desired: &Desired, format: Format) -> String {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::forge::{Forge, Stale};
+use super::forge::{Forge, Stale, Successor};
 use super::settings::setting;
 use super::stop::Stop;
 use crate::ci::Context;
@@ -80,14 +80,4 @@ pub(super) fn overtaken(
             refused(String::new(), STALE)
         }
     }
-}
-
-/// Who applies what the branch has now.
-pub(super) enum Successor {
-    /// A newer run, at this commit.
-    Run(String),
-    /// No run that can be seen; the branch's tip.
-    Nobody(String),
-    /// The branch does not follow this run's commit, or there is no such commit: nobody is to be waited for.
-    Unrelated,
 }

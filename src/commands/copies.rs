@@ -3,18 +3,20 @@
 use super::forge::Forge;
 use super::settings::setting;
 use super::stop::Stop;
+use crate::address::Address;
 use crate::apply::{Copies, KeyCopy, NotStored};
 use crate::cli::Sealing;
 use crate::code::Code;
 use crate::gitea::About;
 use crate::gitea::commit::Policy;
 use crate::gitea::sealed::{self, Refused, SealedKeys};
+use crate::id::Id;
+use crate::kind::Kind;
 use crate::ledger::{Ledger, Span};
 use crate::logging::Say;
 use crate::notice::Notice;
 use crate::plan::Plan;
 use crate::secret::file_stem;
-use crate::state::{Address, Id, Kind};
 
 /// A branch that keeps them.
 pub(super) struct Branch {

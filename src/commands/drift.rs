@@ -19,9 +19,9 @@ use crate::exit::Exit;
 use crate::gitea::issue::{self, Kept, Report};
 use crate::json;
 use crate::logging::Say;
+use crate::options::Prune;
 use crate::plan::Plan;
 use crate::render::drift as render;
-use crate::scope::Prune;
 use crate::text::{file_error, visible};
 use crate::validate::validate;
 

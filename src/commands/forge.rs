@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-use super::branch::Successor;
 use super::settings::{environment, find_token, setting};
 use super::stop::Stop;
 use super::versions::{of_gitea, old_gitea};
@@ -92,6 +91,16 @@ impl Marked {
     pub(super) fn waits(&self) -> bool {
         self.became == Became::Waits
     }
+}
+
+/// Who applies what the branch has now.
+pub(super) enum Successor {
+    /// A newer run, at this commit.
+    Run(String),
+    /// No run that can be seen; the branch's tip.
+    Nobody(String),
+    /// The branch does not follow this run's commit, or there is no such commit: nobody is to be waited for.
+    Unrelated,
 }
 
 impl Forge {

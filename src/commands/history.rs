@@ -12,10 +12,9 @@ use crate::code::Code;
 use crate::config::Source;
 use crate::desired::Desired;
 use crate::git::{Git, GitError, Opened, RepoPath, Sha};
-use crate::ledger::{Ledger, LedgerError, MergedFile, NoHistory, merge_view};
-use crate::members::Listings;
+use crate::ledger::{Ledger, LedgerError, Listings, MergedFile, NoHistory, merge_view};
 use crate::notice::Notice;
-use crate::scope::Prune;
+use crate::options::Prune;
 use crate::validate::validate;
 
 /// What the checkout says.
@@ -145,8 +144,8 @@ impl History {
     /// Makes the ledger take over the file, which may be in no commit yet: its renames, and what it takes away.
     pub(super) fn follow(&mut self, desired: &Desired) {
         if let Some(ledger) = Arc::get_mut(&mut self.ledger) {
-            for ((kind, new), old) in &desired.renamed_from {
-                ledger.follow(*kind, new, old);
+            for (address, old) in &desired.renamed_from {
+                ledger.follow(address.kind, &address.name, old);
             }
             ledger.propose(desired);
             self.listings = ledger.listings();

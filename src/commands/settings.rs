@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::stop::Stop;
+use crate::address::Address;
 use crate::api::{self, Api, Token};
 use crate::cli::{Global, Sealing, Server};
+use crate::kind::Kind;
 use crate::secret::{Recipients, Sources};
-use crate::state::{Address, Kind};
 use crate::text::file_error;
 
 /// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is no text is

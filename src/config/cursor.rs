@@ -72,6 +72,11 @@ impl<'a> Cursor<'a> {
         self.key.map_or("", |key| key.name)
     }
 
+    /// Returns whether it stands at that path of names, from the top.
+    pub(crate) fn stands_at(&self, path: &[&str]) -> bool {
+        self.path.split('.').eq(path.iter().copied())
+    }
+
     /// Where the value is.
     pub(crate) fn place(&self) -> Place {
         self.at(self.value.start())

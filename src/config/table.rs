@@ -1,13 +1,47 @@
 //! Tables of fields: one row says what a field is called and how it is read; the rest is the same for every object.
 
+use std::collections::BTreeSet;
+
 use super::{Cursor, Log, did_you_mean, nearest, quote};
 use crate::code::Code;
 
-/// One field of an object, and how it is read into a `T`.
-pub(crate) struct Field<T> {
+/// One field of an object: what it is called, how it is read into a `T`, and what there is to say of it.
+pub(crate) struct Field<T: 'static> {
     pub(crate) name: &'static str,
     pub(crate) presence: Presence,
+    /// The values it takes, for the schema.
+    pub(crate) shape: Shape,
+    /// What creation takes where it is left out, as JSON.
+    pub(crate) default: Option<&'static str>,
+    /// One line for people.
+    pub(crate) doc: &'static str,
     pub(crate) read: fn(&mut T, &Cursor<'_>, &mut Log),
+    /// Takes over another one's value where there is none.
+    pub(crate) keep: Option<fn(&mut T, &T)>,
+    /// Takes the value away.
+    pub(crate) forget: Option<fn(&mut T)>,
+    /// The groups that it names.
+    pub(crate) groups: Option<Names<T>>,
+}
+
+/// The names in a field, where it has any.
+type Names<T> = fn(&T) -> Option<&BTreeSet<String>>;
+
+/// The values that a field takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Free text.
+    Text,
+    /// true or false.
+    Flag,
+    /// A whole number within these bounds.
+    Whole(i64, i64),
+    /// Names of groups.
+    Groups,
+    /// Names of groups, at least one.
+    SomeGroups,
+    /// Anything else: its JSON Schema, without the description.
+    Schema(&'static str),
 }
 
 /// What it means to leave a field out.
@@ -59,6 +93,27 @@ pub(crate) struct Table<T: 'static> {
     pub(crate) what: &'static str,
     pub(crate) fields: &'static [Field<T>],
     pub(crate) refused: &'static [Refused],
+    /// What JSON Schema says of several fields together: members of an object, as JSON.
+    pub(crate) rules: &'static str,
+}
+
+/// What there is to say of an object's fields, whatever they are read into.
+#[derive(Default)]
+pub struct Outline {
+    pub(crate) rows: Vec<Row>,
+    /// What JSON Schema says of several fields together: members of an object, as JSON.
+    pub(crate) rules: &'static str,
+}
+
+/// One field of an outline.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) presence: Presence,
+    pub(crate) shape: Shape,
+    pub(crate) default: Option<&'static str>,
+    pub(crate) doc: &'static str,
+    /// Whether it names groups.
+    pub(crate) is_reference: bool,
 }
 
 impl<T> Table<T> {
@@ -78,6 +133,48 @@ impl<T> Table<T> {
         format!("write {empty}its fields in braces: {}", names.join(", "))
     }
 
+    /// Takes over from another object what this one leaves out.
+    pub(crate) fn keep(&self, it: &mut T, live: &T) {
+        let keep = self.fields.iter().filter_map(|field| field.keep);
+        keep.for_each(|keep| keep(it, live));
+    }
+
+    /// Takes over the names of groups that this one leaves out.
+    pub(crate) fn keep_groups(&self, it: &mut T, live: &T) {
+        let groups = self.fields.iter().filter(|field| field.groups.is_some());
+        let keep = groups.filter_map(|field| field.keep);
+        keep.for_each(|keep| keep(it, live));
+    }
+
+    /// Takes everything away that can be left out, but for names of groups.
+    pub(crate) fn forget(&self, it: &mut T) {
+        let rest = self.fields.iter().filter(|field| field.groups.is_none());
+        let forget = rest.filter_map(|field| field.forget);
+        forget.for_each(|forget| forget(it));
+    }
+
+    /// Returns the sets of names of groups.
+    pub(crate) fn groups<'a>(&self, it: &'a T) -> Vec<&'a BTreeSet<String>> {
+        let groups = self.fields.iter().filter_map(|field| field.groups);
+        groups.filter_map(|groups| groups(it)).collect()
+    }
+
+    /// Returns what there is to say of the fields.
+    pub(crate) fn outline(&self) -> Outline {
+        let row = |field: &Field<T>| Row {
+            name: field.name,
+            presence: field.presence,
+            shape: field.shape,
+            default: field.default,
+            doc: field.doc,
+            is_reference: field.groups.is_some(),
+        };
+        Outline {
+            rows: self.fields.iter().map(row).collect(),
+            rules: self.rules,
+        }
+    }
+
     fn refused_as(&self, name: &str) -> Option<&'static Refused> {
         let mut refused = self.refused.iter();
         refused.find(|refused| refused.names.contains(&name))
@@ -93,7 +190,13 @@ impl<T> Field<T> {
         Field {
             name,
             presence: Presence::Optional,
+            shape: Shape::Text,
+            default: None,
+            doc: "",
             read,
+            keep: None,
+            forget: None,
+            groups: None,
         }
     }
 
@@ -103,9 +206,8 @@ impl<T> Field<T> {
         read: fn(&mut T, &Cursor<'_>, &mut Log),
     ) -> Self {
         Field {
-            name,
             presence: Presence::Required,
-            read,
+            ..Field::optional(name, read)
         }
     }
 
@@ -115,9 +217,23 @@ impl<T> Field<T> {
         read: fn(&mut T, &Cursor<'_>, &mut Log),
     ) -> Self {
         Field {
-            name,
             presence: Presence::Section,
-            read,
+            ..Field::optional(name, read)
+        }
+    }
+
+    /// Says which values it takes, what creation takes where it is left out, and what it is.
+    pub(crate) const fn says(
+        self,
+        shape: Shape,
+        default: Option<&'static str>,
+        doc: &'static str,
+    ) -> Self {
+        Field {
+            shape,
+            default,
+            doc,
+            ..self
         }
     }
 }
@@ -241,6 +357,7 @@ mod tests {
             Refused::new(&["id"], "a thing has no id", Some("leave it out")),
             Refused::new(&["how_many"], "write \"count\"", None).meant("count"),
         ],
+        rules: "{}",
     };
 
     fn read(text: &str) -> (Thing, String) {

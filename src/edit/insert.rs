@@ -3,7 +3,7 @@
 use jsonc_parser::ast::{Object, Value};
 
 use super::{Change, EditError, apply, colon_of, indent_of, member, tree};
-use crate::state::{Address, Kind};
+use crate::address::Address;
 
 /// Returns the text with one more entry, behind the others of its section; a missing section is added behind the others.
 ///
@@ -14,10 +14,7 @@ pub fn insert_entry(
     entry: &serde_json::Value,
 ) -> Result<Vec<u8>, EditError> {
     let (source, root) = tree::parse(text)?;
-    let section: &[&str] = match address.kind {
-        Kind::NameserverGroup => &["dns", "nameserver_groups"],
-        kind => &[kind.section()],
-    };
+    let section = address.kind.section_path();
     let wanted = |node: &Value<'_>| source.error(node, "an object is wanted here");
     let mut object = root.as_object().ok_or_else(|| wanted(&root))?;
     let mut missing = section;
@@ -226,6 +223,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::kind::Kind;
 
     fn inserted(text: &str, kind: Kind, name: &str, entry: serde_json::Value) -> String {
         let text = insert_entry(text.as_bytes(), &Address::new(kind, name), &entry).unwrap();

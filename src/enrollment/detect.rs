@@ -6,12 +6,14 @@ use std::collections::BTreeSet;
 use super::replaced::{Older, Replaced, older};
 use super::{Binding, Evidence};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::code::Code;
-use crate::desired::{Desired, KeyType, SetupKey};
+use crate::desired::Desired;
+use crate::id::Id;
 use crate::keys::{Decision, Decisions};
+use crate::kind::{DeclaredKey, KeyType, Kind};
 use crate::notice::Notice;
-use crate::plan::Options;
-use crate::state::{Address, Id, Kind};
+use crate::options::Options;
 use crate::wire::Peer;
 
 /// A pending key that was used, and the peer that it is bound to.
@@ -106,7 +108,7 @@ pub fn detect(
 /// A declared key for one peer, and what is decided about it.
 struct NamedKey<'a> {
     name: &'a String,
-    declared: &'a SetupKey,
+    declared: &'a DeclaredKey,
     decision: &'a Decision,
 }
 
@@ -201,7 +203,7 @@ impl NamedKey<'_> {
 
     /// Returns the names of the groups that its peer belongs to: the key's, and those that list it.
     fn groups(&self, desired: &Desired) -> BTreeSet<String> {
-        let lists = |group: &crate::desired::Group| {
+        let lists = |group: &crate::kind::DeclaredGroup| {
             let mut peers = group.peers.iter().flatten();
             peers.any(|listed| listed == self.name)
         };
@@ -311,6 +313,6 @@ pub fn is_enrollable(desired: &Desired, name: &str) -> bool {
 }
 
 /// Returns whether a declared key is one whose use is an enrollment: one peer, one name, for good.
-fn is_for_one_peer(key: &SetupKey) -> bool {
+fn is_for_one_peer(key: &DeclaredKey) -> bool {
     key.key_type == KeyType::OneOff && key.ephemeral != Some(true)
 }

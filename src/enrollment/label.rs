@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Enrollment;
 use crate::actual::Actual;
-use crate::state::Id;
+use crate::id::Id;
 use crate::wire::Peer;
 
 /// Characters that a label keeps at most.
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
     use crate::enrollment::Evidence;
-    use crate::state::Kind;
+    use crate::kind::Kind;
     use crate::testing::{Case, id, over, peer};
 
     #[test]

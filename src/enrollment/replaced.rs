@@ -3,12 +3,12 @@
 
 use super::Evidence;
 use crate::actual::Actual;
-use crate::desired::{Desired, SetupKey};
+use crate::desired::Desired;
+use crate::id::Id;
 use crate::keys::Decision;
+use crate::kind::{DeclaredKey, Kind};
 use crate::ledger::Proof;
-use crate::plan::Options;
-use crate::scope::Prune;
-use crate::state::{Id, Kind};
+use crate::options::{Options, Prune};
 use crate::wire::Peer;
 
 /// A peer that goes because another one came in its place.
@@ -65,7 +65,7 @@ impl Older<'_> {
     pub(super) fn stays(
         &self,
         name: &str,
-        declared: &SetupKey,
+        declared: &DeclaredKey,
         desired: &Desired,
         options: &Options,
     ) -> Option<String> {
@@ -73,7 +73,7 @@ impl Older<'_> {
         let asked = declared
             .reissue_after
             .filter(|instant| *instant <= options.now);
-        let lists_it = |(_, group): &(_, &crate::desired::Group)| {
+        let lists_it = |(_, group): &(_, &crate::kind::DeclaredGroup)| {
             let mut peers = group.peers.iter().flatten();
             self.peer.name != name && peers.any(|listed| *listed == self.peer.name)
         };

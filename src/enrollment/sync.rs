@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Enrollment;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::{Change, Operation};
+use crate::id::Id;
+use crate::kind::{Group, Kind, Live, Resource, differences};
 use crate::plan::{Plan, ordered, peer_renames};
-use crate::resource::{Group, Live, Resource, differences};
-use crate::state::{Address, Id, Kind};
 
 /// Returns the plan of the enrollments alone: one rename a peer, one update a group.
 pub fn plan(enrollments: &[Enrollment], actual: &Actual) -> Plan {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{Bindings, bind};
-use crate::state::Id;
+use crate::id::Id;
 use crate::testing::{MADE, over, table};
 use crate::wire::{Event, Peer, SetupKey};
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Binding, ENROLLMENT_MS};
-use crate::state::Id;
+use crate::id::Id;
 use crate::wire::{Peer, SetupKey};
 
 /// Of several peers the nearest is meant where it is at most that far, in milliseconds,

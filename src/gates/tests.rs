@@ -266,14 +266,14 @@ fn the_page_has_every_gate_in_this_order() {
     // a plan that meets them all: a key to make, all six groups and a peer to delete
     let mut plan = deletions::deletes(6);
     plan.changes.extend(makes_key().changes);
-    let gone = crate::resource::Live {
-        id: crate::state::Id("p".into()),
+    let gone = crate::kind::Live {
+        id: crate::id::Id("p".into()),
         name: "p".into(),
-        resource: crate::resource::Resource::Peer(crate::resource::Peer { name: "p".into() }),
+        resource: crate::kind::Resource::Peer(crate::kind::Peer { name: "p".into() }),
         wire: serde_json::Value::Null.into(),
     };
     plan.changes.push(crate::change::Change {
-        address: crate::state::Address::new(crate::state::Kind::Peer, "p"),
+        address: crate::address::Address::new(crate::kind::Kind::Peer, "p"),
         operation: crate::change::Operation::Delete { live: gone },
         reason: String::new(),
     });

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Decision, of_account};
 use crate::actual::Actual;
 use crate::desired::Desired;
-use crate::plan::Options;
+use crate::options::Options;
 
 /// What is decided about each declared key, by name.
 pub type Decisions = BTreeMap<String, Decision>;

@@ -7,12 +7,11 @@ use jiff::Timestamp;
 
 use super::{UNTOUCHED_SECS, desired, must_be_replaced, never_sealed};
 use crate::actual::Actual;
-use crate::desired::{KeyType, SetupKey};
+use crate::id::Id;
+use crate::kind::{DeclaredKey, KeyType, Kind, Live, differences};
 use crate::ledger::{Ledger, Proof};
-use crate::plan::Options;
-use crate::resource::{Live, differences};
+use crate::options::Options;
 use crate::secret::{file_name, is_temporary};
-use crate::state::{Id, Kind};
 use crate::wire;
 
 /// Whose a live key is.
@@ -154,7 +153,11 @@ pub enum Consumed<'a> {
 /// Returns which of the used keys stands for the entry: of several not simply the newest. Somebody may have made another
 /// one by hand while the file declared the name, so first it counts whether a key is as the file says, then whether its
 /// peer lives. Where the file says that the key did its work, the peer that got its name decides, and the newest last.
-pub fn consumed<'a>(used: &[&'a Namesake<'a>], declared: &SetupKey, is_done: bool) -> Consumed<'a> {
+pub fn consumed<'a>(
+    used: &[&'a Namesake<'a>],
+    declared: &DeclaredKey,
+    is_done: bool,
+) -> Consumed<'a> {
     let after = desired(declared);
     let mut left: Vec<&Namesake> = used.to_vec();
     let mut narrow = |fits: &dyn Fn(&Namesake) -> bool| {

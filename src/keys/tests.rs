@@ -6,7 +6,7 @@ mod whose;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::state::Kind;
+use crate::kind::Kind;
 use crate::testing::{
     Case, MADE, NOW, enrolled, group, key, key_at, over, peer, table, time, used_at,
 };

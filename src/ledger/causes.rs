@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::desired::Desired;
-use crate::state::Kind;
+use crate::kind::Kind;
 
 use super::Ledger;
 use super::facts::Fact;
@@ -75,32 +75,10 @@ pub(super) struct Proposal {
 
 impl Proposal {
     fn of(desired: &Desired) -> Self {
-        let mut facts = HashSet::new();
-        let mut declare = |kind: Kind, names: Vec<&String>| {
-            facts.extend(
-                names
-                    .into_iter()
-                    .map(|name| Fact::Declared(kind, name.clone())),
-            );
-        };
-        declare(
-            Kind::Group,
-            desired.groups().map(|(name, _)| name).collect(),
-        );
-        declare(
-            Kind::SetupKey,
-            desired.setup_keys().map(|(name, _)| name).collect(),
-        );
-        declare(
-            Kind::Policy,
-            desired.policies.iter().flatten().map(|(n, _)| n).collect(),
-        );
-        declare(
-            Kind::Route,
-            desired.routes.iter().flatten().map(|(n, _)| n).collect(),
-        );
-        let nameservers = desired.nameserver_groups.iter().flatten();
-        declare(Kind::NameserverGroup, nameservers.map(|(n, _)| n).collect());
+        let addresses = desired.entries.keys();
+        let mut facts: HashSet<Fact> = addresses
+            .map(|address| Fact::Declared(address.kind, address.name.clone()))
+            .collect();
         for (name, group) in desired.groups() {
             let members = group.peers.iter().flatten();
             facts.extend(members.map(|member| Fact::Listed(name.clone(), member.clone())));
@@ -110,10 +88,9 @@ impl Proposal {
             facts.extend(reissued.map(|instant| Fact::Reissued(name.clone(), instant)));
             facts.insert(Fact::Lasting(name.clone(), key.expires_in_secs));
         }
-        let managed = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind));
         Proposal {
             facts,
-            managed: managed.collect(),
+            managed: desired.sections.clone(),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::state::Kind;
+use crate::kind::Kind;
 
 use super::facts::{FactId, Facts};
 use super::scan::{Broken, Mark, Place, Scanner};

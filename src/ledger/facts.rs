@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use crate::resource::Tie;
-use crate::state::Kind;
+use crate::kind::{Kind, Tie};
 
 /// The number of a fact.
 pub(super) type FactId = u32;

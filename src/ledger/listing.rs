@@ -2,12 +2,42 @@
 
 use std::collections::BTreeMap;
 
-use crate::members::Listings;
-use crate::state::Kind;
+use crate::kind::Kind;
 
 use super::Ledger;
 use super::facts::Fact;
 use super::proof::is_open;
+
+/// Since when a group lists a member, as the file's git history says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// The second of the commit that listed it; it is listed ever since.
+    Since(i64),
+    /// In no commit yet.
+    New,
+    /// There is no history.
+    Unknown,
+}
+
+/// Since when groups list their members.
+#[derive(Debug, Clone, Default)]
+pub struct Listings {
+    /// Whether there is a history.
+    pub known: bool,
+    /// The commit's second, by group and member, for what the newest commit lists.
+    pub since: BTreeMap<(String, String), i64>,
+}
+
+impl Listings {
+    /// Returns since when `group` lists `member`.
+    pub fn of(&self, group: &str, member: &str) -> Listing {
+        match self.since.get(&(group.to_owned(), member.to_owned())) {
+            Some(second) => Listing::Since(*second),
+            None if self.known => Listing::New,
+            None => Listing::Unknown,
+        }
+    }
+}
 
 impl Ledger {
     /// Returns whether the group, under this or an earlier name, ever listed that member.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::state::Kind;
+use crate::kind::Kind;
 
 use super::Ledger;
 use super::facts::Fact;

@@ -8,9 +8,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::resource::{End, Tie};
+use crate::kind::{End, Kind, Tie, Trace};
 use crate::spelling;
-use crate::state::Kind;
 
 use super::facts::{Fact, FactId, Facts};
 
@@ -45,12 +44,20 @@ pub(super) struct Mark {
 pub(super) enum Place {
     Start,
     Top { first: bool },
-    Dns { first: bool },
+    Folder { name: &'static str, first: bool },
     Section { kind: Kind, first: bool },
     End,
 }
 
 impl Place {
+    /// The place behind a section.
+    fn behind_section(kind: Kind) -> Self {
+        match kind.section_path() {
+            [name, _, ..] => Place::Folder { name, first: false },
+            _ => Place::Top { first: false },
+        }
+    }
+
     /// The place behind a mark, or the start of the file where there is none.
     pub(super) fn behind(mark: Option<&Mark>) -> Self {
         match mark {
@@ -61,6 +68,15 @@ impl Place {
             },
         }
     }
+}
+
+/// Returns the kind whose section stands there.
+fn kind_at(path: &[&[u8]]) -> Option<Kind> {
+    let is_there = |kind: &Kind| {
+        let names = kind.section_path().iter().map(|name| name.as_bytes());
+        names.eq(path.iter().copied())
+    };
+    Kind::declared().find(is_there)
 }
 
 pub(super) struct Scanner<'t> {
@@ -95,35 +111,36 @@ impl<'t> Scanner<'t> {
                         continue;
                     };
                     self.place = Place::Top { first: false };
-                    match &*self.word(&key) {
-                        b"groups" => return self.open(Kind::Group).map(Some),
-                        b"setup_keys" => return self.open(Kind::SetupKey).map(Some),
-                        b"policies" => return self.open(Kind::Policy).map(Some),
-                        b"routes" => return self.open(Kind::Route).map(Some),
-                        b"dns" => {
-                            self.expect(b'{', "dns is no object")?;
-                            self.place = Place::Dns { first: true };
+                    let word = self.word(&key);
+                    let sections = || Kind::declared().map(Kind::section_path);
+                    if let Some(kind) = kind_at(&[&word]) {
+                        return self.open(kind).map(Some);
+                    }
+                    match sections().find(|path| path[0].as_bytes() == &*word) {
+                        Some(path) => {
+                            self.expect(b'{', "sections in something that is no object")?;
+                            self.place = Place::Folder {
+                                name: path[0],
+                                first: true,
+                            };
                         }
-                        _ => self.value(0)?,
+                        None => self.value(0)?,
                     }
                 }
-                Place::Dns { first } => {
+                Place::Folder { name, first } => {
                     let Some(key) = self.key(first)? else {
                         self.place = Place::Top { first: false };
                         continue;
                     };
-                    self.place = Place::Dns { first: false };
-                    if *self.word(&key) == *b"nameserver_groups" {
-                        return self.open(Kind::NameserverGroup).map(Some);
+                    self.place = Place::Folder { name, first: false };
+                    if let Some(kind) = kind_at(&[name.as_bytes(), &self.word(&key)]) {
+                        return self.open(kind).map(Some);
                     }
                     self.value(0)?;
                 }
                 Place::Section { kind, first } => {
                     let Some(key) = self.key(first)? else {
-                        self.place = match kind {
-                            Kind::NameserverGroup => Place::Dns { first: false },
-                            _ => Place::Top { first: false },
-                        };
+                        self.place = Place::behind_section(kind);
                         continue;
                     };
                     self.place = Place::Section { kind, first: false };
@@ -156,36 +173,30 @@ impl<'t> Scanner<'t> {
         let name = self.decode(key)?;
         let mut found = vec![facts.id(Fact::Declared(kind, name.clone()))];
         self.expect(b'{', "an entry that is no object")?;
+        let renames = kind.descriptor().can_be_renamed;
         let mut first = true;
         while let Some(key) = self.key(first)? {
             first = false;
-            match (kind, &*self.word(&key)) {
-                (Kind::Group, b"peers") if self.peek() == Some(b'[') => {
-                    self.members(&name, &mut found, facts)?;
+            let word = self.word(&key);
+            let mut traces = kind.descriptor().traces.iter();
+            let trace = traces.find(|(field, _)| field.as_bytes() == &*word);
+            match (trace.map(|(_, trace)| *trace), self.peek()) {
+                (Some(Trace::Members), Some(b'[')) => {
+                    self.texts(|member| {
+                        found.push(facts.id(Fact::Listed(name.clone(), member)));
+                    })?;
                 }
-                (Kind::SetupKey, b"enrolled") if self.peek() == Some(b't') => {
+                (Some(Trace::Done), Some(b't')) => {
                     found.push(facts.id(Fact::Enrolled(name.clone())));
                     self.value(0)?;
                 }
-                (Kind::Policy, b"sources") => {
-                    self.tie(kind, &name, End::From, &mut found, facts)?
-                }
-                (Kind::Policy, b"destinations") => {
-                    self.tie(kind, &name, End::To, &mut found, facts)?
-                }
-                (Kind::Route, b"peer_groups") => {
-                    self.tie(kind, &name, End::Through, &mut found, facts)?
-                }
-                (Kind::Route, b"network" | b"domains") => {
-                    self.tie(kind, &name, End::Network, &mut found, facts)?
-                }
-                (Kind::SetupKey, b"reissue_after") if self.peek() == Some(b'"') => {
+                (Some(Trace::Anew), Some(b'"')) => {
                     let instant = self.string()?;
                     let instant = self.decode(instant)?.parse().ok();
                     let fact = instant.map(|instant| Fact::Reissued(name.clone(), instant));
                     found.extend(fact.map(|fact| facts.id(fact)));
                 }
-                (Kind::SetupKey, b"expires_in") => {
+                (Some(Trace::Lasts), _) => {
                     self.blank();
                     let start = self.at;
                     self.value(0)?;
@@ -194,7 +205,8 @@ impl<'t> Scanner<'t> {
                     let fact = seconds.map(|seconds| Fact::Lasting(name.clone(), seconds));
                     found.extend(fact.map(|fact| facts.id(fact)));
                 }
-                (_, b"renamed_from") if kind != Kind::SetupKey && self.peek() == Some(b'"') => {
+                (Some(Trace::Tie(end)), _) => self.tie(kind, &name, end, &mut found, facts)?,
+                (None, Some(b'"')) if renames && *word == *b"renamed_from" => {
                     let old = self.string()?;
                     let old = self.decode(old)?;
                     found.push(facts.id(Fact::Renamed(kind, name.clone(), old)));
@@ -207,17 +219,6 @@ impl<'t> Scanner<'t> {
             kind,
             opening: false,
             facts: found,
-        })
-    }
-
-    fn members(
-        &mut self,
-        group: &str,
-        found: &mut Vec<FactId>,
-        facts: &mut Facts,
-    ) -> Result<(), Broken> {
-        self.texts(|member| {
-            found.push(facts.id(Fact::Listed(group.to_owned(), member)));
         })
     }
 

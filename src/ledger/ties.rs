@@ -1,7 +1,6 @@
 //! Whether the file ever said what a live object connects: names alone prove nothing where they are not unique.
 
-use crate::resource::{End, Form, Tie};
-use crate::state::Kind;
+use crate::kind::{End, Form, Kind, Tie};
 
 use super::Ledger;
 use super::facts::Fact;

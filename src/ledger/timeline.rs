@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use crate::git::Sha;
-use crate::state::Kind;
+use crate::kind::Kind;
 
 use super::document::Document;
 use super::facts::{Fact, FactId, Facts};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Found, Known};
 use crate::actual::Actual;
 use crate::code::Code;
-use crate::state::Id;
+use crate::id::Id;
 use crate::wire;
 
 /// What to do for a machine that came otherwise than by the key of its name.

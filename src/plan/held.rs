@@ -1,141 +1,16 @@
-//! What was ours once and is kept back: for want of proof, or since something that is not ours needs it.
+//! What is kept back since something that is not ours needs it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Plan;
 use super::possible::referrers;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::Operation;
 use crate::desired::Desired;
-use crate::ledger::Cause;
-use crate::resource::{Live, Resource};
-use crate::state::{Address, Id, Kind};
-use crate::text::listed;
-
-/// An object that stays, though the file declares it no more.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Held {
-    /// Its kind and name.
-    pub address: Address,
-    /// Its id: names are not unique.
-    pub id: Id,
-    /// Why it stays.
-    pub why: Why,
-    /// The change of the file that took its entry out, where history tells.
-    pub cause: Option<Cause>,
-}
-
-/// Why something is held back.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
-    /// It is older than its declaration.
-    Older,
-    /// It is newer than the removal of its entry.
-    Newer,
-    /// We made it, and somebody changed it into what the file never said.
-    Changed,
-    /// Its id does not say when it was made.
-    Undated,
-    /// These are not ours and need it.
-    Needed(BTreeSet<String>),
-    /// A group that lists nothing but these, which are no more.
-    NeededByGone(BTreeSet<String>),
-    /// A used key whose peer stays, since these groups of the file list it.
-    Listed {
-        /// The peer.
-        peer: String,
-        /// The groups.
-        groups: BTreeSet<String>,
-    },
-    /// A used key whose peer stays, since these need it that are not the file's.
-    PeerNeeded {
-        /// The peer.
-        peer: String,
-        /// What needs it.
-        holders: BTreeSet<String>,
-        /// Whether all of them go once somebody agrees: then key and peer do, too.
-        until_agreed: bool,
-    },
-}
-
-impl Held {
-    /// Returns how many live objects go once somebody agrees to it: none where no agreement helps.
-    pub fn weight(&self) -> usize {
-        match self.why {
-            Why::Older | Why::Newer | Why::Changed | Why::Undated => 1,
-            // key and peer
-            Why::PeerNeeded { until_agreed, .. } => 2 * usize::from(until_agreed),
-            Why::Needed(_) | Why::NeededByGone(_) | Why::Listed { .. } => 0,
-        }
-    }
-
-    /// Returns whether it is a key that waits for its peer to go.
-    pub(super) fn waits(&self) -> bool {
-        matches!(self.why, Why::Listed { .. } | Why::PeerNeeded { .. })
-    }
-
-    /// Returns why it stays, as it follows the object's name.
-    pub fn reason(&self) -> String {
-        match &self.why {
-            Why::Older => "it was there before the file declared it".into(),
-            Why::Newer => "it was made by hand after its entry was removed".into(),
-            Why::Changed => "it was changed by hand into what the file never said".into(),
-            Why::Undated => {
-                "its id does not say when it was made, so nothing proves whose it is".into()
-            }
-            Why::Needed(holders) | Why::NeededByGone(holders) => {
-                format!("it is still used by {}", joined(holders))
-            }
-            Why::Listed { peer, groups } => {
-                let word = if groups.len() == 1 { "group" } else { "groups" };
-                let names: BTreeSet<String> =
-                    groups.iter().map(|name| format!("{name:?}")).collect();
-                let verb = if groups.len() == 1 { "lists" } else { "list" };
-                format!(
-                    "its peer {peer:?} stays: {word} {} still {verb} it",
-                    joined(&names)
-                )
-            }
-            Why::PeerNeeded { peer, holders, .. } => {
-                format!(
-                    "its peer {peer:?} stays: it is still used by {}",
-                    joined(holders)
-                )
-            }
-        }
-    }
-
-    /// Returns what to do about it.
-    pub fn way_out(&self) -> &'static str {
-        match &self.why {
-            Why::Older | Why::Newer | Why::Changed | Why::Undated => {
-                "it goes once somebody agrees with Allow-Deletes, and stays until then"
-            }
-            Why::Needed(_) => {
-                "take it out there in NetBird, then the next apply deletes it; or declare it again"
-            }
-            // netbird-api.md §20: the list of the PUT is the whole list
-            Why::NeededByGone(_) => {
-                "only the API takes that out of the group: PUT /api/groups/ID with {\"name\": \"NAME\"} and nothing else, then the \
-                 next apply deletes it; or declare it again"
-            }
-            Why::Listed { .. } => {
-                "take it out there too, then key and peer go; or put the key's entry back"
-            }
-            Why::PeerNeeded {
-                until_agreed: true, ..
-            } => "key and peer go with them once somebody agrees with Allow-Deletes",
-            Why::PeerNeeded { .. } => {
-                "take the peer out there in NetBird, then key and peer go; or put the key's entry back"
-            }
-        }
-    }
-}
-
-fn joined(names: &BTreeSet<String>) -> String {
-    let names: Vec<&String> = names.iter().collect();
-    listed(&names)
-}
+use crate::held::{Held, Why};
+use crate::id::Id;
+use crate::kind::{Kind, Live, Resource};
 
 /// Names an object for people, with its id and, of a key, its state.
 pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String {

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::Plan;
 use crate::actual::Actual;
 use crate::change::Operation;
-use crate::resource::{Group, Resource};
-use crate::state::Id;
+use crate::id::Id;
+use crate::kind::{Group, Resource};
 
 /// Puts names in the place of ids in the field changes, and returns the names of all peers of the plan.
 pub(super) fn label_peers(plan: &mut Plan, actual: &Actual) -> BTreeMap<Id, String> {

@@ -3,14 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use super::{Options, Plan};
+use super::Plan;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::Operation;
 use crate::code::Code;
 use crate::desired::Desired;
+use crate::id::Id;
+use crate::kind::Kind;
 use crate::ledger::Proof;
 use crate::notice::Notice;
-use crate::state::{Address, Id, Kind};
+use crate::options::Options;
 use crate::wire::Peer;
 
 /// Names the peers that bear the name of a key that the file declared when they came, where neither the file nor a live key

@@ -5,19 +5,23 @@
 
 use std::collections::BTreeSet;
 
-use super::held::{Held, Why, holder};
+use super::Plan;
+use super::held::holder;
 use super::rows::Row;
-use super::{Options, Plan, Problem};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::{Binding, Evidence, Replaced, UNTOLD};
+use crate::held::{Held, Why};
+use crate::id::Id;
+use crate::kind::{Kind, Live, Resource};
 use crate::ledger::{Cause, Ledger, Proof};
 use crate::notice::Notice;
-use crate::resource::{Live, Resource};
-use crate::scope::Prune;
-use crate::state::{Address, Id, Kind};
+use crate::options::Options;
+use crate::options::Prune;
+use crate::problem::Problem;
 use crate::wire::Peer;
 
 /// Adds the deletion of the peers whose keys' entries were removed.
@@ -110,7 +114,7 @@ pub(super) fn offboard(
             why,
             cause: due,
         };
-        let lists = |group: &crate::desired::Group| {
+        let lists = |group: &crate::kind::DeclaredGroup| {
             let mut listed = group.peers.iter().flatten();
             listed.any(|name| names.contains(&name.as_str()))
         };

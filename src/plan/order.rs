@@ -8,11 +8,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Problem;
 use crate::actual::Actual;
 use crate::change::{Change, Operation};
-use crate::resource::{Live, Resource, Route};
-use crate::state::{Id, Kind};
+use crate::id::Id;
+use crate::kind::{Kind, Live, Resource, Route};
+use crate::problem::Problem;
 
 /// One write of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

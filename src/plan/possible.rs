@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Plan, Problem};
+use super::Plan;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::hint;
+use crate::id::Id;
 use crate::keys;
-use crate::notice::Notice;
-use crate::resource::{
-    ALL, Beyond, Groups, Live, Policy, Protocol, Resource, Unresolved, differences,
+use crate::kind::{
+    ALL, Beyond, Groups, Kind, Live, Policy, Protocol, Resource, Unresolved, differences,
 };
-use crate::state::{Address, Id, Kind};
+use crate::notice::Notice;
+use crate::problem::Problem;
 
 /// Returns what makes the changes impossible.
 pub(super) fn check(
@@ -280,7 +282,10 @@ pub(super) fn referrers<'a>(
             Some(Operation::Create { .. }) | None => live.resource.clone(),
         };
         let groups = after.references().into_iter().map(str::to_owned);
-        let users = after.user_groups().map(|group| actual.groups.name(group));
+        let users = after
+            .user_groups()
+            .into_iter()
+            .map(|group| actual.groups.name(group));
         for group in groups.chain(users).collect::<BTreeSet<String>>() {
             referrers.entry(group).or_default().push((address, live));
         }

@@ -8,17 +8,18 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Problem;
 use crate::actual::NewNames;
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::entry::Entry;
+use crate::id::Id;
+use crate::kind::{ALL, FieldChange, Groups, Kind, Live, Resource};
 use crate::ledger::Ledger;
 use crate::notice::Notice;
-use crate::resource::{ALL, FieldChange, Groups, Live, Resource};
+use crate::problem::Problem;
 use crate::snapshot::Snapshot;
-use crate::state::{Address, Id, Kind};
 
 /// The renames of a plan.
 #[derive(Debug, Clone, Default)]
@@ -37,8 +38,8 @@ pub struct Renames {
 pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renames {
     let mut renames = Renames::default();
     let mut lists: BTreeMap<Kind, Vec<Named>> = BTreeMap::new();
-    for ((kind, new), old) in &desired.renamed_from {
-        let address = Address::new(*kind, new);
+    for (address, old) in &desired.renamed_from {
+        let (address, kind, new) = (address.clone(), &address.kind, &address.name);
         let Some(list) = list(snapshot, *kind) else {
             continue;
         };

@@ -2,19 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Plan;
 use super::twins::Twins;
-use super::{Options, Plan, Problem};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment};
+use crate::id::Id;
 use crate::keys::{Decisions, Whose};
+use crate::kind::{self, FieldChange, Kind, Live, Resource};
 use crate::members::{self, Known};
 use crate::notice::Notice;
-use crate::resource::{self, FieldChange, Live, Resource};
-use crate::scope::{self, Prune};
-use crate::state::{Address, Id, Kind};
+use crate::options::Options;
+use crate::options::Prune;
+use crate::problem::Problem;
+use crate::scope;
 use crate::wire;
 
 /// Returns the names of all groups that the file refers to.
@@ -22,39 +26,9 @@ pub(super) fn references(desired: &Desired) -> BTreeSet<String> {
     let auto = desired
         .setup_keys()
         .flat_map(|(_, key)| key.auto_groups.iter().flatten());
-    let rest = declared(desired);
-    let rest = rest
-        .values()
-        .flat_map(Resource::references)
-        .map(str::to_owned);
-    auto.cloned().chain(rest).collect()
-}
-
-/// Declared policies, routes and nameserver groups: they need no live state to be in canonical form.
-fn declared(desired: &Desired) -> BTreeMap<Address, Resource> {
-    let policies = desired.policies.iter().flatten();
-    let policies = policies.map(|(name, policy)| {
-        (
-            Address::new(Kind::Policy, name),
-            Resource::Policy(policy.clone()),
-        )
-    });
-    let routes = desired.routes.iter().flatten();
-    let routes = routes.map(|(name, route)| {
-        (
-            Address::new(Kind::Route, name),
-            Resource::Route(route.clone()),
-        )
-    });
-    let nameservers = desired
-        .nameserver_groups
-        .iter()
-        .flatten()
-        .map(|(name, group)| {
-            let address = Address::new(Kind::NameserverGroup, name);
-            (address, Resource::NameserverGroup(group.clone()))
-        });
-    policies.chain(routes).chain(nameservers).collect()
+    let rest = desired.resources();
+    let rest = rest.flat_map(|(_, resource)| resource.references());
+    auto.cloned().chain(rest.map(str::to_owned)).collect()
 }
 
 /// Returns the declared objects in canonical form, but for setup keys.
@@ -67,7 +41,10 @@ pub(super) fn resources(
     let Known {
         desired, actual, ..
     } = known;
-    let mut resources = declared(desired);
+    let resources = desired.resources();
+    let mut resources: BTreeMap<Address, Resource> = resources
+        .map(|(address, resource)| (address.clone(), resource.clone()))
+        .collect();
     for (name, declared) in desired.groups() {
         let address = Address::new(Kind::Group, name);
         let now = match actual.named(Kind::Group, name) {
@@ -100,7 +77,7 @@ pub(super) fn resources(
             None if joins.is_subset(&now) && !twins.has(name) => None,
             None => Some(&now | &joins),
         };
-        resources.insert(address, Resource::Group(resource::Group { peers }));
+        resources.insert(address, Resource::Group(kind::Group { peers }));
     }
     resources
 }
@@ -179,10 +156,10 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
         let peer = actual.peers.get(&enrollment.peer)?;
         let label = labels.get(&enrollment.peer)?;
         let live = actual.live_peer(peer);
-        let after = Resource::Peer(resource::Peer {
+        let after = Resource::Peer(kind::Peer {
             name: enrollment.key.clone(),
         });
-        let mut fields = resource::differences(&after, &live.resource);
+        let mut fields = kind::differences(&after, &live.resource);
         fields.push(FieldChange {
             field: DNS_LABEL.into(),
             before: label.before.clone().into(),

@@ -1,12 +1,14 @@
 //! What a plan takes away, row by row, and which change of the file is the cause of each.
 
-use super::{Options, Plan};
+use super::Plan;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::{Change, Operation};
+use crate::id::Id;
+use crate::kind::{Kind, Live};
 use crate::ledger::{Cause, Ledger};
 use crate::members::listed_names;
-use crate::resource::Live;
-use crate::state::{Address, Id, Kind};
+use crate::options::Options;
 
 /// An object that goes, or a member that a group loses.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

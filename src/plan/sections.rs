@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::code::Code;
 use crate::desired::Desired;
+use crate::kind::Kind;
 use crate::ledger::{Ledger, Proof};
 use crate::notice::Notice;
-use crate::state::{Address, Kind};
 use crate::text::{count, listed};
 
 /// Such a section.

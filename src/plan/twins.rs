@@ -7,15 +7,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Options, Plan};
+use super::Plan;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
+use crate::id::Id;
+use crate::kind::{Group, Groups, Kind, Live, Resource, differences};
 use crate::notice::Notice;
-use crate::resource::{Group, Groups, Live, Resource, differences};
+use crate::options::Options;
 use crate::scope;
-use crate::state::{Address, Id, Kind};
 use crate::text::listed;
 
 /// Why a second group of a name goes.

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{CreatedKey, Document, Status};
+use crate::address::Address;
 use crate::code::Code;
+use crate::held::{Held, Why};
+use crate::id::Id;
+use crate::kind::Kind;
 use crate::notice::Notice;
-use crate::plan::{Held, Why};
-use crate::state::{Address, Id, Kind};
 use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
     route, used_at,

@@ -2,60 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::describe::{names_of_servers, traffic};
 use crate::change::{Change, Operation, SECOND};
+use crate::kind::{About, Live, Resource};
 use crate::plan::Plan;
-use crate::resource::{ALL, Action, Live, NameserverGroup, Policy, Protocol, Resource, Route};
+use crate::sentence::Sentence;
 use crate::text::count;
-
-/// Most names that a sentence spells out.
-const MOST_NAMES: usize = 10;
-
-/// A part of a sentence: our words, or somebody's name.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Piece {
-    /// Words.
-    Text(String),
-    /// A name, which each renderer makes inert in its own way.
-    Name(String),
-}
-
-/// A sentence in which names stand out.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Sentence(pub(super) Vec<Piece>);
-
-impl Sentence {
-    fn say(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Piece::Text(text.into()));
-        self
-    }
-
-    fn name(mut self, name: impl Into<String>) -> Self {
-        self.0.push(Piece::Name(name.into()));
-        self
-    }
-
-    fn names<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let names: Vec<&str> = names.into_iter().collect();
-        for (index, name) in names.iter().take(MOST_NAMES).enumerate() {
-            self = if index > 0 { self.say(", ") } else { self };
-            self = self.name(*name);
-        }
-        match names.len().saturating_sub(MOST_NAMES) {
-            0 => self,
-            more => self.say(format!(" and {more} more")),
-        }
-    }
-
-    /// Returns the sentence with its names as `name` renders them, and its words as `text` does.
-    pub(super) fn render(&self, name: fn(&str) -> String, text: fn(&str) -> String) -> String {
-        let piece = |piece: &Piece| match piece {
-            Piece::Text(words) => text(words),
-            Piece::Name(it) => name(it),
-        };
-        self.0.iter().map(piece).collect()
-    }
-}
 
 /// What stands out about a change.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +21,7 @@ pub(super) struct Impact {
 
 /// Returns what a reviewer must not miss of a change: that it takes something away, or opens something to all.
 pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
+    let about = about(change, plan);
     let impact = |verb, what| {
         Some(Impact {
             verb,
@@ -90,7 +42,7 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
         }
         Operation::Delete { live } => Some(Impact {
             verb: "Deletes",
-            what: loss(&live.resource, live, plan),
+            what: loss(&live.resource, &about),
             harmless: is_idle(live),
         }),
         Operation::Replace { live, after, .. } => {
@@ -108,7 +60,7 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
             let removed = change.removed_members();
             let after = after.over(&live.resource);
             if !removed.is_empty() {
-                let labels = removed.iter().map(|id| label(plan, id));
+                let labels = removed.iter().map(|id| about.label(id));
                 return impact(
                     "Takes members from",
                     Sentence::default()
@@ -120,31 +72,16 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
                         }),
                 );
             }
-            if is_on(&live.resource) && !is_on(&after) {
-                return impact("Switches off", loss(&live.resource, live, plan));
+            if live.resource.is_on() && !after.is_on() {
+                return impact("Switches off", loss(&live.resource, &about));
             }
-            let opens = opens_to_all(&after)?;
-            if opens_to_all(&live.resource).as_ref() == Some(&opens) {
+            let opens = after.opens_to_all()?;
+            if live.resource.opens_to_all().as_ref() == Some(&opens) {
                 return None;
             }
             impact("Opens", opens)
         }
-        Operation::Create { after } => impact("Opens", opens_to_all(after)?),
-    }
-}
-
-fn label<'a>(plan: &'a Plan, id: &'a crate::state::Id) -> &'a str {
-    plan.peer_labels
-        .get(id)
-        .map_or(id.0.as_str(), String::as_str)
-}
-
-fn is_on(resource: &Resource) -> bool {
-    match resource {
-        Resource::Policy(policy) => policy.enabled != Some(false),
-        Resource::Route(route) => route.enabled != Some(false),
-        Resource::NameserverGroup(group) => group.enabled != Some(false),
-        Resource::Group(_) | Resource::SetupKey(_) | Resource::Peer(_) => true,
+        Operation::Create { after } => impact("Opens", after.opens_to_all()?),
     }
 }
 
@@ -154,7 +91,7 @@ fn is_idle(live: &Live) -> bool {
         Resource::Group(group) => group.peers.as_ref().is_none_or(BTreeSet::is_empty),
         _ => false,
     };
-    is_empty || is_dead(live) || !is_on(&live.resource)
+    is_empty || is_dead(live) || !live.resource.is_on()
 }
 
 /// Used, expired or revoked.
@@ -162,127 +99,23 @@ fn is_dead(key: &Live) -> bool {
     key.is_dead_key()
 }
 
+/// What is known of the object of a change beside its form.
+pub(super) fn about<'a>(change: &'a Change, plan: &'a Plan) -> About<'a> {
+    About {
+        name: &change.address.name,
+        is_new: matches!(change.operation, Operation::Create { .. }),
+        goes: matches!(change.operation, Operation::Delete { .. }),
+        is_dead: change.operation.live().is_some_and(is_dead),
+        peer_labels: &plan.peer_labels,
+        pending_members: &plan.pending_members,
+    }
+}
+
 /// Who loses what when an object goes or is switched off.
-fn loss(resource: &Resource, live: &Live, plan: &Plan) -> Sentence {
-    let nobody = || Sentence::default().say("it is disabled already");
-    match resource {
-        _ if !is_on(resource) => nobody(),
-        Resource::Group(group) => {
-            let peers: Vec<&str> = group
-                .peers
-                .iter()
-                .flatten()
-                .map(|id| label(plan, id))
-                .collect();
-            match peers.len() {
-                0 => Sentence::default().say("it has no members"),
-                number => {
-                    let number = count(number, "member", "members");
-                    Sentence::default()
-                        .say(format!("it has {number}: "))
-                        .names(peers)
-                }
-            }
-        }
-        Resource::SetupKey(_) if is_dead(live) => Sentence::default().say("it is dead already"),
-        Resource::SetupKey(_) => Sentence::default().say("its secret stops working"),
-        Resource::Peer(_) => {
-            Sentence::default().say("the machine is cut off and has to enroll anew")
-        }
-        Resource::Policy(policy) => policy_loss(policy),
-        Resource::Route(route) => route_loss(route),
-        Resource::NameserverGroup(group) => nameserver_loss(group),
-    }
-}
-
-fn side<'a>(groups: &'a BTreeSet<String>, resource: &'a Option<String>) -> Vec<&'a str> {
-    match resource {
-        Some(resource) => vec![resource],
-        None => groups.iter().map(String::as_str).collect(),
-    }
-}
-
-fn policy_loss(policy: &Policy) -> Sentence {
-    let sources = side(&policy.sources, &policy.source_resource);
-    let destinations = side(&policy.destinations, &policy.destination_resource);
-    let what = traffic(policy);
-    if policy.action == Some(Action::Drop) {
-        let blocked = Sentence::default()
-            .say(format!("{what} from "))
-            .names(sources);
-        return blocked
-            .say(" to ")
-            .names(destinations)
-            .say(" is blocked no more");
-    }
-    let all = |groups: &BTreeSet<String>| groups.contains(ALL);
-    if all(&policy.sources) && all(&policy.destinations) {
-        return Sentence::default().say(format!(
-            "peers that no other policy connects lose each other ({what})"
-        ));
-    }
-    let both = policy.bidirectional != Some(false);
-    let text = Sentence::default().names(sources);
-    if both {
-        return text
-            .say(" and ")
-            .names(destinations)
-            .say(format!(" lose {what} to each other"));
-    }
-    text.say(format!(" lose {what} to ")).names(destinations)
-}
-
-fn route_loss(route: &Route) -> Sentence {
-    let text = Sentence::default().say("peers in ");
-    let text = text
-        .names(route.groups.iter().flatten().map(String::as_str))
-        .say(" lose ");
-    match (&route.network, &route.domains) {
-        (Some(network), _) => text.name(network),
-        (None, domains) => text.names(domains.iter().flatten().map(String::as_str)),
-    }
-}
-
-fn nameserver_loss(group: &NameserverGroup) -> Sentence {
-    let text = Sentence::default().say("peers in ");
-    let text = text.names(group.groups.iter().map(String::as_str));
-    let servers = names_of_servers(group).join(", ");
-    let text = text.say(format!(" no longer ask {servers} for "));
-    match group.primary {
-        true => text.say("everything"),
-        false => text.names(group.domains.iter().map(String::as_str)),
-    }
-}
-
-/// What an enabled policy lets through from or to every peer.
-fn opens_to_all(resource: &Resource) -> Option<Sentence> {
-    let Resource::Policy(policy) = resource else {
-        return None;
-    };
-    if policy.action == Some(Action::Drop) || policy.enabled == Some(false) {
-        return None;
-    }
-    let all = |groups: &BTreeSet<String>| groups.contains(ALL);
-    let everything = matches!(policy.protocol, None | Some(Protocol::All));
-    let what = traffic(policy);
-    match (all(&policy.sources), all(&policy.destinations)) {
-        (true, true) if everything => {
-            Some(Sentence::default().say("every peer reaches every other, with everything"))
-        }
-        (true, true) => {
-            Some(Sentence::default().say(format!("every peer reaches every other: {what}")))
-        }
-        (true, false) => {
-            let text = Sentence::default().say("every peer reaches ");
-            let destinations = side(&policy.destinations, &policy.destination_resource);
-            Some(text.names(destinations).say(format!(": {what}")))
-        }
-        (false, true) => {
-            let sources = side(&policy.sources, &policy.source_resource);
-            let text = Sentence::default().names(sources);
-            Some(text.say(format!(" reach every peer: {what}")))
-        }
-        (false, false) => None,
+fn loss(resource: &Resource, about: &About) -> Sentence {
+    match resource.is_on() {
+        true => resource.loss(about),
+        false => Sentence::default().say("it is disabled already"),
     }
 }
 

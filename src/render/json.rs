@@ -3,13 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{Document, Status, memberships};
+use crate::address::Address;
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
+use crate::id::Id;
+use crate::kind::Resource;
 use crate::ledger::AllowDeletes;
 use crate::notice::{Notice, Said};
 use crate::plan::Plan;
-use crate::resource::Resource;
-use crate::state::{Address, Id};
 
 /// Returns the JSON document, indented, with a final newline.
 pub fn document(document: &Document, applied: bool) -> String {

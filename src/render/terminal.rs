@@ -4,12 +4,14 @@ use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact, removed_members};
 use super::{Counts, Document, Status, Unplanned, describe, memberships};
+use crate::address::Address;
 use crate::agreement::ways_out as ways_out_of;
 use crate::change::{Change, Operation};
+use crate::held::Held;
+use crate::kind::Kind;
 use crate::memberships::Memberships;
 use crate::notice::Said;
-use crate::plan::{Held, Plan};
-use crate::state::{Address, Kind};
+use crate::plan::Plan;
 use crate::text::{listed, visible};
 
 /// Whether to colour.
@@ -351,7 +353,7 @@ fn fields(change: &Change) -> String {
         .map(|change| change.field.len())
         .max()
         .unwrap_or(0);
-    let line = |change: &crate::resource::FieldChange| {
+    let line = |change: &crate::kind::FieldChange| {
         format!(
             "        {:width$}   {}\n",
             describe::field_name(change),

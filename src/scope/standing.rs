@@ -3,9 +3,9 @@
 //! Where names are not unique, name and time are not enough: a colleague's second route under the network id of ours is as
 //! old as ours. So the form has to be one that the file could have made and a version did declare (docs/ownership.md).
 
+use crate::address::Address;
+use crate::kind::{Kind, Live, Resource, Shape};
 use crate::ledger::{Ledger, Proof};
-use crate::resource::{Form, Live, Resource, Shape};
-use crate::state::{Address, Kind};
 
 /// Whose an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) enum Standing {
 /// Returns whose an object is that bears the name of `address`.
 pub(super) fn standing(ledger: &Ledger, address: &Address, live: &Live) -> Standing {
     let (kind, name, made) = (address.kind, &address.name, live.id.created_at());
-    let form = Form::of(&live.resource);
+    let form = live.resource.form();
     let told = || ledger.told(kind, name, made, &form);
     // NetBird keeps one rule of what is sent, so no version of ours ever made several
     let several_rules = has_rules(live);
@@ -66,7 +66,7 @@ pub(super) fn standings(ledger: &Ledger, address: &Address, namesakes: &[Live]) 
     let mut all: Vec<Standing> = each.map(|live| standing(ledger, address, live)).collect();
     // that it was made soon after a version is little, and nothing where others stand beside it
     for (one, live) in all.iter_mut().zip(namesakes) {
-        let elsewhere = Form::of(&live.resource).shape == Shape::Elsewhere;
+        let elsewhere = live.resource.form().shape == Shape::Elsewhere;
         if *one == Standing::Changed && elsewhere && namesakes.len() > 1 {
             *one = Standing::Foreign;
         }
@@ -96,14 +96,14 @@ pub(super) fn claim(
     entry: &Resource,
     namesakes: &[Live],
 ) -> Claim {
-    let wanted = Form::of(entry);
+    let wanted = entry.form();
     let standings = standings(ledger, address, namesakes);
     let made_meanwhile = |live: &Live| {
         let made = live.id.created_at();
         ledger.proof(address.kind, &address.name, made) == Proof::Ours
     };
     let fit = |(live, standing): (&Live, Standing)| {
-        let form = Form::of(&live.resource);
+        let form = live.resource.form();
         let common = form.in_common(&wanted);
         match (form.shape, address.kind) {
             // without a history each of them can be what an earlier version of the file made

@@ -5,7 +5,7 @@ mod forms;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::state::Kind;
+use crate::kind::Kind;
 use crate::testing::{
     Case, MADE, enrolled, group, id, id_at, key, over, peer, policy_with, route, table, used_at,
     value,

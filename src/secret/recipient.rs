@@ -4,9 +4,9 @@
 //! an "invalid SSH recipient". Messages here never repeat the text they are about, which may be a secret pasted by
 //! mistake.
 
-use std::borrow::Cow;
 use std::fmt;
 
+use super::refusal::{LOW_ORDER, NOT_ALONE, Refusal};
 use super::ssh_key::{self, SshKey};
 
 /// The kinds of public keys that a secret can be sealed for.
@@ -68,22 +68,6 @@ pub(super) enum Recipient {
     Ssh(SshKey),
 }
 
-/// Why a text is no recipient: what it is, and what to do instead.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) message: Cow<'static, str>,
-    pub(super) hint: &'static str,
-}
-
-impl Refusal {
-    pub(super) const fn new(message: &'static str, hint: &'static str) -> Self {
-        Refusal {
-            message: Cow::Borrowed(message),
-            hint,
-        }
-    }
-}
-
 const UNKNOWN: Refusal = Refusal::new(
     "not an age or SSH public key",
     "a recipient begins with age1, ssh-ed25519 or ssh-rsa",
@@ -91,10 +75,6 @@ const UNKNOWN: Refusal = Refusal::new(
 const QUOTED: Refusal = Refusal::new(
     "not an age or SSH public key",
     "leave out the quotes around the key",
-);
-pub(super) const NOT_ALONE: Refusal = Refusal::new(
-    "more than one key, or text behind the key",
-    "one key a line, one key a -r; only AGE_PUBLIC_KEY takes commas between keys",
 );
 const MISTYPED: Refusal = Refusal::new(
     "mistyped or cut off: the checksum of this age key is wrong",
@@ -104,11 +84,6 @@ const POST_QUANTUM: Refusal = Refusal::new(
     "a post-quantum key (age1pq1…), which this version cannot seal for",
     "use a key made by age-keygen without -pq",
 );
-pub(super) const LOW_ORDER: Refusal = Refusal::new(
-    "a key without an owner (a point of low order): anyone could open what is sealed for it",
-    "remove it",
-);
-
 impl Recipient {
     /// Reads one key without white space around it.
     pub(super) fn parse(text: &str) -> Result<Self, Refusal> {

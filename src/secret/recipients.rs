@@ -8,12 +8,14 @@ use age::armor::{ArmoredWriter, Format};
 use anyhow::{Result, bail, ensure};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::desired::SealedFor;
+use crate::kind::SealedFor;
 
 use super::Sealed;
 use super::recipient::{Described, Recipient, RecipientKind};
-use super::sources::{ENVIRONMENT, Reader, RecipientErrors};
 use crate::text::file_error;
+
+/// The environment variable that names recipients.
+pub const ENVIRONMENT: &str = "AGE_PUBLIC_KEY";
 
 /// Everybody who can open what is sealed; each key once, in a fixed order.
 #[derive(Debug, Clone, Default)]
@@ -22,13 +24,6 @@ pub struct Recipients {
 }
 
 impl Recipients {
-    /// Reads the content of a recipients file that is not on disk, such as that of the base branch.
-    pub fn parse_file(name: &str, content: &[u8]) -> Result<Self, RecipientErrors> {
-        let mut reader = Reader::default();
-        reader.file(name, content);
-        reader.finish()
-    }
-
     /// Returns who opens one key: these and its own, or its own alone.
     pub fn of_key(&self, own: &SealedFor) -> Recipients {
         let mut keys = match own.only {

@@ -9,12 +9,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::recipient::{Described, Recipient, RecipientKind, Refusal};
-use super::recipients::Recipients;
+use super::recipient::{Described, Recipient, RecipientKind};
+use super::recipients::{ENVIRONMENT, Recipients};
+use super::refusal::Refusal;
 use crate::text::file_error;
-
-/// The environment variable that names recipients.
-pub const ENVIRONMENT: &str = "AGE_PUBLIC_KEY";
 
 /// Where recipients are named.
 #[derive(Debug, Clone, Default)]
@@ -172,6 +170,15 @@ pub(super) struct Reader {
     keys: BTreeMap<(RecipientKind, String), Recipient>,
     post_quantum: Option<String>,
     errors: Vec<RecipientError>,
+}
+
+impl Recipients {
+    /// Reads the content of a recipients file that is not on disk, such as that of the base branch.
+    pub fn parse_file(name: &str, content: &[u8]) -> Result<Self, RecipientErrors> {
+        let mut reader = Reader::default();
+        reader.file(name, content);
+        reader.finish()
+    }
 }
 
 impl Reader {

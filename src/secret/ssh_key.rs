@@ -6,7 +6,7 @@
 use age::ssh::{ParseRecipientKeyError, Recipient};
 use sha2::{Digest, Sha256};
 
-use super::recipient::{LOW_ORDER, NOT_ALONE, Refusal};
+use super::refusal::{LOW_ORDER, NOT_ALONE, Refusal};
 use crate::text::is_hidden;
 
 /// An SSH key that age can encrypt to, and the comment behind it.

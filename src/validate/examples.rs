@@ -4,18 +4,16 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{
-    DNS, FILE, Valid, group, nameserver, nameserver_group, policy, route, setup_key, validate,
-};
-use crate::config::{Presence, Source, Table};
-use crate::state::{Address, Kind};
+use super::{Valid, validate};
+use crate::address::Address;
+use crate::config::Source;
+use crate::kind::Kind;
 
 const NETBIRD: &str = include_str!("../../netbird.json");
 const MINIMAL: &str = include_str!("../../examples/minimal.json");
 const FULL: &str = include_str!("../../examples/full.json");
-const SCHEMA: &str = include_str!("../../docs/netbird.schema.json");
 
 fn valid(text: &str) -> Valid {
     let source = Source::from_text("example", text).expect("a text");
@@ -24,13 +22,6 @@ fn valid(text: &str) -> Valid {
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
-}
-
-fn keys(object: &Value) -> BTreeSet<&str> {
-    object
-        .as_object()
-        .map(|object| object.keys().map(String::as_str).collect())
-        .unwrap_or_default()
 }
 
 #[test]
@@ -61,12 +52,10 @@ fn netbird_json_makes_three_groups_a_key_a_policy_and_a_route() {
             .setup_key("GS-hawk-72")
             .is_some_and(|key| key.enrolled)
     );
-    let counts = [
-        desired.policies.map(|section| section.len()),
-        desired.routes.map(|section| section.len()),
-        desired.nameserver_groups.map(|section| section.len()),
-    ];
-    assert_eq!(counts, [Some(1), Some(1), Some(0)]);
+    let number = |kind| desired.of_kind(kind).count();
+    let counts = [Kind::Policy, Kind::Route, Kind::NameserverGroup].map(number);
+    assert_eq!(counts, [1, 1, 0]);
+    assert!(desired.manages(Kind::NameserverGroup));
 }
 
 #[test]
@@ -84,114 +73,24 @@ fn full_json_fits_a_new_account() {
     );
 }
 
-/// The objects of the file: where they are in the schema, and their names and required names in the decoder.
-fn tables() -> [(&'static str, BTreeSet<&'static str>, BTreeSet<&'static str>); 8] {
-    fn row<T>(
-        pointer: &'static str,
-        table: &Table<T>,
-    ) -> (&'static str, BTreeSet<&'static str>, BTreeSet<&'static str>) {
-        let required = table
-            .fields
-            .iter()
-            .filter(|field| field.presence == Presence::Required);
-        (
-            pointer,
-            table.fields.iter().map(|field| field.name).collect(),
-            required.map(|field| field.name).collect(),
-        )
-    }
-    [
-        row("", &FILE),
-        row("/properties/dns", &DNS),
-        row("/definitions/group", &group::TABLE),
-        row("/definitions/setup_key", &setup_key::TABLE),
-        row("/definitions/policy", &policy::TABLE),
-        row("/definitions/route", &route::TABLE),
-        row("/definitions/nameserver_group", &nameserver_group::TABLE),
-        row("/definitions/nameserver", &nameserver::TABLE),
-    ]
-}
-
-#[test]
-fn the_schema_names_the_fields_of_the_decoder() {
-    let schema = json(SCHEMA);
-    for (pointer, fields, required) in tables() {
-        let object = schema.pointer(pointer).expect(pointer);
-        assert_eq!(keys(&object["properties"]), fields, "{pointer}");
-        let listed = object["required"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        assert_eq!(
-            listed
-                .iter()
-                .filter_map(Value::as_str)
-                .collect::<BTreeSet<_>>(),
-            required,
-            "{pointer}"
-        );
-        assert_eq!(
-            object["additionalProperties"],
-            Value::Bool(false),
-            "{pointer}"
-        );
-        for (name, property) in object["properties"].as_object().into_iter().flatten() {
-            let referred = property["$ref"]
-                .as_str()
-                .and_then(|target| schema.pointer(target.trim_start_matches('#')));
-            let described = [Some(property), referred]
-                .into_iter()
-                .flatten()
-                .any(|one| one["description"].is_string());
-            assert!(described, "{pointer}: {name} has no description");
-        }
-    }
-}
-
 #[test]
 fn full_json_has_every_field_but_renames() {
     let full = json(FULL);
-    let entries = |section: &Value| {
-        let entries = section.as_object().into_iter().flatten();
-        entries
-            .flat_map(|(_, entry)| {
-                keys(entry)
-                    .into_iter()
-                    .map(str::to_owned)
-                    .collect::<Vec<_>>()
-            })
-            .collect::<BTreeSet<_>>()
-    };
-    let nameserver_groups = &full["dns"]["nameserver_groups"];
-    let nameservers = Value::Object(
-        nameserver_groups["internet"]["nameservers"]
-            .as_array()
+    for kind in Kind::declared() {
+        let section = kind
+            .section_path()
+            .iter()
+            .fold(&full, |place, name| &place[*name]);
+        let entries: Vec<&Value> = section
+            .as_object()
             .into_iter()
-            .flatten()
-            .cloned()
-            .enumerate()
-            .map(|(index, server)| (index.to_string(), server))
-            .collect(),
-    );
-    let owned = |names: BTreeSet<&str>| {
-        names
-            .into_iter()
-            .map(str::to_owned)
-            .collect::<BTreeSet<_>>()
-    };
-    let found = [
-        owned(keys(&full)),
-        owned(keys(&full["dns"])),
-        entries(&full["groups"]),
-        entries(&full["setup_keys"]),
-        entries(&full["policies"]),
-        entries(&full["routes"]),
-        entries(nameserver_groups),
-        entries(&nameservers),
-    ];
-    for ((pointer, mut fields, _), found) in tables().into_iter().zip(found) {
-        fields.remove("renamed_from");
-        assert_eq!(found, owned(fields), "{pointer}");
+            .flat_map(Map::values)
+            .collect();
+        let rows = (kind.descriptor().outline)().rows;
+        for row in rows.iter().filter(|row| row.name != "renamed_from") {
+            let is_there = entries.iter().any(|entry| entry.get(row.name).is_some());
+            assert!(is_there, "{} of a {}", row.name, kind.label());
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::Entry;
 use crate::code::Code;
 use crate::config::{Log, quote};
-use crate::desired::{Desired, KeyType};
+use crate::desired::Desired;
 use crate::enrollment::{is_enrollable, plain_label};
-use crate::state::Kind;
+use crate::kind::{KeyType, Kind};
 
 /// Notes names of keys whose peer's DNS label is not what a reader expects (netbird-api.md §4).
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::{Entry, names};
+use super::Entry;
 use crate::code::Code;
 use crate::config::{Cursor, Log, quote};
-use crate::desired::{Desired, KeyType, SetupKey};
+use crate::desired::Desired;
 use crate::hint;
-use crate::state::Kind;
+use crate::kind::values::names;
+use crate::kind::{DeclaredKey, KeyType, Kind};
 
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
@@ -37,7 +38,7 @@ fn peers_of<'e, 'a>(
 }
 
 /// A key whose one peer is still to come, and to stay.
-fn is_pending(key: &SetupKey) -> bool {
+fn is_pending(key: &DeclaredKey) -> bool {
     key.key_type == KeyType::OneOff && !key.enrolled && key.ephemeral != Some(true)
 }
 
@@ -56,11 +57,7 @@ fn check_listed(
         .flat_map(|list| list.elements().collect::<Vec<_>>())
     {
         let group = granted.text().unwrap_or_default();
-        let declared = desired
-            .groups
-            .as_ref()
-            .and_then(|groups| groups.get(group))
-            .and_then(|group| group.peers.as_ref());
+        let declared = desired.group(group).and_then(|group| group.peers.as_ref());
         let (Some(members), Some(peers)) = (declared, groups.get(group)) else {
             continue;
         };
@@ -161,8 +158,7 @@ fn check_members(
 
 /// What may be meant by a member that can hardly be a peer.
 fn odd_member(name: &str, desired: &Desired) -> Option<String> {
-    let groups = desired.groups.as_ref();
-    match groups.is_some_and(|groups| groups.contains_key(name)) {
+    match desired.group(name).is_some() {
         true => Some("it is a group here: groups hold peers, not groups".to_owned()),
         false => hint::member(name, []),
     }

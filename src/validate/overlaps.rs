@@ -6,8 +6,7 @@ use super::Entry;
 use crate::code::Code;
 use crate::config::{Log, quote};
 use crate::desired::Desired;
-use crate::resource::Route;
-use crate::state::Kind;
+use crate::kind::{Resource, Route};
 
 /// Where a route leads: equal where the server sees one prefix or one list of domains.
 #[derive(PartialEq, Eq, Hash)]
@@ -27,13 +26,12 @@ impl<'a> Destination<'a> {
 /// Notes routes to one destination through one group: the server refuses the second (netbird-api.md §7).
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     let mut seen: HashMap<(Destination<'_>, &str), &Entry<'_>> = HashMap::new();
-    let routes = entries.iter().filter_map(|entry| {
-        let routes = desired
-            .routes
-            .as_ref()
-            .filter(|_| entry.address.kind == Kind::Route)?;
-        Some((entry, routes.get(&entry.address.name)?))
-    });
+    let routes = entries
+        .iter()
+        .filter_map(|entry| match desired.resource(&entry.address)? {
+            Resource::Route(route) => Some((entry, route)),
+            _ => None,
+        });
     for (entry, route) in routes {
         let twin = route.peer_groups.iter().find_map(|group| {
             let first = *seen

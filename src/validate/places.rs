@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Entry;
+use crate::address::Address;
 use crate::config::Place;
-use crate::state::Address;
 
 /// The places of a valid file.
 #[derive(Debug, Clone, Default)]
@@ -74,7 +74,8 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use crate::state::{Address, Kind};
+    use crate::address::Address;
+    use crate::kind::Kind;
     use crate::validate::testing::check;
 
     #[test]

@@ -3,25 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Entry;
-use super::names::{self, ALL};
+use crate::address::Address;
 use crate::code::Code;
 use crate::config::{Cursor, Log, Place, quote};
 use crate::hint;
-use crate::state::{Address, Kind};
+use crate::kind::values::names;
+use crate::kind::{ALL, Kind};
 
 /// Most comparisons that are spent on suggestions; a file that asks for more gets none.
 const MAX_GUESSES: usize = 100_000;
-
-/// The fields that name groups.
-const FIELDS: [(Kind, &str); 7] = [
-    (Kind::SetupKey, "auto_groups"),
-    (Kind::Policy, "sources"),
-    (Kind::Policy, "destinations"),
-    (Kind::Route, "peer_groups"),
-    (Kind::Route, "groups"),
-    (Kind::Route, "access_control_groups"),
-    (Kind::NameserverGroup, "groups"),
-];
 
 /// A reference to a group that the file does not declare.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,10 +114,12 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
 /// Every string that names a group, with its entry.
 fn named<'e, 'a>(entries: &'e [Entry<'a>]) -> impl Iterator<Item = (&'e Entry<'a>, Cursor<'a>)> {
     entries.iter().flat_map(|entry| {
-        let lists = entry
-            .cursor
-            .members()
-            .filter(|field| FIELDS.contains(&(entry.address.kind, field.name())));
+        let outline = (entry.address.kind.descriptor().outline)();
+        let is_list = move |field: &Cursor<'_>| {
+            let mut rows = outline.rows.iter();
+            rows.any(|row| row.is_reference && row.name == field.name())
+        };
+        let lists = entry.cursor.members().filter(is_list);
         let elements = lists.flat_map(|list| list.elements().collect::<Vec<_>>());
         elements
             .filter(|element| element.text().is_some())

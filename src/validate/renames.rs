@@ -2,27 +2,21 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Entry, names};
+use super::Entry;
+use crate::address::Address;
 use crate::code::Code;
-use crate::config::{Cursor, Log, quote};
-use crate::state::{Address, Kind};
+use crate::config::{Log, quote};
+use crate::kind::values::names;
+use crate::kind::{ALL, Kind};
 use crate::text::is_hidden;
 
-/// Checks that an old name is a string; what it names is checked when all entries are read.
-pub(super) fn check(value: &Cursor<'_>, log: &mut Log) {
-    value.string(log, "the old name");
-}
-
-/// Returns the old names by kind and new name, and notes those that cannot be.
-pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<(Kind, String), String> {
+/// Returns the old names by the new address, and notes those that cannot be.
+pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<Address, String> {
     let declared: HashSet<&Address> = entries.iter().map(|entry| &entry.address).collect();
     let mut renames = BTreeMap::new();
     let mut taken: HashMap<Address, &Address> = HashMap::new();
-    // a setup key's `renamed_from` is a refused field
-    for entry in entries
-        .iter()
-        .filter(|entry| entry.address.kind != Kind::SetupKey)
-    {
+    let can_be = |entry: &&Entry| entry.address.kind.descriptor().can_be_renamed;
+    for entry in entries.iter().filter(can_be) {
         let Address { kind, name } = &entry.address;
         let Some(value) = entry.cursor.get("renamed_from") else {
             continue;
@@ -37,7 +31,7 @@ pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<(Kind, Stri
             flaw.message
         } else if old == name {
             format!("{} is the name it has", quote(old))
-        } else if *kind == Kind::Group && old == names::ALL {
+        } else if *kind == Kind::Group && old == ALL {
             "All is NetBird's own group of every peer: it cannot be renamed".to_owned()
         } else if declared.contains(&address) {
             format!("{} is declared as well: it was not renamed", quote(old))
@@ -49,7 +43,7 @@ pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<(Kind, Stri
             )
         } else {
             taken.insert(address, &entry.address);
-            renames.insert((*kind, name.clone()), old.to_owned());
+            renames.insert(entry.address.clone(), old.to_owned());
             continue;
         };
         log.error(value.place(), message).coded(Code::Rename);
@@ -110,7 +104,7 @@ mod tests {
             "policies": {"p": {"sources": ["g"], "destinations": ["g"], "renamed_from": "x"}},
             "routes": {"r": {"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "renamed_from": "x"}},
             "dns": {"nameserver_groups": {"n": {"nameservers": [{"ip": "1.1.1.1"}], "groups": ["g"], "primary": true, "renamed_from": "x"}}}}"#;
-        let rename = |kind, name: &str| ((kind, name.to_owned()), "x".to_owned());
+        let rename = |kind, name: &str| (Address::new(kind, name), "x".to_owned());
         let wanted = BTreeMap::from([
             rename(Kind::Group, "g"),
             rename(Kind::Policy, "p"),

@@ -7,13 +7,13 @@ use super::{Valid, validate};
 use crate::config::{Problem, Severity, Source};
 
 /// Validates a text.
-pub(super) fn check(text: &str) -> Result<Valid, String> {
+pub(crate) fn check(text: &str) -> Result<Valid, String> {
     let source = Source::from_text("f", text).expect("a text");
     validate(&source).map_err(|problems| problems.render())
 }
 
 /// Returns errors (`path: message | hint`) and notices (`note: path: message | hint`), one a line.
-pub(super) fn problems(text: &str) -> Vec<String> {
+pub(crate) fn problems(text: &str) -> Vec<String> {
     let source = Source::from_text("f", text).expect("a text");
     let list = match validate(&source) {
         Ok(valid) => valid.notices,
@@ -35,7 +35,7 @@ pub(super) fn problems(text: &str) -> Vec<String> {
 }
 
 /// Puts each row in place of `ROW` in the file, and returns the rows with their problems indented below.
-pub(super) fn table(file: &str, rows: &[&str]) -> String {
+pub(crate) fn table(file: &str, rows: &[&str]) -> String {
     let mut text = String::new();
     for row in rows {
         text += &format!("{row}\n");
@@ -47,6 +47,6 @@ pub(super) fn table(file: &str, rows: &[&str]) -> String {
 
 /// Compares a [`table`] with a snapshot; `SNAPSHOTS=overwrite cargo test` writes it anew.
 #[track_caller]
-pub(super) fn assert_table(file: &str, rows: &[&str], snapshot: Inline) {
+pub(crate) fn assert_table(file: &str, rows: &[&str], snapshot: Inline) {
     snapbox::assert_data_eq!(table(file, rows), snapshot.raw());
 }

@@ -5,7 +5,7 @@ mod adopt;
 
 use std::fs;
 
-use netbird_gitops::scope::Prune;
+use netbird_gitops::options::Prune;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 use serde_json::{Value, json};

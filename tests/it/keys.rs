@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use netbird_gitops::scope::Prune;
+use netbird_gitops::options::Prune;
 use serde_json::{Value, json};
 
 use crate::run::{Bench, Heard, Inner, id};

@@ -5,14 +5,15 @@ use std::path::Path;
 
 use super::super::history::History;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::cli::Sealing;
 use crate::code::Code;
 use crate::config::{Place, Source};
 use crate::desired::Desired;
+use crate::kind::Kind;
 use crate::notice::Notice;
 use crate::plan::Plan;
 use crate::secret::Recipients;
-use crate::state::{Address, Kind};
 use crate::validate::{Valid, validate};
 
 /// The notices of a valid file that a plan tells, too. Whether a group that is not declared exists the plan knows, and is no

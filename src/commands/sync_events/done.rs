@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
 use crate::enrollment::Enrollment;
+use crate::id::Id;
+use crate::kind::{Group, Kind, Resource};
 use crate::ledger::{AllowDeletes, Cause, Ledger};
 use crate::plan::Plan;
 use crate::render::Status;
-use crate::resource::{Group, Resource};
-use crate::state::{Id, Kind};
 
 /// What was done about one key.
 pub(super) struct Done {

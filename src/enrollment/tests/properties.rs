@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::Binding;
 use super::{Account, event, peer, reusable, used};
-use crate::state::Id;
+use crate::id::Id;
 use crate::testing::over;
 
 /// Keys with an id each; now and then two share one, as on old servers.

@@ -107,14 +107,14 @@ fn the_last_of_a_kind_and_any_peer() {
     };
     let declared = json!({ "type": "one-off", "expires_in": 60 });
     let mut offboards = creates();
-    let live = crate::resource::Resource::read(
-        crate::state::Kind::Peer,
+    let live = crate::kind::Resource::read(
+        crate::kind::Kind::Peer,
         peer("edge"),
-        &crate::resource::Groups::default(),
+        &crate::kind::Groups::default(),
     )
     .expect("a peer");
     offboards.changes.push(crate::change::Change {
-        address: crate::state::Address::new(crate::state::Kind::Peer, "edge"),
+        address: crate::address::Address::new(crate::kind::Kind::Peer, "edge"),
         operation: crate::change::Operation::Delete { live },
         reason: String::new(),
     });

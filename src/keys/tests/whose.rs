@@ -187,7 +187,7 @@ fn what_the_file_does_not_say_is_taken_from_the_old_key() {
     let case = |declared: Value, live: Value| {
         let file = json!({ "groups": {}, "setup_keys": { "k": declared } });
         let lists = json!({ "groups": [group("pilots", &[])], "setup_keys": [over(sealed_at(MADE), live)] });
-        let case = Case::new(file, lists).replace(crate::state::Kind::SetupKey, "k");
+        let case = Case::new(file, lists).replace(crate::kind::Kind::SetupKey, "k");
         let plan = case.possible();
         let after = plan.changes[0].operation.after().expect("a new key");
         serde_json::Value::Object(after.fields())

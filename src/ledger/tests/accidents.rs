@@ -1,9 +1,8 @@
 //! Merge accidents in the file, clocks that differ, checkouts that lack something.
 
 use crate::git::testing::{Repo, at, netbird_json, open};
-use crate::ledger::{Cause, Ledger, Proof};
-use crate::members::Listing;
-use crate::state::Kind;
+use crate::kind::Kind;
+use crate::ledger::{Cause, Ledger, Listing, Proof};
 
 use super::{NOW, of, read, try_read};
 

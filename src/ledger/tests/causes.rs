@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::kind::Kind;
 use crate::ledger::{AllowDeletes, Cause, Ledger, Taken, text_allow_deletes};
-use crate::state::Kind;
 use crate::testing::desired;
 
 use super::of;
@@ -91,8 +91,8 @@ fn taken(before: serde_json::Value, after: serde_json::Value) -> Taken {
     let (old, new) = (before.to_string(), after.to_string());
     let mut proposed = of(&[(1_000, &old)]);
     let wanted = desired(&after);
-    for ((kind, new), old) in &wanted.renamed_from {
-        proposed.follow(*kind, new, old);
+    for (address, old) in &wanted.renamed_from {
+        proposed.follow(address.kind, &address.name, old);
     }
     proposed.propose(&wanted);
     let as_proposed = proposed.taken(Cause::Proposed, Cause::Proposed);

@@ -1,9 +1,8 @@
 //! Merges in the history, and the merge that a pull request asks for.
 
 use crate::git::testing::{Repo, netbird_json, open};
-use crate::ledger::{Cause, MergeView, MergedFile, Proof, merge_view};
-use crate::members::Listing;
-use crate::state::Kind;
+use crate::kind::Kind;
+use crate::ledger::{Cause, Listing, MergeView, MergedFile, Proof, merge_view};
 
 use super::{NOW, read};
 

@@ -1,8 +1,7 @@
 //! Renames, and versions that ask for the same.
 
-use crate::ledger::{Cause, Proof, content_differs_but_for_enrolled};
-use crate::members::Listing;
-use crate::state::Kind;
+use crate::kind::Kind;
+use crate::ledger::{Cause, Listing, Proof, content_differs_but_for_enrolled};
 
 use super::of;
 

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use proptest::prelude::*;
 
 use crate::git::testing::{Repo, at, netbird_json};
+use crate::kind::Kind;
 use crate::ledger::{Ledger, Proof};
-use crate::state::Kind;
 
 use super::NOW;
 

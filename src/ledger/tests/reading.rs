@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::Value;
 
+use crate::kind::{End, Kind, Tie};
 use crate::ledger::document::Document;
 use crate::ledger::facts::{Fact, Facts};
-use crate::resource::{End, Tie};
-use crate::state::Kind;
 
 /// The facts of a version, as the scanner finds them when it starts afresh.
 fn scanned(text: &[u8]) -> Option<BTreeSet<Fact>> {

@@ -1,10 +1,8 @@
 //! The table of design §3, a row a test: start from agreement, change one thing.
 
 use crate::git::testing::Repo;
-use crate::ledger::{Cause, Ledger, NoHistory, Proof};
-use crate::members::Listing;
-use crate::resource::{End, Form, Shape, Tie};
-use crate::state::Kind;
+use crate::kind::{End, Form, Kind, Shape, Tie};
+use crate::ledger::{Cause, Ledger, Listing, NoHistory, Proof};
 
 use super::{of, read};
 

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
 
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::diff::diff;
+use crate::kind::{Kind, Resource};
 use crate::plan::{Part, Plan};
 use crate::render::{Document, json as render_json, markdown};
-use crate::resource::Resource;
-use crate::state::{Address, Kind};
 use crate::testing::{
     Case, MADE, document, group, key, nameservers, over, peer, policy_with, route, used_at,
 };

@@ -4,12 +4,14 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::inert::{code, fenced, line, text};
+use crate::address::Address;
 use crate::agreement;
 use crate::change::{Change, list_changes};
-use crate::plan::{Held, Plan};
+use crate::held::Held;
+use crate::kind::Kind;
+use crate::plan::Plan;
 use crate::render::impact::{impact, removed_members};
 use crate::render::{Counts, Document, Status, describe, memberships};
-use crate::state::{Address, Kind};
 use crate::text::{count, listed};
 
 /// Most warnings at the top; the table has them all.

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use super::inert::{cell, code, text};
 use super::{Level, result};
 use crate::change::{Change, Operation};
+use crate::kind::{FieldChange, Kind};
 use crate::plan::Plan;
 use crate::render::{Document, Status, describe, is_loud};
-use crate::resource::FieldChange;
-use crate::state::Kind;
 
 /// Changes that take something away or open something.
 pub(super) fn loud(plan: &Plan) -> impl Iterator<Item = &Change> {

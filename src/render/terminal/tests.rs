@@ -74,7 +74,7 @@ fn names_are_visible() {
     made.unmanaged = made
         .unmanaged
         .iter()
-        .map(|address| crate::state::Address::new(address.kind, evil))
+        .map(|address| crate::address::Address::new(address.kind, evil))
         .collect();
     made.peer_labels
         .values_mut()
@@ -116,7 +116,7 @@ fn the_example() {
         .chain(&case.snapshot.peers)
         .chain(&case.snapshot.setup_keys);
     for entry in ids {
-        let id = crate::state::Id(
+        let id = crate::id::Id(
             crate::testing::value(entry)["id"]
                 .as_str()
                 .expect("an id")

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use netbird_gitops::scope::Prune;
-use netbird_gitops::state::Id;
+use netbird_gitops::id::Id;
+use netbird_gitops::options::Prune;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::subsequence;

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 
 use super::super::inert::{cell, code, fenced, line, marker, text};
 use super::super::{BUDGET, document};
+use crate::address::Address;
 use crate::code::Code;
 use crate::notice::Notice;
 use crate::render::{Document, examples};
-use crate::state::Address;
 
 /// The cells of a row as GFM splits it: at every pipe that no backslash escapes, inside code spans too. `pairs` says
 /// whether a backslash that is itself escaped escapes nothing (cmark-gfm) or does (the letter of the specification).

@@ -1,0 +1,31 @@
+//! Why a value will not do.
+
+use super::{Log, Place, Problem};
+
+/// Why a value will not do, and what might.
+pub(crate) struct Flaw {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Flaw {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Flaw {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Flaw {
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
+    }
+
+    pub(crate) fn report(self, place: Place, log: &mut Log) -> &mut Problem {
+        let problem = log.error(place, self.message);
+        problem.suggest(self.hint);
+        problem
+    }
+}

@@ -1,0 +1,70 @@
+//! Ids of the server, and the creation time in them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The server's name of an object; opaque, but for the creation time in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Id(pub String);
+
+impl Id {
+    /// Returns the second in which the object was made, since 1970, or `None` where the id does not tell.
+    ///
+    /// NetBird's ids are xids: 20 characters of base32hex in lower case, of which the first 32 bits are the server's
+    /// clock at creation (netbird-api.md §1.3). Old keys and users have ids of another form.
+    pub fn created_at(&self) -> Option<i64> {
+        let xid = self.0.len() == 20
+            && self
+                .0
+                .bytes()
+                .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'v'));
+        xid.then(|| {
+            let bits = self.0.bytes().take(7).fold(0_i64, |bits, byte| {
+                bits << 5
+                    | i64::from(if byte < b'a' {
+                        byte - b'0'
+                    } else {
+                        byte - b'a' + 10
+                    })
+            });
+            bits >> 3
+        })
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_xid_tells_its_creation_second() {
+        // recordings/netbird/setup-key-created.json, made at 2026-11-27T23:02:47Z
+        assert_eq!(
+            Id("dc50o5tqmd2prpcba33g".into()).created_at(),
+            Some(1_795_820_567)
+        );
+        assert_eq!(
+            Id("1802457731".into()).created_at(),
+            None,
+            "an old numeric key id"
+        );
+        assert_eq!(
+            Id("0b90e3c5-4689-429c-a1d0-c225297514bf".into()).created_at(),
+            None,
+            "a service user"
+        );
+        assert_eq!(
+            Id("xxxxxxxxxxxxxxxxxxxx".into()).created_at(),
+            None,
+            "x is no digit of base32hex"
+        );
+    }
+}

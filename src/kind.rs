@@ -1,0 +1,356 @@
+//! The kinds of objects: one file a kind, which holds all that the program knows of it.
+//!
+//! A kind's file has its canonical form, in which desired and actual state are compared; the table of its fields in
+//! netbird.json; how an answer of the server is read and how a request is built; what it refers to; and what people are
+//! told of it. The list below makes of these files the enums and every dispatch: what is forgotten does not compile.
+//!
+//! The rules of the form: references are names; lists whose order means nothing are sets; what the server computes is
+//! left out; `None` is "not ours": no difference, and the live value is sent back. Field changes are found by comparing
+//! serialised fields, so `Serialize` of a resource is part of its meaning.
+
+mod body;
+mod descriptor;
+mod form;
+mod group;
+mod groups;
+mod nameserver_group;
+mod peer;
+mod policy;
+mod route;
+pub(crate) mod rows;
+mod setup_key;
+mod spec;
+pub(crate) mod values;
+pub(crate) mod words;
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::config::{Cursor, Log};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+
+pub use descriptor::Descriptor;
+pub use form::{End, Form, Shape, Tie, Trace};
+pub use group::{DeclaredGroup, Group};
+pub use groups::{ALL, Groups, Unresolved};
+pub use nameserver_group::{Nameserver, NameserverGroup};
+pub use peer::Peer;
+pub use policy::{Action, Beyond, Policy, PortRange, Protocol};
+pub use route::Route;
+pub use setup_key::{DeclaredKey, KeyType, SealedFor, SetupKey};
+pub use spec::{About, Spec};
+
+/// Makes the enums of the kinds and every dispatch, from a list of kinds and the types of their canonical forms.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident($form:ty)),+ $(,)?) => {
+        /// The kinds of objects, in dependency order: a kind refers only to kinds above it.
+        ///
+        /// The order is that of creation; deletions run in reverse.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $($(#[$doc])* $kind),+
+        }
+
+        /// An object in canonical form.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Resource {
+            $($(#[$doc])* $kind($form)),+
+        }
+
+        impl Kind {
+            /// Every kind, in dependency order.
+            pub const ALL: [Kind; { [$(Kind::$kind),+].len() }] = [$(Kind::$kind),+];
+
+            /// What there is to know of the kind as a whole.
+            pub fn descriptor(self) -> &'static Descriptor {
+                match self {
+                    $(Kind::$kind => &<$form as Spec>::KIND),+
+                }
+            }
+        }
+
+        impl Resource {
+            /// The kind.
+            pub fn kind(&self) -> Kind {
+                match self {
+                    $(Resource::$kind(_) => Kind::$kind),+
+                }
+            }
+
+            /// Reads an answer of that kind.
+            pub fn read(
+                kind: Kind,
+                wire: impl Into<Entry>,
+                groups: &Groups,
+            ) -> Result<Live, serde_json::Error> {
+                let wire = wire.into();
+                match kind {
+                    $(Kind::$kind => <$form as Spec>::read(wire, groups)),+
+                }
+            }
+
+            /// Returns the fields that are ours.
+            pub fn fields(&self) -> Map<String, Value> {
+                let value = match self {
+                    $(Resource::$kind(it) => serde_json::to_value(it)),+
+                };
+                match value {
+                    Ok(Value::Object(fields)) => fields,
+                    other => unreachable!("a resource serialises to an object, not {other:?}"),
+                }
+            }
+
+            /// Returns the names of the groups that it refers to.
+            pub fn references(&self) -> BTreeSet<&str> {
+                let sets = match self {
+                    $(Resource::$kind(it) => it.references()),+
+                };
+                sets.into_iter().flatten().map(String::as_str).collect()
+            }
+
+            /// Builds the body of a POST (no live object: undeclared fields take their documented defaults) or a PUT
+            /// (they go back as they are). A PUT is a full replacement on this server (netbird-api.md §1.1).
+            pub fn request(
+                &self,
+                name: &str,
+                live: Option<&Value>,
+                groups: &Groups,
+            ) -> Result<Value, Unresolved> {
+                match self {
+                    $(Resource::$kind(it) => it.request(name, live, groups)),+
+                }
+            }
+
+            /// Returns the object as it will be: what is not ours comes from `live`, which is of the same kind.
+            pub fn over(&self, live: &Resource) -> Resource {
+                match (self, live) {
+                    $((Resource::$kind(it), Resource::$kind(live)) => {
+                        let mut after = it.clone();
+                        after.keep(live);
+                        Resource::$kind(after)
+                    })+
+                    _ => self.clone(),
+                }
+            }
+
+            /// Returns the object with nothing said but its references, and what no request can leave out.
+            pub fn references_alone(&self) -> Resource {
+                match self {
+                    $(Resource::$kind(it) => {
+                        let mut bare = it.clone();
+                        bare.forget();
+                        Resource::$kind(bare)
+                    })+
+                }
+            }
+
+            /// Returns the object with the live one's references where it says none of its own.
+            pub fn with_references_of(&self, live: &Resource) -> Resource {
+                match (self, live) {
+                    $((Resource::$kind(it), Resource::$kind(live)) => {
+                        let mut after = it.clone();
+                        after.keep_references(live);
+                        Resource::$kind(after)
+                    })+
+                    _ => self.clone(),
+                }
+            }
+
+            /// Whether a field that is written otherwise in `live` means the same.
+            fn says_the_same(&self, live: &Resource, field: &str) -> bool {
+                match (self, live) {
+                    $((Resource::$kind(it), Resource::$kind(live)) => it.says_the_same(live, field),)+
+                    _ => false,
+                }
+            }
+
+            /// Returns what of its form the file cannot say, as what follows "it"; writing it would take that away.
+            pub fn beyond_the_file(&self) -> Option<String> {
+                match self {
+                    $(Resource::$kind(it) => it.beyond_the_file()),+
+                }
+            }
+
+            /// Returns the groups of users that may log in by it: the server would let them go, and leave a dead id.
+            pub fn user_groups(&self) -> Vec<&Id> {
+                match self {
+                    $(Resource::$kind(it) => it.user_groups()),+
+                }
+            }
+
+            /// Returns its form: whether a file can say it, and what it connects.
+            pub fn form(&self) -> Form {
+                match self {
+                    $(Resource::$kind(it) => it.form()),+
+                }
+            }
+
+            /// Returns what tells it from others of its name, in words that follow its id.
+            pub fn form_in_words(&self) -> &'static str {
+                match self {
+                    $(Resource::$kind(it) => it.form_in_words()),+
+                }
+            }
+
+            /// Returns its entry in a file; `Err` says why there can be none, in words that begin with "it".
+            pub fn export(&self) -> Result<Map<String, Value>, String> {
+                match self {
+                    $(Resource::$kind(it) => it.export(self.fields())),+
+                }
+            }
+
+            /// Returns the object in one line; empty where its name says all.
+            pub fn summary(&self, about: &About) -> String {
+                match self {
+                    $(Resource::$kind(it) => it.summary(about)),+
+                }
+            }
+
+            /// Returns whether it is not switched off.
+            pub fn is_on(&self) -> bool {
+                match self {
+                    $(Resource::$kind(it) => it.is_on()),+
+                }
+            }
+
+            /// Returns who loses what when it goes or is switched off.
+            pub fn loss(&self, about: &About) -> Sentence {
+                match self {
+                    $(Resource::$kind(it) => it.loss(about)),+
+                }
+            }
+
+            /// Returns what it lets through from or to every peer.
+            pub fn opens_to_all(&self) -> Option<Sentence> {
+                match self {
+                    $(Resource::$kind(it) => it.opens_to_all()),+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A set of peers (and network resources) that everything else refers to.
+    Group(Group),
+    /// A credential that enrolls peers into groups.
+    SetupKey(SetupKey),
+    /// An enrolled machine; never declared, of which we only ever change the name.
+    Peer(Peer),
+    /// A firewall rule between groups.
+    Policy(Policy),
+    /// A network or a list of domains reached through peers.
+    Route(Route),
+    /// Name servers for groups.
+    NameserverGroup(NameserverGroup),
+}
+
+impl Kind {
+    /// The kinds that a file can declare.
+    pub fn declared() -> impl Iterator<Item = Kind> {
+        let all = Kind::ALL.into_iter();
+        all.filter(|kind| kind.descriptor().entry.is_some())
+    }
+
+    /// What people call one of it.
+    pub fn label(self) -> &'static str {
+        self.descriptor().label
+    }
+
+    /// What people call several of it.
+    pub fn plural(self) -> &'static str {
+        self.descriptor().plural
+    }
+
+    /// The word of operation types in JSON, as in `create_group`.
+    pub fn word(self) -> &'static str {
+        self.descriptor().word
+    }
+
+    /// Where its entries stand in netbird.json, from the top.
+    pub fn section_path(self) -> &'static [&'static str] {
+        self.descriptor().section
+    }
+
+    /// The name of its section, and the word of `--replace SECTION/NAME`.
+    pub fn section(self) -> &'static str {
+        let path = self.section_path();
+        path.last()
+            .expect("every kind has a section or a word for one")
+    }
+
+    /// The collection's path under `/api`.
+    pub fn path(self) -> &'static str {
+        self.descriptor().collection
+    }
+}
+
+/// An entry of the file. Most are in canonical form as they stand; the members of groups and the life of keys depend on what
+/// lives, so these are as written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Declared {
+    /// A group: its members are names.
+    Group(DeclaredGroup),
+    /// A setup key: what it asks for depends on what became of it.
+    SetupKey(DeclaredKey),
+    /// Anything else.
+    Resource(Resource),
+}
+
+/// Reads an entry of a section, or notes what is wrong with it.
+pub(crate) type ReadEntry = fn(&Cursor<'_>, &mut Log) -> Option<Declared>;
+
+/// A live object: its id, its canonical form, and the answer as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Live {
+    /// The server's id.
+    pub id: Id,
+    /// Its name, which need not be unique.
+    pub name: String,
+    /// Its canonical form.
+    pub resource: Resource,
+    /// The answer, so that fields we do not know go back as they came. Never printed.
+    pub wire: Entry,
+}
+
+impl Live {
+    /// Returns whether it is a key that nobody can use: used up, expired or revoked.
+    pub fn is_dead_key(&self) -> bool {
+        let key = self.wire.read::<crate::wire::SetupKey>();
+        self.resource.kind() == Kind::SetupKey && key.is_ok_and(|key| !key.valid)
+    }
+}
+
+/// One field that differs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FieldChange {
+    /// The field's name in netbird.json.
+    pub field: String,
+    /// The live value; null where there is none.
+    pub before: Value,
+    /// The desired value.
+    pub after: Value,
+}
+
+/// Returns the fields of `desired` that `actual` has otherwise. Of the same resource with itself: none.
+pub fn differences(desired: &Resource, live: &Resource) -> Vec<FieldChange> {
+    let mut actual = live.fields();
+    desired
+        .fields()
+        .into_iter()
+        .map(|(field, after)| FieldChange {
+            before: actual.remove(&field).unwrap_or_default(),
+            field,
+            after,
+        })
+        .filter(|change| change.before != change.after)
+        .filter(|change| !desired.says_the_same(live, &change.field))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! What an object's form tells of who made it: whether a file can say such a thing, and what it connects.
+//!
+//! A name and a time prove little where names are not unique. A file says a route through groups, and a policy as one rule
+//! between groups; what goes through a single peer, or names a resource, was not made by us.
+
+use std::collections::BTreeSet;
+
+/// What kind of object a file would have to be able to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    /// A file can say it.
+    Plain,
+    /// It connects what a file can say, and holds more besides: posture checks, users who may log in.
+    More,
+    /// No file can say what it connects: a single peer, a network resource, several rules.
+    Elsewhere,
+}
+
+/// An end of what an object connects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// A policy's `sources`: groups.
+    From,
+    /// A policy's `destinations`: groups.
+    To,
+    /// A route's `network` or `domains`.
+    Network,
+    /// A route's `peer_groups`.
+    Through,
+}
+
+/// What the history of the file remembers of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trace {
+    /// The members of a group.
+    Members,
+    /// That a key did its work.
+    Done,
+    /// From which instant on a new key was asked for.
+    Anew,
+    /// How many seconds a key was asked to last.
+    Lasts,
+    /// What an object connects at one of its ends.
+    Tie(End),
+}
+
+/// An end and what stands there, in the one spelling of each.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tie {
+    /// Which end.
+    pub end: End,
+    /// Names of groups, a network, or domains.
+    pub names: BTreeSet<String>,
+}
+
+/// The form of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    /// What it takes to say it.
+    pub shape: Shape,
+    /// What it connects; nothing for kinds whose name says all.
+    pub ties: Vec<Tie>,
+}
+
+impl Form {
+    /// The form of a kind whose name says all.
+    pub fn plain() -> Self {
+        Form {
+            shape: Shape::Plain,
+            ties: Vec::new(),
+        }
+    }
+
+    /// Returns how many ends both have in common.
+    pub fn in_common(&self, other: &Form) -> usize {
+        let shared = self.ties.iter().filter(|tie| other.ties.contains(tie));
+        shared.count()
+    }
+}

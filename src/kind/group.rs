@@ -1,0 +1,195 @@
+//! Groups: sets of peers that everything else refers to (netbird-api.md §2).
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::body::{base_of, embedded_ids, keep};
+use super::values::{names, renamed_from};
+use super::words::named;
+use super::{ALL, About, Declared, Descriptor, Groups, Live, Resource, Spec, Trace, Unresolved};
+use crate::code::Code;
+use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+use crate::text::{count, listed};
+use crate::wire;
+
+/// A group in canonical form.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Group {
+    /// Ids of its members, since names of peers prove nothing. `None` = not ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peers: Option<BTreeSet<Id>>,
+}
+
+/// A group as the file declares it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DeclaredGroup {
+    /// Names of setup keys and of live peers; `None` leaves the members alone.
+    pub peers: Option<BTreeSet<String>>,
+}
+
+const TABLE: Table<DeclaredGroup> = Table {
+    what: "a group",
+    fields: &[
+        Field::<DeclaredGroup>::optional("peers", |group, value, log| {
+            group.peers = names::peers(value, log)
+        })
+        .says(
+            Shape::Schema(r##"{"type": "array", "items": {"$ref": "#/definitions/name"}}"##),
+            None,
+            "Names of setup keys and of live peers. Left out: the members are left alone.",
+        ),
+        renamed_from(),
+    ],
+    refused: &[
+        Refused::new(
+            &["name"],
+            "a group's name is the name of its entry",
+            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        ),
+        Refused::new(
+            &["members", "users"],
+            "a group's members are called \"peers\"",
+            Some("write \"peers\": [ … ] with names of setup keys and peers"),
+        ),
+        Refused::new(
+            &["id"],
+            "ids of NetBird never stand in this file",
+            Some("the entry's name is enough"),
+        ),
+        Refused::new(
+            &["resources"],
+            "network resources are not managed here",
+            Some("a group keeps those it has in NetBird"),
+        ),
+    ],
+    rules: "{}",
+};
+
+fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let mut group = DeclaredGroup::default();
+    let names: Vec<String> = entry
+        .elements()
+        .filter_map(|name| name.text().map(quote))
+        .collect();
+    match names.is_empty() {
+        true => entry.object(log, &TABLE, &mut group),
+        false => {
+            log.error(
+                entry.place(),
+                "expected a group { … }, found a list of names",
+            )
+            .coded(Code::WrongType)
+            .suggest(format!("write {{ \"peers\": [{}] }}", listed(&names)));
+        }
+    }
+    if entry.name() == ALL {
+        log.error(
+            entry.key_place(),
+            "All is NetBird's own group of every peer: it cannot be declared",
+        )
+        .suggest("refer to it without declaring it".to_owned());
+    }
+    Some(Declared::Group(group))
+}
+
+impl Spec for Group {
+    const KIND: Descriptor = Descriptor {
+        label: "group",
+        plural: "groups",
+        word: "group",
+        section: &["groups"],
+        about: "Groups of peers by name. All is NetBird's own and cannot be declared.",
+        longest_name: names::MAX_CHARS,
+        reserved_name: Some(ALL),
+        collection: "/groups",
+        name_field: "name",
+        can_be_renamed: true,
+        deletion_event: Some("group.delete"),
+        traces: &[("peers", Trace::Members)],
+        entry: Some(entry),
+        outline: || TABLE.outline(),
+    };
+
+    fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
+        let group: wire::Group = wire.read()?;
+        let peers = group.peers.into_iter().map(|peer| peer.id).collect();
+        Ok(Live {
+            id: group.id,
+            name: group.name,
+            resource: Resource::Group(Group { peers: Some(peers) }),
+            wire,
+        })
+    }
+
+    /// A PUT that leaves out `peers` or `resources` empties them, so both are always sent.
+    fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        _groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let mut body = base_of(live, &["id", "issued", "peers_count", "resources_count"]);
+        body.insert("name".into(), json!(name));
+        let peers = match &self.peers {
+            Some(peers) => json!(peers),
+            None => embedded_ids(body.get("peers")),
+        };
+        body.insert("peers".into(), peers);
+        if body.get("resources").is_none_or(Value::is_null) {
+            body.insert("resources".into(), json!([]));
+        }
+        Ok(Value::Object(body))
+    }
+
+    fn keep(&mut self, live: &Self) {
+        keep(&mut self.peers, &live.peers);
+    }
+
+    /// Members are listed by their names, once all of the account is in the file.
+    fn export(&self, _fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        Ok(Map::from_iter([("peers".to_owned(), json!([]))]))
+    }
+
+    fn summary(&self, about: &About) -> String {
+        let label = |id| about.peer_labels.get(id).map(String::as_str);
+        let peers: Vec<&str> = self.peers.iter().flatten().filter_map(label).collect();
+        let members = (!peers.is_empty()).then(|| format!("with {}", named(peers)));
+        let pending = about.pending_members.get(about.name);
+        let pending = pending.filter(|_| about.is_new).map(|keys| {
+            let joins = if keys.len() == 1 {
+                "joins when it enrolls"
+            } else {
+                "join when they enroll"
+            };
+            format!("{} {joins}", named(keys.iter().map(String::as_str)))
+        });
+        let parts: Vec<String> = members.into_iter().chain(pending).collect();
+        match parts.is_empty() {
+            true => "no members".into(),
+            false => parts.join("; "),
+        }
+    }
+
+    fn loss(&self, about: &About) -> Sentence {
+        let peers: Vec<&str> = self
+            .peers
+            .iter()
+            .flatten()
+            .map(|id| about.label(id))
+            .collect();
+        match peers.len() {
+            0 => Sentence::default().say("it has no members"),
+            number => {
+                let number = count(number, "member", "members");
+                Sentence::default()
+                    .say(format!("it has {number}: "))
+                    .names(peers)
+            }
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Nameserver groups: who asks which name servers for which domains (netbird-api.md §8).
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::body::{base_of, fill};
+use super::rows::{groups, own};
+use super::values::{domain, flag, nameserver, renamed_from, text};
+use super::words::{address, disabled, named};
+use super::{About, Declared, Descriptor, Groups, Live, Resource, Spec, Unresolved};
+use crate::code::Code;
+use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+use crate::spelling;
+use crate::text::visible;
+use crate::wire;
+
+/// A nameserver group in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct NameserverGroup {
+    /// Text for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// 1 to 3 servers, in canonical text; clients ask the first one first.
+    pub nameservers: Vec<Nameserver>,
+    /// Groups whose peers ask them; never empty.
+    pub groups: BTreeSet<String>,
+    /// Whether they answer for everything; exactly where `domains` is empty. `None` only while a file is read.
+    pub primary: Option<bool>,
+    /// Domains they answer for, as written; in that order clients search them.
+    pub domains: Vec<String>,
+    /// Whether the domains are search domains too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search_domains_enabled: Option<bool>,
+    /// Whether it is in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+}
+
+/// One name server; always asked by UDP.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Nameserver {
+    /// IPv4 or IPv6 address in canonical text, without brackets.
+    pub ip: String,
+    /// 1 to 65535.
+    pub port: u16,
+}
+
+const TABLE: Table<NameserverGroup> = Table {
+    what: "a nameserver group",
+    fields: &[
+        own!(
+            description,
+            Shape::Text,
+            Some(r#""""#),
+            "Text for people.",
+            text
+        ),
+        Field::<NameserverGroup>::required("nameservers", |group, value, log| {
+            group.nameservers = nameserver::read(value, log)
+        })
+        .says(
+            Shape::Schema(
+                r##"{"type": "array", "minItems": 1, "maxItems": 3, "items": {"$ref": "#/definitions/nameserver"}}"##,
+            ),
+            None,
+            "1 to 3 name servers; clients ask the first one first, so their order counts.",
+        ),
+        groups!(
+            groups,
+            "Groups whose peers ask them, at least one.",
+            "the peers of these groups ask the nameservers"
+        ),
+        Field::<NameserverGroup>::optional("primary", |group, value, log| {
+            group.primary = value.boolean(log)
+        })
+        .says(
+            Shape::Flag,
+            None,
+            "Answers for every domain: true exactly where domains is empty, and follows from it when left out.",
+        ),
+        Field::<NameserverGroup>::optional("domains", |group, value, log| {
+            group.domains = domains(value, log)
+        })
+        .says(
+            Shape::Schema(
+                r#"{"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 254, "not": {"pattern": "^\\*"}}}"#,
+            ),
+            None,
+            "Domains they answer for, with all below; kept as written, no wildcard. Left out: they answer for all.",
+        ),
+        own!(
+            search_domains_enabled,
+            Shape::Flag,
+            Some("false"),
+            "The domains are search domains too; false where there are none.",
+            flag
+        ),
+        own!(
+            enabled,
+            Shape::Flag,
+            Some("true"),
+            "Whether it is in use.",
+            flag
+        ),
+        renamed_from(),
+    ],
+    refused: &[
+        Refused::new(
+            &["servers", "name_servers", "dns"],
+            "write \"nameservers\"",
+            None,
+        )
+        .meant("nameservers"),
+        Refused::new(
+            &["match_domains", "search_domains"],
+            "write \"domains\"",
+            None,
+        )
+        .meant("domains"),
+        Refused::new(
+            &["distribution_groups", "peers"],
+            "write \"groups\": who asks these servers",
+            None,
+        )
+        .meant("groups"),
+        Refused::new(
+            &["name"],
+            "a nameserver group's name is the name of its entry",
+            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        ),
+    ],
+    rules: r#"{
+        "if": {"properties": {"domains": {"minItems": 1}}, "required": ["domains"]},
+        "then": {"properties": {"primary": {"const": false}}},
+        "else": {"properties": {"primary": {"const": true}, "search_domains_enabled": {"const": false}}}
+    }"#,
+};
+
+fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let mut group = NameserverGroup::default();
+    entry.object(log, &TABLE, &mut group);
+    if entry.is_object() {
+        check_primary(&group, entry, log);
+    }
+    let primary = group.primary.unwrap_or(group.domains.is_empty());
+    group.primary = Some(primary);
+    if primary {
+        group.search_domains_enabled = Some(false); // there are none to search
+    }
+    Some(Declared::Resource(Resource::NameserverGroup(group)))
+}
+
+/// Primary means for all domains: the server takes it exactly where there are none (netbird-api.md §8).
+fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
+    let listed = entry
+        .get("domains")
+        .is_some_and(|domains| domains.elements().next().is_some());
+    match group.primary {
+        Some(true) if listed => {
+            log.error(
+                entry.place_of("primary"),
+                "a primary group answers for every domain, and this one lists some",
+            )
+            .suggest("remove \"primary\" or \"domains\"".to_owned());
+        }
+        Some(false) if !listed => {
+            log.error(
+                entry.place_of("primary"),
+                "a group that is not primary needs domains to answer for",
+            )
+            .suggest("add \"domains\", or remove \"primary\"".to_owned());
+        }
+        None if !listed
+            && ["primary", "domains"]
+                .iter()
+                .all(|name| !entry.mentions(&TABLE, name)) =>
+        {
+            log.notice(
+                Code::EveryDomain,
+                entry.key_place(),
+                "has no domains, so it answers for every domain",
+            )
+            .suggest("write \"primary\": true if that is meant".to_owned());
+        }
+        _ => (),
+    }
+    if group.search_domains_enabled == Some(true) && !listed {
+        log.error(
+            entry.place_of("search_domains_enabled"),
+            "a group without domains has none to search: search_domains_enabled can only be false",
+        );
+    }
+}
+
+fn domains(list: &Cursor<'_>, log: &mut Log) -> Vec<String> {
+    let elements = list.list(log, "a list of domains").unwrap_or_default();
+    domain::list(&elements, domain::of_nameservers, log)
+}
+
+/// A server that is listed twice is asked where it stands first.
+fn first_ones(servers: impl Iterator<Item = Nameserver>) -> Vec<Nameserver> {
+    let mut kept = Vec::new();
+    for server in servers {
+        if !kept.contains(&server) {
+            kept.push(server);
+        }
+    }
+    kept
+}
+
+impl NameserverGroup {
+    /// Returns whether both have the same domains, however they are spelled, and in the same order where they are searched.
+    fn same_domains(&self, live: &NameserverGroup) -> bool {
+        let spelled = |group: &NameserverGroup| -> Vec<String> {
+            group
+                .domains
+                .iter()
+                .map(|domain| spelling::domain(domain))
+                .collect()
+        };
+        let (mut ours, mut theirs) = (spelled(self), spelled(live));
+        let searched = self.search_domains_enabled.or(live.search_domains_enabled);
+        if searched != Some(true) {
+            for domains in [&mut ours, &mut theirs] {
+                domains.sort();
+                domains.dedup();
+            }
+        }
+        ours == theirs
+    }
+
+    /// Its servers, with their ports where they are not 53.
+    fn servers(&self) -> String {
+        let servers = self.nameservers.iter();
+        let servers: Vec<String> = servers
+            .map(|server| address(&visible(&server.ip), i64::from(server.port)))
+            .collect();
+        servers.join(", ")
+    }
+}
+
+/// An entry of `GET /dns/nameservers`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Unique.
+    name: String,
+    /// Text for people.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    description: String,
+    /// Answers for everything.
+    primary: bool,
+    /// Domains it answers for.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    domains: Vec<String>,
+    /// Enabled or not.
+    enabled: bool,
+    /// Groups whose peers ask it.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    groups: Vec<Id>,
+    /// Servers.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    nameservers: Vec<Server>,
+    /// Domains are search domains too.
+    #[serde(default)]
+    search_domains_enabled: bool,
+}
+
+/// One name server.
+#[derive(Debug, Clone, Deserialize)]
+struct Server {
+    /// Address.
+    ip: String,
+    /// The server does not check its range.
+    #[serde(default)]
+    port: i64,
+}
+
+impl Spec for NameserverGroup {
+    const KIND: Descriptor = Descriptor {
+        label: "nameserver group",
+        plural: "nameserver groups",
+        word: "nameserver_group",
+        section: &["dns", "nameserver_groups"],
+        about: "Nameserver groups by name: 1 to 40 characters.",
+        longest_name: 40,
+        reserved_name: None,
+        collection: "/dns/nameservers",
+        name_field: "name",
+        can_be_renamed: true,
+        deletion_event: Some("nameserver.group.delete"),
+        traces: &[],
+        entry: Some(entry),
+        outline: || TABLE.outline(),
+    };
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let group: Answer = wire.read()?;
+        // the server does not check ports: 0 stands for one that does not fit, and is a difference to any declared one
+        let server = |server: Server| Nameserver {
+            ip: server.ip,
+            port: u16::try_from(server.port).unwrap_or(0),
+        };
+        let canonical = NameserverGroup {
+            description: Some(group.description),
+            nameservers: first_ones(group.nameservers.into_iter().map(server)),
+            groups: groups.read(&group.groups),
+            primary: Some(group.primary),
+            domains: group.domains,
+            search_domains_enabled: Some(group.search_domains_enabled),
+            enabled: Some(group.enabled),
+        };
+        let resource = Resource::NameserverGroup(canonical);
+        Ok(Live {
+            id: group.id,
+            name: group.name,
+            resource,
+            wire,
+        })
+    }
+
+    fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let mut body = base_of(live, &["id"]);
+        body.insert("name".into(), json!(name));
+        let server =
+            |server: &Nameserver| json!({ "ip": server.ip, "ns_type": "udp", "port": server.port });
+        body.insert(
+            "nameservers".into(),
+            self.nameservers.iter().map(server).collect(),
+        );
+        body.insert("groups".into(), groups.resolve(&self.groups)?);
+        body.insert("primary".into(), json!(self.primary));
+        body.insert("domains".into(), json!(self.domains));
+        let names: Vec<&str> = TABLE.names().collect();
+        fill(&mut body, &TABLE, self, groups, &names)?;
+        Ok(Value::Object(body))
+    }
+
+    fn references(&self) -> Vec<&BTreeSet<String>> {
+        TABLE.groups(self)
+    }
+
+    fn keep(&mut self, live: &Self) {
+        TABLE.keep(self, live);
+    }
+
+    fn forget(&mut self) {
+        TABLE.forget(self);
+    }
+
+    fn says_the_same(&self, live: &Self, field: &str) -> bool {
+        field == "domains" && self.same_domains(live)
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        if self.domains.is_empty() {
+            fields.remove("domains");
+        }
+        Ok(fields)
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        let what = match self.primary {
+            Some(true) => "everything".to_owned(),
+            _ => named(self.domains.iter().map(String::as_str)),
+        };
+        format!(
+            "{} for {what}, asked by {}{}",
+            self.servers(),
+            named(self.groups.iter().map(String::as_str)),
+            disabled(self.enabled)
+        )
+    }
+
+    fn is_on(&self) -> bool {
+        self.enabled != Some(false)
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        let text = Sentence::default().say("peers in ");
+        let text = text.names(self.groups.iter().map(String::as_str));
+        let text = text.say(format!(" no longer ask {} for ", self.servers()));
+        match self.primary {
+            Some(true) => text.say("everything"),
+            _ => text.names(self.domains.iter().map(String::as_str)),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Policies as the server answers them (netbird-api.md §5).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Beyond, OneRule, Policy, PortRange};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::kind::{Groups, Live, Resource};
+use crate::wire::{self, Reference, ResourceReference};
+
+/// An entry of `GET /policies`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Not unique.
+    name: String,
+    /// Text for people.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    description: String,
+    /// Enforced or not.
+    enabled: bool,
+    /// One in practice (netbird-api.md §5).
+    #[serde(default, deserialize_with = "wire::nullable")]
+    rules: Vec<Rule>,
+    /// Ids of posture checks.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    source_posture_checks: Vec<Id>,
+}
+
+/// A rule of a policy.
+#[derive(Debug, Clone, Deserialize)]
+struct Rule {
+    /// Its own switch beside the policy's.
+    #[serde(default)]
+    enabled: bool,
+    /// `accept` or `drop`.
+    action: String,
+    /// Both directions.
+    #[serde(default)]
+    bidirectional: bool,
+    /// Lower case.
+    protocol: String,
+    /// Single ports as texts.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    ports: Vec<String>,
+    /// Ranges.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    port_ranges: Vec<Range>,
+    /// Groups.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    sources: Vec<Reference>,
+    /// Groups.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    destinations: Vec<Reference>,
+    /// Stands for the sources.
+    #[serde(rename = "sourceResource", default)]
+    source_resource: Option<ResourceReference>,
+    /// Stands for the destinations.
+    #[serde(rename = "destinationResource", default)]
+    destination_resource: Option<ResourceReference>,
+    /// Of NetBird's SSH: ids of groups of users, and the local users that they may log in as.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    authorized_groups: BTreeMap<Id, Option<Vec<String>>>,
+}
+
+/// A range of ports, both ends included.
+#[derive(Debug, Clone, Deserialize)]
+struct Range {
+    /// First; the server takes any number from 1 on.
+    start: i64,
+    /// Last, up to 65535.
+    end: i64,
+}
+
+/// Reads an entry of `GET /policies`.
+pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+    let policy: Answer = wire.read()?;
+    let rule = policy.rules.first();
+    let side = |pick: fn(&Rule) -> &Vec<Reference>| {
+        let references = rule.map(pick).into_iter().flatten();
+        // the name that the list of groups gives, so that both sides of a comparison speak alike
+        references
+            .map(|group| groups.name(&group.id))
+            .collect::<BTreeSet<_>>()
+    };
+    let resource = |pick: fn(&Rule) -> Option<&ResourceReference>| {
+        let reference = rule
+            .and_then(pick)
+            .filter(|resource| !resource.id.is_empty());
+        reference.map(|resource| format!("{} {}", resource.kind, resource.id))
+    };
+    let word = |text: &str| serde_json::from_value(json!(text)).ok();
+    let canonical = Policy {
+        description: Some(policy.description.clone()),
+        // two switches of one light: the policy's and its rule's
+        enabled: Some(policy.enabled && rule.is_some_and(|rule| rule.enabled)),
+        action: rule.and_then(|rule| word(&rule.action)),
+        bidirectional: rule.map(|rule| rule.bidirectional),
+        protocol: rule.and_then(|rule| serde_json::from_value(json!(rule.protocol)).ok()),
+        ports: Some(rule.map(live_ports).unwrap_or_default()),
+        sources: side(|rule| &rule.sources),
+        destinations: side(|rule| &rule.destinations),
+        source_resource: resource(|rule| rule.source_resource.as_ref()),
+        destination_resource: resource(|rule| rule.destination_resource.as_ref()),
+        rules: OneRule(policy.rules.len()),
+        beyond: Beyond {
+            posture_checks: policy.source_posture_checks.into_iter().collect(),
+            authorized_groups: rule
+                .into_iter()
+                .flat_map(|rule| rule.authorized_groups.clone())
+                .map(|(group, users)| (group, users.unwrap_or_default()))
+                .collect(),
+        },
+    };
+    Ok(Live {
+        id: policy.id,
+        name: policy.name,
+        resource: Resource::Policy(canonical),
+        wire,
+    })
+}
+
+/// Single ports and ranges are one set: 443 is 443 to 443.
+fn live_ports(rule: &Rule) -> BTreeSet<PortRange> {
+    // ports are texts that the server keeps as sent ("080"); it refuses what is no port
+    let single = rule
+        .ports
+        .iter()
+        .filter_map(|port| port.trim().parse().ok());
+    let single = single.map(|port| PortRange {
+        start: port,
+        end: port,
+    });
+    // the server does not check that a range begins below its end
+    let port = |number: i64| u16::try_from(number).unwrap_or(u16::MAX);
+    let ranges = rule.port_ranges.iter();
+    single
+        .chain(ranges.map(|range| PortRange {
+            start: port(range.start),
+            end: port(range.end),
+        }))
+        .collect()
+}

@@ -1,0 +1,451 @@
+//! Routes: a network, or domains, reached through the peers of groups (netbird-api.md §7).
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::body::{base_of, fill};
+use super::rows::{groups, own, own_groups};
+use super::values::{domain, flag, names, network, renamed_from, text};
+use super::words::{disabled, named};
+use super::{
+    ALL, About, Declared, Descriptor, End, Form, Groups, Live, Resource, Shape as FormShape, Spec,
+    Tie, Trace, Unresolved,
+};
+use crate::code::Code;
+use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+use crate::spelling;
+use crate::text::visible;
+use crate::wire;
+
+const MAX_DOMAINS: usize = 32;
+
+/// A route in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Route {
+    /// Text for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A masked network such as `192.168.1.0/24`; exactly one of this and `domains` is set.
+    pub network: Option<String>,
+    /// 1 to 32 domains, lower case and Unicode as the server renders them; `*.` may begin one.
+    pub domains: Option<BTreeSet<String>>,
+    /// Groups whose peers route.
+    pub peer_groups: BTreeSet<String>,
+    /// Groups that get the route.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<BTreeSet<String>>,
+    /// Groups whose policies guard what is behind the route.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access_control_groups: Option<BTreeSet<String>>,
+    /// Priority among equal routes, 1 to 9999, the lowest wins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<i64>,
+    /// Whether routed traffic bears the router's address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub masquerade: Option<bool>,
+    /// Whether a domain route outlives a change of its addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_route: Option<bool>,
+    /// Whether clients leave it off until somebody switches it on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip_auto_apply: Option<bool>,
+    /// Whether it is in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Id of a single router in the place of `peer_groups`; the file cannot say one.
+    pub peer: Option<Id>,
+}
+
+const TABLE: Table<Route> = Table {
+    what: "a route",
+    fields: &[
+        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
+        Field::<Route>::optional("network", |route, value, log| {
+            route.network = network::read(value, log)
+        })
+        .says(
+            Shape::Schema(
+                r#"{"type": "string", "pattern": "^[0-9A-Fa-f:.]+/(0|[1-9][0-9]{0,2})$", "examples": ["192.168.1.0/24", "fd00::/64"]}"#,
+            ),
+            None,
+            "An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.",
+        ),
+        Field::<Route>::optional("domains", |route, value, log| {
+            route.domains = domains(value, log)
+        })
+        .says(
+            Shape::Schema(
+                r#"{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1, "maxLength": 255}}"#,
+            ),
+            None,
+            "1 to 32 domains in Unicode; *. may begin one. Exactly one of network and domains.",
+        ),
+        groups!(
+            peer_groups,
+            "Groups whose peers do the routing, at least one.",
+            "the peers of these groups do the routing"
+        ),
+        own_groups!(
+            groups,
+            Shape::SomeGroups,
+            Some(r#"["All"]"#),
+            "Groups whose peers get the route, at least one. Left out, a new route goes to All, with a notice.",
+            receivers
+        ),
+        own_groups!(
+            access_control_groups,
+            Shape::Groups,
+            Some("[]"),
+            "Groups whose policies guard what is behind the route.",
+            names::groups
+        ),
+        own!(
+            metric,
+            Shape::Whole(1, 9999),
+            Some("9999"),
+            "Priority among equal routes; the lowest wins.",
+            metric
+        ),
+        own!(masquerade, Shape::Flag, Some("true"), "Routed traffic bears the router's address.", flag),
+        own!(
+            keep_route,
+            Shape::Flag,
+            Some("false"),
+            "A domain route outlives a change of its addresses.",
+            flag
+        ),
+        own!(
+            skip_auto_apply,
+            Shape::Flag,
+            Some("false"),
+            "Clients leave it off until somebody switches it on.",
+            flag
+        ),
+        own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
+        renamed_from(),
+    ],
+    refused: &[
+        Refused::new(
+            &["network_id"],
+            "a route's network_id is the name of its entry",
+            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        ),
+        Refused::new(&["name"], "a route's name is the name of its entry", None),
+        Refused::new(
+            &["peer", "peers", "routing_peers", "routing_groups"],
+            "routes go through groups of peers",
+            Some("put the peer into a group and name that in \"peer_groups\""),
+        )
+        .meant("peer_groups"),
+        Refused::new(
+            &["networks", "cidr", "prefix", "range"],
+            "a route has one network",
+            Some("write \"network\": \"192.168.1.0/24\"; another network is an entry of its own"),
+        )
+        .meant("network"),
+        Refused::new(
+            &["distribution_groups"],
+            "write \"groups\": who gets the route",
+            None,
+        )
+        .meant("groups"),
+    ],
+    rules: r#"{"oneOf": [{"required": ["network"]}, {"required": ["domains"]}]}"#,
+};
+
+fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let mut route = Route::default();
+    entry.object(log, &TABLE, &mut route);
+    if entry.is_object() {
+        match (entry.get("network"), entry.get("domains")) {
+            (Some(_), Some(domains)) => {
+                log.error(
+                    domains.key_place(),
+                    "a route has a network or domains, not both",
+                )
+                .suggest("make two routes".to_owned());
+            }
+            (None, None)
+                if !entry.mentions(&TABLE, "network") && !entry.mentions(&TABLE, "domains") =>
+            {
+                log.error(
+                    entry.key_place(),
+                    "a route needs \"network\" or \"domains\"",
+                );
+            }
+            _ => (),
+        }
+        if !entry.mentions(&TABLE, "groups") {
+            log.notice(
+                Code::RouteForAll,
+                entry.key_place(),
+                "a new route without \"groups\" goes to every peer (All)",
+            )
+            .suggest("name the groups that shall get it in \"groups\"".to_owned());
+        }
+    }
+    Some(Declared::Resource(Resource::Route(route)))
+}
+
+fn receivers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    let why = "the peers of these groups get the route; left out, a new route goes to All";
+    Some(names::some_groups(list, log, why))
+}
+
+fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    let elements = list.list(log, "a list of domains")?;
+    let count = elements.len();
+    let domains: BTreeSet<String> = domain::list(&elements, domain::of_route, log)
+        .into_iter()
+        .collect();
+    if count == 0 {
+        log.error(list.place(), "\"domains\" cannot be empty")
+            .suggest("a route to no domain goes nowhere".to_owned());
+    }
+    if domains.len() > MAX_DOMAINS {
+        log.error(
+            list.place(),
+            format!(
+                "a route has at most {MAX_DOMAINS} domains; these are {}",
+                domains.len()
+            ),
+        )
+        .suggest("make two routes".to_owned());
+    }
+    Some(domains)
+}
+
+fn metric(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
+    let metric = value.integer(log, "a whole number from 1 to 9999")?;
+    if !(1..=9999).contains(&metric) {
+        log.error(value.place(), "a metric is 1 to 9999")
+            .suggest("the lowest wins".to_owned());
+    }
+    Some(metric)
+}
+
+impl Route {
+    /// Returns whether both are about the same network, or the same domains.
+    pub fn same_prefix(&self, other: &Route) -> bool {
+        self.network == other.network && self.domains == other.domains
+    }
+}
+
+/// An entry of `GET /routes`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Its name; not unique.
+    network_id: String,
+    /// `IPv4`, `IPv6` or `Domain`.
+    #[serde(default)]
+    network_type: String,
+    /// Text for people.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    description: String,
+    /// Enabled or not.
+    enabled: bool,
+    /// One router; empty where `peer_groups` are used.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    peer: String,
+    /// Groups of routers.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    peer_groups: Vec<Id>,
+    /// A placeholder for domain routes.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    network: String,
+    /// Domains of a domain route.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    domains: Vec<String>,
+    /// 1 to 9999.
+    metric: i64,
+    /// Hides the origin of routed traffic.
+    masquerade: bool,
+    /// Groups that get the route.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    groups: Vec<Id>,
+    /// Groups whose policies guard it.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    access_control_groups: Vec<Id>,
+    /// See [`Route`].
+    #[serde(default)]
+    keep_route: bool,
+    /// See [`Route`].
+    #[serde(default)]
+    skip_auto_apply: bool,
+}
+
+impl Spec for Route {
+    const KIND: Descriptor = Descriptor {
+        label: "route",
+        plural: "routes",
+        word: "route",
+        section: &["routes"],
+        about: "Routes by name, which is NetBird's network_id: 1 to 40 characters.",
+        longest_name: 40,
+        reserved_name: None,
+        collection: "/routes",
+        name_field: "network_id",
+        can_be_renamed: true,
+        deletion_event: Some("route.delete"),
+        traces: &[
+            ("network", Trace::Tie(End::Network)),
+            ("domains", Trace::Tie(End::Network)),
+            ("peer_groups", Trace::Tie(End::Through)),
+        ],
+        entry: Some(entry),
+        outline: || TABLE.outline(),
+    };
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let route: Answer = wire.read()?;
+        // a domain route comes with a placeholder network, so the type decides (netbird-api.md §7)
+        let by_domain = route.network_type == "Domain";
+        let canonical = Route {
+            description: Some(route.description),
+            network: (!by_domain).then_some(route.network),
+            domains: by_domain.then(|| {
+                let domains = route.domains.iter();
+                domains.map(|domain| spelling::domain(domain)).collect()
+            }),
+            peer_groups: groups.read(&route.peer_groups),
+            groups: Some(groups.read(&route.groups)),
+            access_control_groups: Some(groups.read(&route.access_control_groups)),
+            metric: Some(route.metric),
+            masquerade: Some(route.masquerade),
+            keep_route: Some(route.keep_route),
+            skip_auto_apply: Some(route.skip_auto_apply),
+            enabled: Some(route.enabled),
+            peer: (!route.peer.is_empty()).then_some(Id(route.peer)),
+        };
+        Ok(Live {
+            id: route.id,
+            name: route.network_id,
+            resource: Resource::Route(canonical),
+            wire,
+        })
+    }
+
+    fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        // of network and domains, and of peer and peer_groups, the other one must be absent: presence is what counts
+        let mut body = base_of(live, &["id", "network_type", "network", "domains", "peer"]);
+        body.insert("network_id".into(), json!(name));
+        if let Some(network) = &self.network {
+            body.insert("network".into(), json!(network));
+        } else {
+            body.insert("domains".into(), json!(self.domains));
+        }
+        body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?);
+        let names: Vec<&str> = TABLE.names().collect();
+        fill(&mut body, &TABLE, self, groups, &names)?;
+        Ok(Value::Object(body))
+    }
+
+    fn references(&self) -> Vec<&BTreeSet<String>> {
+        TABLE.groups(self)
+    }
+
+    fn keep(&mut self, live: &Self) {
+        TABLE.keep(self, live);
+    }
+
+    fn forget(&mut self) {
+        TABLE.forget(self);
+    }
+
+    fn keep_references(&mut self, live: &Self) {
+        TABLE.keep_groups(self, live);
+    }
+
+    fn beyond_the_file(&self) -> Option<String> {
+        let peer = self.peer.as_ref()?;
+        Some(format!("goes through the single peer {peer}"))
+    }
+
+    fn form(&self) -> Form {
+        let shape = match self.peer.is_some() || self.peer_groups.is_empty() {
+            true => FormShape::Elsewhere,
+            false => FormShape::Plain,
+        };
+        let network = self.network.iter().chain(self.domains.iter().flatten());
+        let network = Tie {
+            end: End::Network,
+            names: network.cloned().collect(),
+        };
+        let through = Tie {
+            end: End::Through,
+            names: self.peer_groups.clone(),
+        };
+        Form {
+            shape,
+            ties: vec![network, through],
+        }
+    }
+
+    fn form_in_words(&self) -> &'static str {
+        match (self.form().shape, &self.peer) {
+            (FormShape::Elsewhere, Some(_)) => "through a single peer",
+            (FormShape::Elsewhere, None) => "through no group",
+            _ => "for another network or through other groups",
+        }
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        if self.peer.is_some() || self.peer_groups.is_empty() {
+            return Err("it goes through a single peer, or through nobody".into());
+        }
+        fields.retain(|field, value| field != "peer" && !value.is_null());
+        Ok(fields)
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        let what = match (&self.network, &self.domains) {
+            (Some(network), _) => visible(network).into_owned(),
+            (None, domains) => named(domains.iter().flatten().map(String::as_str)),
+        };
+        let through = match &self.peer {
+            Some(_) => "a single peer".to_owned(),
+            None => named(self.peer_groups.iter().map(String::as_str)),
+        };
+        let to = match &self.groups {
+            Some(groups) => named(groups.iter().map(String::as_str)),
+            None => ALL.to_owned(),
+        };
+        let guards = self.access_control_groups.iter().flatten();
+        let guards = guards.map(String::as_str);
+        let guarded = match guards.clone().count() {
+            0 => String::new(),
+            _ => format!(", guarded by policies to {}", named(guards)),
+        };
+        format!(
+            "{what} through {through}, for {to}{guarded}{}",
+            disabled(self.enabled)
+        )
+    }
+
+    fn is_on(&self) -> bool {
+        self.enabled != Some(false)
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        let text = Sentence::default().say("peers in ");
+        let text = text
+            .names(self.groups.iter().flatten().map(String::as_str))
+            .say(" lose ");
+        match (&self.network, &self.domains) {
+            (Some(network), _) => text.name(network),
+            (None, domains) => text.names(domains.iter().flatten().map(String::as_str)),
+        }
+    }
+}

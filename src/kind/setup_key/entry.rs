@@ -1,0 +1,376 @@
+//! Setup keys in the file: section `setup_keys`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::{DeclaredKey, KeyType, SealedFor};
+use crate::code::Code;
+use crate::config::{Cursor, Field, Log, Refused, Shape, Table, did_you_mean, quote};
+use crate::kind::rows::own_groups;
+use crate::kind::values::{names, times};
+use crate::kind::{ALL, Declared};
+use crate::secret::{Described, RecipientKind, literal};
+
+/// A key as written; what is missing or wrong is `None`.
+#[derive(Default)]
+pub(super) struct Draft {
+    key_type: Option<KeyType>,
+    expires_in_secs: Option<i64>,
+    usage_limit: Option<i64>,
+    auto_groups: Option<BTreeSet<String>>,
+    ephemeral: Option<bool>,
+    allow_extra_dns_labels: Option<bool>,
+    enrolled: Option<bool>,
+    reissue_after: Option<Timestamp>,
+    recipients: Option<BTreeMap<String, String>>,
+    recipients_only: Option<bool>,
+}
+
+pub(super) const TABLE: Table<Draft> = Table {
+    what: "a setup key",
+    fields: &[
+        Field::<Draft>::required("type", |key, value, log| {
+            key.key_type = key_type(value, log)
+        })
+        .says(
+            Shape::Schema(r#"{"enum": ["one-off", "reusable"]}"#),
+            None,
+            "one-off enrolls one peer, reusable up to usage_limit.",
+        ),
+        Field::<Draft>::required("expires_in", |key, value, log| {
+            key.expires_in_secs = times::expires_in(value, log)
+        })
+        .says(
+            Shape::Whole(0, 9_223_372_036),
+            None,
+            "Life time in seconds from creation, such as 604800 for a week; 0 = never expires.",
+        ),
+        Field::<Draft>::optional("usage_limit", |key, value, log| {
+            key.usage_limit = value.integer(log, "a whole number of uses");
+        })
+        .says(
+            Shape::Whole(0, i64::MAX),
+            None,
+            "Peers it may enroll: 1 for a one-off key (0 means the same); 0 = without limit for a reusable one. Default at creation: 1 or 0.",
+        ),
+        own_groups!(
+            auto_groups,
+            Shape::Schema(
+                r#"{"type": "array", "items": {"type": "string", "minLength": 1, "not": {"const": "All"}}}"#
+            ),
+            Some("[]"),
+            "Groups that its peers join at enrollment; never All.",
+            auto_groups
+        ),
+        Field::<Draft>::optional("ephemeral", |key, value, log| {
+            key.ephemeral = value.boolean(log)
+        })
+        .says(
+            Shape::Flag,
+            Some("false"),
+            "Peers are forgotten soon after they disconnect.",
+        ),
+        Field::<Draft>::optional("allow_extra_dns_labels", |key, value, log| {
+            key.allow_extra_dns_labels = value.boolean(log);
+        })
+        .says(
+            Shape::Flag,
+            Some("false"),
+            "Peers may bring DNS labels of their own.",
+        ),
+        Field::<Draft>::optional("enrolled", |key, value, log| {
+            key.enrolled = value.boolean(log)
+        })
+        .says(
+            Shape::Flag,
+            Some("false"),
+            "The key did its work and is never made again. Set by sync-events; only on one-off keys that are not ephemeral.",
+        ),
+        Field::<Draft>::optional("reissue_after", |key, value, log| {
+            key.reissue_after = times::reissue_after(value, log)
+        })
+        .says(
+            Shape::Schema(
+                r#"{"type": "string", "format": "date-time", "examples": ["2026-12-01T12:00:00Z"]}"#,
+            ),
+            None,
+            "A live key created before that instant counts as absent, so a new one is made. RFC 3339 with offset.",
+        ),
+        Field::<Draft>::optional("recipients", |key, value, log| {
+            key.recipients = recipients(value, log)
+        })
+        .says(
+            Shape::Schema(
+                r#"{"type": "array", "items": {"type": "string", "pattern": "^(age1|AGE1|ssh-ed25519 |ssh-rsa )"}}"#,
+            ),
+            None,
+            "age or SSH public keys that open this key's sealed secret, besides those that the run seals every key for. Literal keys only. Another list replaces nothing by itself: reissue_after does.",
+        ),
+        Field::<Draft>::optional("recipients_only", |key, value, log| {
+            key.recipients_only = value.boolean(log)
+        })
+        .says(
+            Shape::Flag,
+            Some("false"),
+            "The secret is sealed for recipients alone.",
+        ),
+    ],
+    refused: &[
+        Refused::new(
+            &["renamed_from"],
+            "a setup key's name can never change",
+            Some("a new name is a new key: the old one is deleted, a new one made and sealed"),
+        ),
+        Refused::new(
+            &["name"],
+            "a setup key's name is the name of its entry",
+            None,
+        ),
+        Refused::new(
+            &["key"],
+            "a key's secret never stands in this file",
+            Some("if it is a real one, revoke it in NetBird: git keeps it for ever"),
+        ),
+        Refused::new(
+            &["revoked"],
+            "keys are not revoked here",
+            Some("remove the entry to delete the key"),
+        ),
+        Refused::new(
+            &["expires", "expiry", "expiration", "ttl"],
+            "the life time is \"expires_in\", in seconds from creation",
+            None,
+        )
+        .meant("expires_in"),
+        Refused::new(
+            &["groups"],
+            "the groups that a key grants are \"auto_groups\"",
+            None,
+        )
+        .meant("auto_groups"),
+        Refused::new(
+            &["uses", "max_uses", "limit"],
+            "the number of peers that a key enrolls is \"usage_limit\"",
+            None,
+        )
+        .meant("usage_limit"),
+    ],
+    rules: r#"{"allOf": [
+        {
+            "if": {"properties": {"type": {"const": "one-off"}}, "required": ["type"]},
+            "then": {"properties": {"usage_limit": {"enum": [0, 1]}}},
+            "else": {"properties": {"enrolled": {"const": false}}}
+        },
+        {
+            "if": {"properties": {"ephemeral": {"const": true}}, "required": ["ephemeral"]},
+            "then": {"properties": {"enrolled": {"const": false}}}
+        },
+        {
+            "if": {"properties": {"recipients_only": {"const": true}}, "required": ["recipients_only"]},
+            "then": {"required": ["recipients"], "properties": {"recipients": {"minItems": 1}}}
+        }
+    ]}"#,
+};
+
+pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let mut draft = Draft::default();
+    entry.object(log, &TABLE, &mut draft);
+    for check in [usage_limit, enrolled, reissue, recipients_only, peer_name] {
+        check(&draft, entry, log);
+    }
+    Some(Declared::SetupKey(DeclaredKey {
+        key_type: draft.key_type?,
+        expires_in_secs: draft.expires_in_secs.unwrap_or_default(),
+        usage_limit: draft.usage_limit,
+        auto_groups: draft.auto_groups,
+        ephemeral: draft.ephemeral,
+        allow_extra_dns_labels: draft.allow_extra_dns_labels,
+        enrolled: draft.enrolled.unwrap_or_default(),
+        reissue_after: draft.reissue_after,
+        sealed_for: SealedFor {
+            keys: draft.recipients.unwrap_or_default(),
+            only: draft.recipients_only.unwrap_or_default(),
+        },
+    }))
+}
+
+/// Public keys as they stand here and nowhere else: whoever reviews the file sees who will open the key.
+fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, String>> {
+    // not repeated: it may be a secret that was pasted by mistake
+    if value.text().is_some() {
+        let message = "expected a list of age or SSH public keys, found a string";
+        log.error(value.place(), message)
+            .coded(Code::WrongType)
+            .suggest("write it in brackets: [\"…\"]".to_owned());
+        return None;
+    }
+    let mut keys: BTreeMap<String, String> = BTreeMap::new();
+    let mut found: Vec<Described> = Vec::new();
+    for element in value.list(log, "a list of age or SSH public keys")? {
+        let Some(text) = element.string(log, "an age or SSH public key") else {
+            continue;
+        };
+        let key = match literal(text) {
+            Ok(key) => key,
+            Err(flaw) => {
+                log.error(element.place(), flaw.message).suggest(flaw.hint);
+                continue;
+            }
+        };
+        if found.iter().any(|other| other.key == key.key) {
+            let message = format!("the recipient {key} is in the list twice");
+            log.notice(Code::Repeated, element.place(), message);
+            continue;
+        }
+        let is_alone = |kind| kind == RecipientKind::TagPq;
+        if found
+            .iter()
+            .any(|other| is_alone(other.kind) != is_alone(key.kind))
+        {
+            let message =
+                "a post-quantum key (age1tagpq1…) and keys of other kinds cannot open one text";
+            log.error(element.place(), message)
+                .suggest("use keys of one sort only".to_owned());
+        }
+        keys.insert(text.to_owned(), key.to_string());
+        found.push(key);
+    }
+    Some(keys)
+}
+
+/// A key that nobody is named for could be opened by nobody.
+fn recipients_only(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    let listed = entry.get("recipients").map(|list| list.elements().count());
+    if draft.recipients_only == Some(true) && listed.unwrap_or_default() == 0 {
+        log.error(
+            entry.place_of("recipients_only"),
+            "nobody could open this key: it is sealed for its \"recipients\" only, and has none",
+        )
+        .suggest("list the public keys of those who may open it in \"recipients\"".to_owned());
+    }
+}
+
+fn key_type(value: &Cursor<'_>, log: &mut Log) -> Option<KeyType> {
+    match value.string(log, "\"one-off\" or \"reusable\"")? {
+        "one-off" => Some(KeyType::OneOff),
+        "reusable" => Some(KeyType::Reusable),
+        other => {
+            log.error(
+                value.place(),
+                format!(
+                    "{} is no key type: it is \"one-off\" or \"reusable\"",
+                    quote(other)
+                ),
+            )
+            .suggest(did_you_mean(other, ["one-off", "reusable"]));
+            None
+        }
+    }
+}
+
+fn auto_groups(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    let groups = names::groups(value, log);
+    for element in value
+        .elements()
+        .filter(|element| element.text() == Some(ALL))
+    {
+        log.error(
+            element.place(),
+            "every peer is in All: a setup key cannot grant it",
+        )
+        .suggest("leave it out".to_owned());
+    }
+    groups
+}
+
+/// A one-off key is used once; the server stores 1 whatever a file says (netbird-api.md §3).
+fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    let place = entry.place_of("usage_limit");
+    let written = entry.mentions(&TABLE, "usage_limit");
+    match (draft.key_type, draft.usage_limit) {
+        // 0 and 1 are both stored as 1
+        (Some(KeyType::OneOff), Some(limit)) if !(0..=1).contains(&limit) => {
+            log.error(
+                place,
+                "a one-off key is used once: usage_limit can only be 1",
+            )
+            .suggest(
+                (limit > 1).then(|| "for more than one peer use \"type\": \"reusable\"".to_owned()),
+            );
+        }
+        (Some(KeyType::Reusable), Some(..0)) => {
+            log.error(place, "a usage limit cannot be negative")
+                .suggest("0 means without limit".to_owned());
+        }
+        // what 64 bits cannot hold was read as the last number that they can; NetBird refuses such a body
+        (Some(KeyType::Reusable), Some(i64::MAX)) => {
+            log.error(place, "a usage limit has 18 digits at most")
+                .suggest("0 means without limit".to_owned());
+        }
+        (Some(KeyType::Reusable), None) if !written => {
+            log.notice(
+                Code::KeyWithoutLimit,
+                place,
+                "this key will enroll any number of peers: it has no usage_limit",
+            );
+        }
+        _ => (),
+    }
+}
+
+/// One key, one peer, one name: only there does it mean something that the key did its work.
+fn enrolled(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    let why = match (draft.key_type, draft.ephemeral) {
+        (Some(KeyType::Reusable), _) => "a reusable key enrolls many peers and is never done",
+        (_, Some(true)) => "an ephemeral key's peer is forgotten, so the key is never done",
+        _ => return,
+    };
+    match draft.enrolled {
+        Some(true) => {
+            log.error(
+                entry.place_of("enrolled"),
+                format!("{why}: it cannot be marked as enrolled"),
+            )
+            .suggest("remove \"enrolled\"".to_owned());
+        }
+        Some(false) => {
+            log.notice(
+                Code::IdleEnrolled,
+                entry.place_of("enrolled"),
+                format!("{why}: \"enrolled\" has no effect here"),
+            );
+        }
+        None => (),
+    }
+}
+
+/// The commit that marks a key as enrolled flips the flag and nothing else: what asked for the key stays beside it.
+fn reissue(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    if draft.enrolled == Some(true) && entry.get("reissue_after").is_some() {
+        log.notice(
+            Code::ReissueDone,
+            entry.place_of("reissue_after"),
+            "the key is enrolled, so this has done its work",
+        )
+        .suggest(
+            "it can be taken out; for another new key set \"enrolled\" to false and a new time"
+                .to_owned(),
+        );
+    }
+}
+
+/// The peer that enrolls gets the key's name, and the server makes its DNS label of the part before the first dot: where
+/// there is none, the rename is a 500 (netbird-api.md §4).
+fn peer_name(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+    let names_a_peer = draft.key_type == Some(KeyType::OneOff)
+        && draft.ephemeral != Some(true)
+        && draft.enrolled != Some(true);
+    if names_a_peer && entry.name().starts_with('.') {
+        let message = format!(
+            "the name {} begins with a dot, so NetBird would refuse it for the key's peer",
+            quote(entry.name())
+        );
+        log.error(entry.key_place(), message);
+    }
+}

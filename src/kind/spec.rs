@@ -1,0 +1,113 @@
+//! What each kind has to answer of its objects. A kind answers for itself only what is not the same for most.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Descriptor, Form, Groups, Live, Unresolved};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+
+/// The canonical form of a kind.
+pub trait Spec: Serialize + Clone {
+    /// What there is to know of the kind as a whole.
+    const KIND: Descriptor;
+
+    /// Reads an answer.
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error>;
+
+    /// Builds the body of a POST, or of a PUT where there is a live object.
+    fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved>;
+
+    /// Returns the sets of group names in it.
+    fn references(&self) -> Vec<&BTreeSet<String>> {
+        Vec::new()
+    }
+
+    /// Takes over from the live object what is not ours.
+    fn keep(&mut self, live: &Self);
+
+    /// Forgets what is no reference, and can be left out of a request.
+    fn forget(&mut self) {}
+
+    /// Takes over the live object's references where it says none of its own.
+    fn keep_references(&mut self, _live: &Self) {}
+
+    /// Returns whether a field that is written otherwise in `live` means the same.
+    fn says_the_same(&self, _live: &Self, _field: &str) -> bool {
+        false
+    }
+
+    /// Returns what of its form the file cannot say, as what follows "it".
+    fn beyond_the_file(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the groups of users that may log in by it.
+    fn user_groups(&self) -> Vec<&Id> {
+        Vec::new()
+    }
+
+    /// Returns its form; that of a kind whose name says all has no ties.
+    fn form(&self) -> Form {
+        Form::plain()
+    }
+
+    /// Returns what tells it from others of its name, in words that follow its id.
+    fn form_in_words(&self) -> &'static str {
+        "otherwise than declared"
+    }
+
+    /// Returns its entry in a file, made of its fields; `Err` says why there can be none.
+    fn export(&self, fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        Ok(fields)
+    }
+
+    /// Returns the object in one line; empty where its name says all.
+    fn summary(&self, about: &About) -> String;
+
+    /// Returns whether it is not switched off.
+    fn is_on(&self) -> bool {
+        true
+    }
+
+    /// Returns who loses what when it goes or is switched off.
+    fn loss(&self, about: &About) -> Sentence;
+
+    /// Returns what it lets through from or to every peer.
+    fn opens_to_all(&self) -> Option<Sentence> {
+        None
+    }
+}
+
+/// What is known of an object beside its form, for sentences about it.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// It is made by this plan.
+    pub is_new: bool,
+    /// It goes by this plan.
+    pub goes: bool,
+    /// Nobody can use it any more: a key that is used, expired or revoked.
+    pub is_dead: bool,
+    /// What people call the peers, by id.
+    pub peer_labels: &'a BTreeMap<Id, String>,
+    /// Setup keys whose peer joins a group once it enrolls, by group.
+    pub pending_members: &'a BTreeMap<String, BTreeSet<String>>,
+}
+
+impl<'a> About<'a> {
+    /// What people call a peer.
+    pub fn label(&self, id: &'a Id) -> &'a str {
+        let label = self.peer_labels.get(id);
+        label.map_or(id.0.as_str(), String::as_str)
+    }
+}

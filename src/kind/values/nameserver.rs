@@ -1,0 +1,180 @@
+//! The name servers of a nameserver group (netbird-api.md §8).
+
+use super::network;
+use crate::code::Code;
+use crate::config::{Cursor, Field, Log, Outline, Shape, Table, quote};
+use crate::kind::Nameserver;
+
+const MAX_NAMESERVERS: usize = 3;
+const DNS_PORT: u16 = 53;
+
+/// A name server as written.
+#[derive(Default)]
+struct Draft {
+    ip: Option<String>,
+    port: Option<u16>,
+}
+
+const TABLE: Table<Draft> =
+    Table {
+        what: "a nameserver",
+        fields: &[
+            Field::<Draft>::required("ip", |server, value, log| server.ip = ip(value, log)).says(
+                Shape::Schema(r#"{"type": "string", "minLength": 2}"#),
+                None,
+                "IPv4 or IPv6 address.",
+            ),
+            Field::<Draft>::optional("port", |server, value, log| server.port = port(value, log))
+                .says(Shape::Whole(1, 65_535), Some("53"), "Its UDP port."),
+            Field::<Draft>::optional("ns_type", |_, value, log| {
+                let text = value.string(log, "\"udp\"");
+                if let Some(text) = text.filter(|text| !text.eq_ignore_ascii_case("udp")) {
+                    log.error(
+                        value.place(),
+                        format!(
+                            "{} is no type of nameserver: NetBird knows \"udp\" only",
+                            quote(text)
+                        ),
+                    );
+                }
+            })
+            .says(
+                Shape::Schema(r#"{"type": "string", "pattern": "^[Uu][Dd][Pp]$"}"#),
+                Some(r#""udp""#),
+                "NetBird knows udp only; any case.",
+            ),
+        ],
+        refused: &[],
+        rules: "{}",
+    };
+
+/// Returns what there is to say of the fields of a name server.
+pub(crate) fn outline() -> Outline {
+    TABLE.outline()
+}
+
+/// Reads 1 to 3 name servers.
+pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
+    let mut servers = Vec::new();
+    let Some(elements) = list.list(log, "a list of nameservers") else {
+        return servers;
+    };
+    if !(1..=MAX_NAMESERVERS).contains(&elements.len()) {
+        let message = format!(
+            "a nameserver group has 1 to {MAX_NAMESERVERS} nameservers, not {}",
+            elements.len()
+        );
+        log.error(list.place(), message);
+    }
+    for element in elements {
+        if let Some(text) = element.text() {
+            let message = format!(
+                "expected a nameserver {{ … }}, found the string {}",
+                quote(text)
+            );
+            log.error(element.place(), message)
+                .suggest(format!("write {{ \"ip\": {} }}", quote(text)));
+            continue;
+        }
+        let mut draft = Draft::default();
+        element.object(log, &TABLE, &mut draft);
+        let Some(ip) = draft.ip else { continue };
+        let server = Nameserver {
+            ip,
+            port: draft.port.unwrap_or(DNS_PORT),
+        };
+        if servers.contains(&server) {
+            let text = "this nameserver is in the list twice";
+            log.notice(Code::Repeated, element.place(), text);
+        } else {
+            servers.push(server);
+        }
+    }
+    servers
+}
+
+fn ip(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    let text = value.string(log, "an IP address")?;
+    network::address(text)
+        .map_err(|flaw| flaw.report(value.place(), log))
+        .ok()
+}
+
+/// The server takes any number, 0 and 70000 too (netbird-api.md §8).
+fn port(value: &Cursor<'_>, log: &mut Log) -> Option<u16> {
+    let port = value.integer(log, "a port from 1 to 65535")?;
+    let valid = u16::try_from(port).ok().filter(|port| *port > 0);
+    if valid.is_none() {
+        log.error(value.place(), "a port is 1 to 65535")
+            .suggest("left out, it is 53".to_owned());
+    }
+    valid
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use crate::validate::testing::assert_table;
+
+    const FILE: &str = r#"{"groups": {"g": {}}, "dns": {"nameserver_groups": {"n": {ROW}}}}"#;
+
+    #[test]
+    fn nameservers_and_groups() {
+        let rows = [
+            r#""primary": true, "nameservers": [{"ip": "10.0.0.53", "port": 53, "ns_type": "UDP"}], "groups": ["g"]"#,
+            r#""primary": true"#,
+            r#""primary": true, "nameservers": [], "groups": []"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1", "port": 53}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": {"ip": "1.1.1.1"}, "groups": "g""#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 0}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n""#,
+        ];
+        assert_table(
+            FILE,
+            &rows,
+            str![[r#"
+"primary": true, "nameservers": [{"ip": "10.0.0.53", "port": 53, "ns_type": "UDP"}], "groups": ["g"]
+"primary": true
+    dns.nameserver_groups.n: a nameserver group needs "nameservers"
+    dns.nameserver_groups.n: a nameserver group needs "groups"
+"primary": true, "nameservers": [], "groups": []
+    dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 0
+    dns.nameserver_groups.n.groups: "groups" cannot be empty | the peers of these groups ask the nameservers
+"primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}], "groups": ["g"]
+"primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
+"primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1", "port": 53}], "groups": ["g"]
+    note: dns.nameserver_groups.n.nameservers[1]: this nameserver is in the list twice
+"primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
+    dns.nameserver_groups.n.nameservers[0]: expected a nameserver { … }, found the string "1.1.1.1" | write { "ip": "1.1.1.1" }
+    dns.nameserver_groups.n.nameservers[1]: null is no value: expected a nameserver { … } | write its fields in braces: ip, port, ns_type
+    dns.nameserver_groups.n.nameservers[2]: a nameserver needs "ip"
+    dns.nameserver_groups.n.nameservers[3].ip: "dns.example" is no IP address
+"primary": true, "nameservers": {"ip": "1.1.1.1"}, "groups": "g"
+    dns.nameserver_groups.n.nameservers: expected a list of nameservers, found an object
+    dns.nameserver_groups.n.groups: expected a list of group names, found the string "g" | write ["g"]
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 0}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].port: a port is 1 to 65535 | left out, it is 53
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].port: a port is 1 to 65535 | left out, it is 53
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].port: expected a port from 1 to 65535, found the string "53" | write 53 without quotes
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].ns_type: "tcp" is no type of nameserver: NetBird knows "udp" only
+    dns.nameserver_groups.n.nameservers[0].prot: unknown field "prot" | did you mean "port"?
+"primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n"
+    dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is no IP address | a port stands in "port"
+    dns.nameserver_groups.n.name: a nameserver group's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+
+"#]],
+        );
+    }
+}

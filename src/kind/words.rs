@@ -1,0 +1,38 @@
+//! Parts of one-line descriptions.
+
+use crate::text::{self, visible};
+
+/// Returns names as `a, b, c`, of many `a, b and 70 more`, of nothing `none`.
+pub(crate) fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names
+        .into_iter()
+        .map(|name| visible(name).into_owned())
+        .collect();
+    listed(&names)
+}
+
+/// Returns texts as `named` does, as they are.
+pub(crate) fn listed(texts: &[String]) -> String {
+    match texts {
+        [] => "none".into(),
+        texts => text::listed(texts),
+    }
+}
+
+/// What stands behind the description of an object that is switched off.
+pub(crate) fn disabled(enabled: Option<bool>) -> &'static str {
+    if enabled == Some(false) {
+        ", disabled"
+    } else {
+        ""
+    }
+}
+
+/// Returns an address with its port, where that is not 53.
+pub(crate) fn address(ip: &str, port: i64) -> String {
+    match port {
+        53 => ip.to_owned(),
+        _ if ip.contains(':') => format!("[{ip}]:{port}"),
+        _ => format!("{ip}:{port}"),
+    }
+}

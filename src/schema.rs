@@ -1,0 +1,202 @@
+//! The JSON Schema of netbird.json, made from the tables of fields: `netbird-gitops schema` prints it, and
+//! docs/netbird.schema.json is its copy for editors.
+
+use serde_json::{Map, Value, json};
+
+use crate::config::{Outline, Presence, Row, Shape};
+use crate::kind::values::{names, nameserver};
+use crate::kind::{Descriptor, Kind};
+
+/// Returns the schema.
+pub fn schema() -> Value {
+    let mut properties = Map::from_iter([(
+        "$schema".to_owned(),
+        json!({ "description": "Address of this schema, for editors.", "type": "string" }),
+    )]);
+    let mut definitions = Map::from_iter([
+        ("name".to_owned(), name(names::MAX_CHARS)),
+        ("nameserver".to_owned(), object(&nameserver::outline())),
+    ]);
+    for kind in Kind::declared() {
+        let descriptor = kind.descriptor();
+        let (section, folders) = descriptor.section.split_last().expect("a section");
+        let place = folders.iter().fold(&mut properties, |place, folder| {
+            let folder = place.entry(*folder).or_insert_with(|| {
+                json!({ "description": "Sections by name.", "type": "object", "additionalProperties": false,
+                        "properties": {} })
+            });
+            let inside = folder["properties"].as_object_mut();
+            inside.expect("made above")
+        });
+        place.insert((*section).to_owned(), entries(descriptor));
+        let definition = object(&(descriptor.outline)());
+        definitions.insert(descriptor.word.to_owned(), definition);
+    }
+    let top = Kind::declared().map(|kind| kind.section_path()[0]);
+    let mut top: Vec<&str> = top.collect();
+    top.dedup();
+    let sections: Vec<Value> = top
+        .iter()
+        .map(|name| json!({ "required": [name] }))
+        .collect();
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "netbird.json",
+        "description": "A NetBird network, applied by netbird-gitops. A section that is left out is not managed; an empty \
+                        one wants no objects.",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+        "anyOf": sections,
+        "definitions": definitions,
+    })
+}
+
+/// Returns the schema's text.
+pub fn text() -> String {
+    let text = serde_json::to_string_pretty(&schema()).expect("plain values serialise");
+    text + "\n"
+}
+
+/// The entries of a section, by name.
+fn entries(descriptor: &Descriptor) -> Value {
+    let mut names = match descriptor.longest_name {
+        names::MAX_CHARS => json!({ "$ref": "#/definitions/name" }),
+        shorter => name(shorter),
+    };
+    if let Some(reserved) = descriptor.reserved_name {
+        names = json!({ "allOf": [names, { "not": { "const": reserved } }] });
+    }
+    json!({
+        "description": descriptor.about,
+        "type": "object",
+        "propertyNames": names,
+        "additionalProperties": { "$ref": format!("#/definitions/{}", descriptor.word) },
+    })
+}
+
+fn name(longest: usize) -> Value {
+    json!({
+        "description": format!("A name: 1 to {longest} characters, no blank at either end."),
+        "type": "string",
+        "minLength": 1,
+        "maxLength": longest,
+        "pattern": r"^\S([\s\S]*\S)?$",
+    })
+}
+
+/// An object of these fields.
+fn object(outline: &Outline) -> Value {
+    let properties = outline
+        .rows
+        .iter()
+        .map(|row| (row.name.to_owned(), field(row)));
+    let required = outline
+        .rows
+        .iter()
+        .filter(|row| row.presence == Presence::Required);
+    let required: Vec<&str> = required.map(|row| row.name).collect();
+    let mut object = Map::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("additionalProperties".to_owned(), json!(false)),
+        ("properties".to_owned(), Value::Object(properties.collect())),
+    ]);
+    if !required.is_empty() {
+        object.insert("required".to_owned(), json!(required));
+    }
+    object.extend(parsed(outline.rules));
+    Value::Object(object)
+}
+
+fn field(row: &Row) -> Value {
+    let group = json!({ "type": "string", "minLength": 1 });
+    let mut field = match row.shape {
+        Shape::Text => parsed(r#"{"type": "string"}"#),
+        Shape::Flag => parsed(r#"{"type": "boolean"}"#),
+        Shape::Whole(least, most) => {
+            let mut whole = Map::from_iter([
+                ("type".to_owned(), json!("integer")),
+                ("minimum".to_owned(), json!(least)),
+            ]);
+            if most < i64::MAX {
+                whole.insert("maximum".to_owned(), json!(most));
+            }
+            whole
+        }
+        Shape::Groups | Shape::SomeGroups => {
+            let mut list = Map::from_iter([
+                ("type".to_owned(), json!("array")),
+                ("items".to_owned(), group),
+            ]);
+            if row.shape == Shape::SomeGroups {
+                list.insert("minItems".to_owned(), json!(1));
+            }
+            list
+        }
+        Shape::Schema(text) => parsed(text),
+    };
+    field.insert("description".to_owned(), json!(row.doc));
+    if let Some(default) = row.default {
+        let default = serde_json::from_str(default).expect("a default is JSON");
+        field.insert("default".to_owned(), default);
+    }
+    Value::Object(field)
+}
+
+fn parsed(text: &str) -> Map<String, Value> {
+    serde_json::from_str(text).expect("a table's schema is an object")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a kind's fields in the reference.
+    fn reference(outline: &Outline, before: &str) -> String {
+        let line = |row: &Row| {
+            let left_out = match (row.presence, row.default) {
+                (Presence::Required, _) => "required".to_owned(),
+                (_, Some(default)) if row.shape != Shape::Text => format!("`{default}`"),
+                (_, Some(_)) => "empty".to_owned(),
+                (_, None) => String::new(),
+            };
+            let doc = row.doc.replace('|', "\\|");
+            format!("| `{before}{}` | {doc} | {left_out} |\n", row.name)
+        };
+        outline.rows.iter().map(line).collect()
+    }
+
+    #[test]
+    fn the_schema_for_editors_is_the_programs() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/netbird.schema.json");
+        let there = std::fs::read_to_string(path).expect("a file");
+        assert!(
+            there == text(),
+            "write docs/netbird.schema.json anew: cargo run -- schema > docs/netbird.schema.json"
+        );
+    }
+
+    #[test]
+    fn every_field_says_what_it_is() {
+        for kind in Kind::declared() {
+            for row in (kind.descriptor().outline)().rows {
+                assert!(row.doc.ends_with('.'), "{} of {}", row.name, kind.label());
+            }
+        }
+    }
+
+    #[test]
+    fn the_reference_has_the_tables() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/netbird-json.md");
+        let page = std::fs::read_to_string(path).expect("a file");
+        let tables = Kind::declared().map(|kind| reference(&(kind.descriptor().outline)(), ""));
+        let nested = reference(&nameserver::outline(), "nameservers[].");
+        let tables = tables.chain([nested]);
+        let missing: Vec<String> = tables.filter(|table| !page.contains(table)).collect();
+        assert!(
+            missing.is_empty(),
+            "docs/netbird-json.md lacks:\n{}",
+            missing.join("\n")
+        );
+    }
+}

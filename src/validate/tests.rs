@@ -1,0 +1,7 @@
+//! The sections, entry by entry.
+
+mod group;
+mod nameserver_group;
+mod policy;
+mod route;
+mod setup_key;

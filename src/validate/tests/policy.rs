@@ -1,0 +1,204 @@
+//! Section `policies`, entry by entry.
+
+use std::collections::BTreeSet;
+
+use snapbox::str;
+
+use crate::address::Address;
+use crate::kind::{Action, Kind, Policy, PortRange, Protocol, Resource};
+use crate::validate::testing::{assert_table, check};
+
+const FILE: &str = r#"{"groups": {"a": {}, "b": {}}, "policies": {"p": {"sources": ["a"], "destinations": ["b"], ROW}}}"#;
+
+#[test]
+fn fields() {
+    let rows = [
+        r#""description": "", "enabled": false, "bidirectional": false, "action": "drop""#,
+        r#""description": 1, "enabled": "yes", "bidirectional": "false", "action": null"#,
+        r#""protocol": "all""#,
+        r#""protocol": "ALL""#,
+        r#""protocol": "NetBird-SSH", "ports": [22]"#,
+        r#""protocol": "tpc""#,
+        r#""protocol": "sctp""#,
+        r#""protocol": "Any""#,
+        r#""protocol": "ssh""#,
+        r#""protocol": "https""#,
+        r#""action": "allow""#,
+        r#""action": "Deny""#,
+        r#""posture_checks": []"#,
+        r#""protocol": "tcp", "ports": "80, 443""#,
+        r#""protocol": 6"#,
+        r#""action": "Drop""#,
+        r#""action": "deny""#,
+        r#""protocol": "tcp", "ports": []"#,
+        r#""protocol": "icmp", "ports": []"#,
+        r#""protocol": "icmp", "ports": ["80"]"#,
+        r#""protocol": "all", "ports": [443]"#,
+        r#""ports": []"#,
+        r#""ports": [443]"#,
+        r#""protocol": "tpc", "ports": [443]"#,
+        r#""protcol": "tcp""#,
+        r#""rules": []"#,
+        r#""name": "p", "port_ranges": [], "source_posture_checks": [], "sourceResource": {}"#,
+        r#""destinationResource": {}, "authorized_groups": {}"#,
+    ];
+    assert_table(
+        FILE,
+        &rows,
+        str![[r#"
+"description": "", "enabled": false, "bidirectional": false, "action": "drop"
+"description": 1, "enabled": "yes", "bidirectional": "false", "action": null
+    policies.p.description: expected a text, found the number 1
+    policies.p.enabled: expected true or false, found the string "yes" | write true
+    policies.p.bidirectional: expected true or false, found the string "false" | write false without quotes
+    policies.p.action: null is no value | leave "action" out instead
+"protocol": "all"
+"protocol": "ALL"
+"protocol": "NetBird-SSH", "ports": [22]
+"protocol": "tpc"
+    policies.p.protocol: "tpc" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | did you mean "tcp"?
+"protocol": "sctp"
+    policies.p.protocol: "sctp" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh
+"protocol": "Any"
+    policies.p.protocol: "Any" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | all of them are "all"
+"protocol": "ssh"
+    policies.p.protocol: "ssh" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | write "tcp" with "ports": [22]; "netbird-ssh" is NetBird's own server of SSH
+"protocol": "https"
+    policies.p.protocol: "https" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | write "tcp" with its "ports"
+"action": "allow"
+    policies.p.action: "allow" is no action: it is "accept" or "drop" | write "accept"
+"action": "Deny"
+    policies.p.action: "Deny" is no action: it is "accept" or "drop" | write "drop"
+"posture_checks": []
+    policies.p.posture_checks: posture checks are not managed here | a policy keeps those it has in NetBird
+"protocol": "tcp", "ports": "80, 443"
+    policies.p.ports: expected a list of ports, found the string "80, 443" | write ["80", "443"]
+"protocol": 6
+    policies.p.protocol: expected a protocol, found the number 6
+"action": "Drop"
+    policies.p.action: "Drop" is no action: it is "accept" or "drop" | did you mean "drop"?
+"action": "deny"
+    policies.p.action: "deny" is no action: it is "accept" or "drop" | write "drop"
+"protocol": "tcp", "ports": []
+"protocol": "icmp", "ports": []
+"protocol": "icmp", "ports": ["80"]
+    policies.p.ports: the protocol icmp has no ports | ports need "protocol": "tcp" or "udp"
+"protocol": "all", "ports": [443]
+    policies.p.ports: the protocol all has no ports | ports need "protocol": "tcp" or "udp"
+"ports": []
+"ports": [443]
+    policies.p.ports: ports need a protocol, and this policy names none | add "protocol": "tcp" or "udp"
+"protocol": "tpc", "ports": [443]
+    policies.p.protocol: "tpc" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | did you mean "tcp"?
+"protcol": "tcp"
+    policies.p.protcol: unknown field "protcol" | did you mean "protocol"?
+"rules": []
+    policies.p.rules: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
+"name": "p", "port_ranges": [], "source_posture_checks": [], "sourceResource": {}
+    policies.p.name: a policy's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    policies.p.port_ranges: port ranges stand in "ports" | write "8000-8100"
+    policies.p.source_posture_checks: posture checks are not managed here | a policy keeps those it has in NetBird
+    policies.p.sourceResource: a policy names groups here, no single resource | name groups in "sources"; a policy with a resource stays as it is in NetBird when it is not declared
+"destinationResource": {}, "authorized_groups": {}
+    policies.p.destinationResource: a policy names groups here, no single resource | name groups in "destinations"; a policy with a resource stays as it is in NetBird when it is not declared
+    policies.p.authorized_groups: SSH users are not managed here | a policy keeps those it has in NetBird
+
+"#]],
+    );
+}
+
+#[test]
+fn both_sides_are_needed() {
+    let rows = [
+        "{}",
+        r#"{"sources": [], "destinations": ["b"]}"#,
+        r#"{"sources": ["a"], "destinations": []}"#,
+        r#"{"sources": "a", "destinations": null}"#,
+        r#"{"sources": ["a", "a"], "destinations": ["All"]}"#,
+        r#"{"sources": ["a", 1, null, [], ""], "destinations": ["b "]}"#,
+        "[]",
+        "null",
+    ];
+    assert_table(
+        r#"{"groups": {"a": {}, "b": {}}, "policies": {"p": ROW}}"#,
+        &rows,
+        str![[r#"
+{}
+    policies.p: a policy needs "sources"
+    policies.p: a policy needs "destinations"
+{"sources": [], "destinations": ["b"]}
+    policies.p.sources: "sources" cannot be empty | a rule with an empty side matches nothing; "enabled": false switches a policy off
+{"sources": ["a"], "destinations": []}
+    policies.p.destinations: "destinations" cannot be empty | a rule with an empty side matches nothing; "enabled": false switches a policy off
+{"sources": "a", "destinations": null}
+    policies.p.sources: expected a list of group names, found the string "a" | write ["a"]
+    policies.p.destinations: null is no value | a policy needs "destinations"
+{"sources": ["a", "a"], "destinations": ["All"]}
+    note: policies.p.sources[1]: "a" is in the list twice
+{"sources": ["a", 1, null, [], ""], "destinations": ["b "]}
+    policies.p.sources[1]: expected a name, found the number 1
+    policies.p.sources[2]: null is no value: expected a name
+    policies.p.sources[3]: expected a name, found a list
+    policies.p.sources[4]: a name cannot be empty
+    note: policies.p.destinations[0]: the name "b " ends with a blank | did you mean "b"?
+    note: policies.p.destinations[0]: group "b " is not declared here, so it must exist in NetBird | did you mean "b"?
+[]
+    policies.p: expected a policy { … }, found a list | write its fields in braces: description, enabled, sources, destinations, bidirectional, protocol, ports, action, renamed_from
+null
+    policies.p: null is no value: expected a policy { … } | write its fields in braces: description, enabled, sources, destinations, bidirectional, protocol, ports, action, renamed_from
+
+"#]],
+    );
+}
+
+fn read(fields: &str) -> Policy {
+    let valid = check(&FILE.replace("ROW", fields)).expect("a valid file");
+    match valid.desired.resource(&Address::new(Kind::Policy, "p")) {
+        Some(Resource::Policy(policy)) => policy.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_left_out_is_not_ours() {
+    let set = |name: &str| BTreeSet::from([name.to_owned()]);
+    let bare = Policy {
+        sources: set("a"),
+        destinations: set("b"),
+        ..Policy::default()
+    };
+    assert_eq!(read(r#""renamed_from": "q""#), bare);
+    let all = r#""description": "d", "enabled": true, "bidirectional": false, "protocol": "Udp", "ports": ["53"], "action": "drop""#;
+    let full = Policy {
+        description: Some("d".into()),
+        enabled: Some(true),
+        action: Some(Action::Drop),
+        bidirectional: Some(false),
+        protocol: Some(Protocol::Udp),
+        ports: Some(BTreeSet::from([PortRange { start: 53, end: 53 }])),
+        ..bare
+    };
+    assert_eq!(read(all), full);
+}
+
+#[test]
+fn protocols_without_ports_want_none() {
+    for protocol in ["all", "icmp"] {
+        assert_eq!(
+            read(&format!(r#""protocol": "{protocol}""#)).ports,
+            Some(BTreeSet::new()),
+            "{protocol}"
+        );
+    }
+    for protocol in ["tcp", "udp", "netbird-ssh"] {
+        assert_eq!(
+            read(&format!(r#""protocol": "{protocol}""#)).ports,
+            None,
+            "{protocol}"
+        );
+        assert_eq!(
+            read(&format!(r#""protocol": "{protocol}", "ports": []"#)).ports,
+            Some(BTreeSet::new())
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Section `routes`, entry by entry.
+
+use std::collections::BTreeSet;
+
+use snapbox::str;
+
+use crate::address::Address;
+use crate::kind::{Kind, Resource, Route};
+
+use crate::validate::testing::{assert_table, check};
+
+#[test]
+fn fields() {
+    let rows = [
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["All"]"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"]"#,
+        r#""groups": ["g"]"#,
+        r#""network": "10.0.0.0/8", "domains": ["a.example"], "peer_groups": ["All"], "groups": ["g"]"#,
+        r#""network": null, "peer_groups": ["g"], "groups": ["g"]"#,
+        r#""network": "10.0.0.0/8", "peer_groups": [], "groups": []"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "access_control_groups": []"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 0"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 1"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 9999"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 10000"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 1.5"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "masquerade": 1, "keep_route": 1"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "skip_auto_apply": 1, "enabled": 1"#,
+        r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "description": 1, "access_control_groups": "g""#,
+        r#""network": "10.0.0.0/8", "groups": ["g"], "peer": "p", "network_id": "r", "name": "r""#,
+    ];
+    assert_table(
+        r#"{"groups": {"g": {}}, "routes": {"r": {ROW}}}"#,
+        &rows,
+        str![[r#"
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["All"]
+"network": "10.0.0.0/8", "peer_groups": ["g"]
+    note: routes.r: a new route without "groups" goes to every peer (All) | name the groups that shall get it in "groups"
+"groups": ["g"]
+    routes.r: a route needs "peer_groups"
+    routes.r: a route needs "network" or "domains"
+"network": "10.0.0.0/8", "domains": ["a.example"], "peer_groups": ["All"], "groups": ["g"]
+    routes.r.domains: a route has a network or domains, not both | make two routes
+"network": null, "peer_groups": ["g"], "groups": ["g"]
+    routes.r.network: null is no value | leave "network" out instead
+"network": "10.0.0.0/8", "peer_groups": [], "groups": []
+    routes.r.peer_groups: "peer_groups" cannot be empty | the peers of these groups do the routing
+    routes.r.groups: "groups" cannot be empty | the peers of these groups get the route; left out, a new route goes to All
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "access_control_groups": []
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 0
+    routes.r.metric: a metric is 1 to 9999 | the lowest wins
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 1
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 9999
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 10000
+    routes.r.metric: a metric is 1 to 9999 | the lowest wins
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 1.5
+    routes.r.metric: expected a whole number from 1 to 9999, found the number 1.5
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "masquerade": 1, "keep_route": 1
+    routes.r.masquerade: expected true or false, found the number 1
+    routes.r.keep_route: expected true or false, found the number 1
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "skip_auto_apply": 1, "enabled": 1
+    routes.r.skip_auto_apply: expected true or false, found the number 1
+    routes.r.enabled: expected true or false, found the number 1
+"network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "description": 1, "access_control_groups": "g"
+    routes.r.description: expected a text, found the number 1
+    routes.r.access_control_groups: expected a list of group names, found the string "g" | write ["g"]
+"network": "10.0.0.0/8", "groups": ["g"], "peer": "p", "network_id": "r", "name": "r"
+    routes.r.peer: routes go through groups of peers | put the peer into a group and name that in "peer_groups"
+    routes.r.network_id: a route's network_id is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    routes.r.name: a route's name is the name of its entry
+
+"#]],
+    );
+}
+
+#[test]
+fn a_route_has_one_to_32_domains() {
+    let many = |count: usize| {
+        let domains: Vec<_> = (0..count)
+            .map(|index| format!("\"d{index}.example\""))
+            .collect();
+        format!("[{}]", domains.join(", "))
+    };
+    let file = r#"{"routes": {"r": {"domains": ROW, "peer_groups": ["All"], "groups": ["All"]}}}"#;
+    let rows = [
+        r#"["a.example", "*.b.example"]"#,
+        r#"["a.example", "A.example"]"#,
+        r#"["a.example.", 1, "10.0.0.300"]"#,
+        "[]",
+        r#""a.example""#,
+    ];
+    assert_table(
+        file,
+        &rows,
+        str![[r#"
+["a.example", "*.b.example"]
+["a.example", "A.example"]
+    note: routes.r.domains[1]: "a.example" is in the list twice
+["a.example.", 1, "10.0.0.300"]
+    routes.r.domains[0]: the domain "a.example." ends with a dot | did you mean "a.example"?
+    routes.r.domains[1]: expected a domain, found the number 1
+    routes.r.domains[2]: "10.0.0.300" is no domain: it looks like an address
+[]
+    routes.r.domains: "domains" cannot be empty | a route to no domain goes nowhere
+"a.example"
+    routes.r.domains: expected a list of domains, found the string "a.example" | write ["a.example"]
+
+"#]],
+    );
+    assert!(check(&file.replace("ROW", &many(32))).is_ok());
+    let error = check(&file.replace("ROW", &many(33))).expect_err("an error");
+    assert!(
+        error.contains("a route has at most 32 domains; these are 33"),
+        "{error}"
+    );
+}
+
+#[test]
+fn names_have_at_most_40_characters() {
+    let file = r#"{"routes": {"ROW": {"network": "10.0.0.0/8", "peer_groups": ["All"], "groups": ["All"]}}}"#;
+    assert!(check(&file.replace("ROW", &"ü".repeat(40))).is_ok());
+    let error = check(&file.replace("ROW", &"ü".repeat(41))).expect_err("an error");
+    assert!(
+        error.contains("the name of a route has at most 40 characters; this one has 41"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_left_out_is_not_ours() {
+    let file = r#"{"routes": {
+        "bare": {"network": "10.0.0.0/8", "peer_groups": ["All"]},
+        "full": {"description": "d", "domains": ["*.a.example"], "peer_groups": ["All"], "groups": ["All"],
+                 "access_control_groups": [], "metric": 5, "masquerade": false, "keep_route": true,
+                 "skip_auto_apply": true, "enabled": false}}}"#;
+    let desired = check(file).expect("a valid file").desired;
+    let route = |name: &str| match desired.resource(&Address::new(Kind::Route, name)) {
+        Some(Resource::Route(route)) => route.clone(),
+        other => panic!("{other:?}"),
+    };
+    let all = || BTreeSet::from(["All".to_owned()]);
+    let bare = Route {
+        network: Some("10.0.0.0/8".into()),
+        peer_groups: all(),
+        ..Route::default()
+    };
+    assert_eq!(route("bare"), bare);
+    let full = Route {
+        description: Some("d".into()),
+        network: None,
+        domains: Some(BTreeSet::from(["*.a.example".into()])),
+        peer_groups: all(),
+        groups: Some(all()),
+        access_control_groups: Some(BTreeSet::new()),
+        metric: Some(5),
+        masquerade: Some(false),
+        keep_route: Some(true),
+        skip_auto_apply: Some(true),
+        enabled: Some(false),
+        peer: None,
+    };
+    assert_eq!(route("full"), full);
+}
