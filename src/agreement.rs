@@ -53,6 +53,8 @@ impl std::fmt::Display for Void {
 pub struct Brought {
     /// Its number.
     pub number: u64,
+    /// Whether its branch is of another repository: then its description agrees to nothing.
+    pub is_fork: bool,
     /// The first change.
     pub first: Cause,
     /// The last one.
@@ -77,6 +79,8 @@ pub struct Agreement {
     pub cause: Option<String>,
     /// Whether the file of this run is the cause.
     pub is_proposed: bool,
+    /// Whether the cause is a pull request of another repository, see [`Brought`].
+    pub is_fork: bool,
     /// How many objects, peers and members go.
     pub rows: usize,
     /// How many objects are held back until somebody agrees to them.
@@ -163,6 +167,9 @@ impl Evidence {
                 outcome.agreements.push(Agreement {
                     cause: first.and_then(|cause| self.name(cause, ledger)),
                     is_proposed: first == Some(Cause::Proposed),
+                    is_fork: first
+                        .and_then(|cause| self.pull(cause))
+                        .is_some_and(|pull| pull.is_fork),
                     rows,
                     held,
                     line: (rows > 0).then(|| line(false)),
@@ -493,13 +500,14 @@ pub fn way_out(agreements: &[Agreement], number: usize, in_job: bool) -> String 
     )
 }
 
-/// Which lines to copy, and where to: `then` is what a description takes besides.
+/// Which lines to copy, and where to: `then` is what a description takes besides. That of a fork's pull request is no place.
 fn where_to(agreements: &[Agreement], then: &str) -> String {
     let causes: Vec<Option<&str>> = open(agreements)
         .map(|agreement| agreement.cause.as_deref())
         .collect();
     let is_pull = |cause: &&str| cause.starts_with('#');
     let pull = causes.iter().flatten().find(|cause| is_pull(cause));
+    let pull = pull.filter(|_| !open(agreements).any(|agreement| agreement.is_fork));
     match (pull, causes.as_slice()) {
         (Some(pull), [_]) => {
             format!("the line into the description of pull request {pull}{then}, or {LATER_COMMIT}")

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Brought, Evidence, Said};
-use crate::ledger::Cause;
+use super::{Agreement, Brought, Evidence, Said, way_out};
+use crate::ledger::{AllowDeletes, Cause};
 use crate::plan::Row;
 use crate::testing::{Case, MADE, group};
 
@@ -42,6 +42,7 @@ fn pulls(starts: &BTreeSet<usize>, last: usize) -> Vec<Brought> {
     let ends = starts.iter().skip(1).map(|at| at - 1).chain([last]);
     let pull = |(number, (first, last)): (usize, (&usize, usize))| Brought {
         number: u64::try_from(number).expect("a small number") + 1,
+        is_fork: false,
         first: Cause::Commit(*first),
         last: Cause::Commit(last),
     };
@@ -88,5 +89,39 @@ proptest! {
         let meant: BTreeSet<Row> = plan.rows().into_iter().filter(is_meant).collect();
         prop_assert_eq!(&outcome.rows, &meant);
         prop_assert!(outcome.notices.is_empty(), "{:?}", outcome.notices);
+    }
+}
+
+#[test]
+fn the_way_out_names_a_description_where_that_counts() {
+    let of = |number: u64, is_fork: bool| Agreement {
+        cause: Some(format!("#{number}")),
+        is_proposed: false,
+        is_fork,
+        rows: 4,
+        held: 0,
+        line: AllowDeletes::parse("4 0badf00d"),
+        line_with_held: None,
+        agreed_by: None,
+    };
+    let later = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by hand)";
+    let rows = [
+        (
+            vec![of(2, false)],
+            format!(
+                "the line into the description of pull request #2 and run this job again, or {later}"
+            ),
+        ),
+        (vec![of(2, true)], format!("the line {later}")),
+        (
+            vec![of(2, true), of(3, false)],
+            format!("the lines {later}"),
+        ),
+    ];
+    for (agreements, wanted) in rows {
+        assert_eq!(
+            way_out(&agreements, 4, true),
+            format!("if this is meant, copy {wanted}")
+        );
     }
 }

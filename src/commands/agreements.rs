@@ -99,6 +99,7 @@ pub(super) fn of_this_job(evidence: &mut Evidence, context: &Context) {
         .pulls
         .extend(context.pull_request.as_ref().map(|pull| Brought {
             number: pull.number,
+            is_fork: pull.is_fork,
             first: Cause::Proposed,
             last: Cause::Proposed,
         }));
@@ -167,6 +168,7 @@ pub(super) fn in_descriptions(
         let (first, last) = (Cause::Commit(first), Cause::Commit(last));
         evidence.pulls.push(Brought {
             number: pull.number,
+            is_fork: is_fork(&pull),
             first,
             last,
         });
@@ -200,7 +202,6 @@ fn add(evidence: &mut Evidence, described: Described, first: Cause, last: Cause)
 /// Returns a description, and whether it counts: its author may write, and the branch is of this repository. Whoever
 /// opened it can change it for ever (gitea-api.md, "who agreed").
 fn described(repo: &Repo, pull: Pull) -> Result<Described> {
-    let is_fork = pull.head.repo_id != pull.base.repo_id;
     let author = pull.user.as_ref();
     let login = author.map(|user| visible(&user.login).into_owned());
     let may_write = || -> Result<bool> {
@@ -209,7 +210,7 @@ fn described(repo: &Repo, pull: Pull) -> Result<Described> {
     };
     let void = if text_allow_deletes(&pull.body).is_empty() {
         None
-    } else if is_fork {
+    } else if is_fork(&pull) {
         Some(Void::Fork)
     } else if !may_write()? {
         Some(Void::Author(login.clone()))
@@ -222,6 +223,10 @@ fn described(repo: &Repo, pull: Pull) -> Result<Described> {
         text: pull.body,
         void,
     })
+}
+
+fn is_fork(pull: &Pull) -> bool {
+    pull.head.repo_id != pull.base.repo_id
 }
 
 /// The first-parent line, newest first, and what is known of its commits.
