@@ -1,5 +1,6 @@
 //! `adopt`: live objects become entries of the file, which keeps its formatting.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use crate::exit::Exit;
 use crate::export::{Export, export};
 use crate::fetch::{More, Needs, complete, fetch};
 use crate::keys;
-use crate::kind::{self, Declared, FieldChange};
+use crate::kind::{self, ALL, Declared, FieldChange, Kind};
 use crate::logging::Say;
 use crate::text::{count, did_you_mean, file_error, visible};
 
@@ -57,11 +58,13 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
     let path = file(&cli.global);
     let source = config::load(&path)?;
     let valid = check(&source)?;
-    let names = args
+    let mut names = args
         .names
         .iter()
         .map(|name| replaced(name))
         .collect::<Result<Vec<_>, _>>()?;
+    let mut named_before = BTreeSet::new();
+    names.retain(|address| named_before.insert(address.clone()));
     let api = connect(&args.server, false)?;
     let snapshot = fetch(&api, &Needs::everything(), &Desired::default());
     let mut snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
@@ -155,6 +158,11 @@ fn adopt(
         let why = export.left_out.iter().find(|(left, _)| left == address);
         return Err(match why {
             Some((_, why)) => format!("{name} cannot be declared: {}", visible(why)),
+            None if address.kind == Kind::Group && address.name == ALL => {
+                format!(
+                    "{name} cannot be declared: it is NetBird's own, and can be referred to as it is"
+                )
+            }
             None => {
                 let names = actual.objects.keys().filter(|at| at.kind == address.kind);
                 let hint = did_you_mean(&address.name, names.map(|at| at.name.as_str()));

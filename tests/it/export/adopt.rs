@@ -177,7 +177,15 @@ fn what_is_not_there_or_cannot_be_said_is_refused() {
     refused(&bench, &["policies/several"])
         .says("policy several cannot be declared: it has 2 rules");
     refused(&bench, &["groups/staff"]).says("group staff cannot be declared: it is issued by jwt");
-    refused(&bench, &["groups/All"]).says("group All");
+    refused(&bench, &["groups/All"]).says("group All cannot be declared: it is NetBird's own");
+    // named twice, told once
+    let twice = refused(&bench, &["policies/P", "policies/P"]);
+    assert_eq!(
+        twice.stderr.matches("policy P").count(),
+        1,
+        "{}",
+        twice.stderr
+    );
     refused(&bench, &["policies"]).says("KIND/NAME is wanted");
     refused(&bench, &["nothing/p"]).says("KIND/NAME is wanted");
     // a good one beside a bad one
