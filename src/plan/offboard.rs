@@ -299,7 +299,7 @@ fn users<'a>(peer: &Peer, plan: &Plan, actual: &'a Actual) -> Vec<User<'a>> {
 fn in_the_way(peer: &Peer, users: Vec<User>) -> Problem {
     let users: Vec<String> = users.into_iter().map(|user| user.words).collect();
     let text = format!("cannot be deleted: {} would be hit", users.join(", "));
-    let hint = "take the peer out of them first; a policy that names it would be deleted whole";
+    let hint = "take the peer out there first; a policy that names it would be deleted whole";
     Problem {
         of_deletion: true,
         ..Problem::new(

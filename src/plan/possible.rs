@@ -252,7 +252,7 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
                 .cloned();
             let all: Vec<String> = users.chain(foreign).collect();
             let text = format!("cannot be deleted: it is still used by {}", all.join(", "));
-            let hint = Some("take the group out of them first, or declare it".into());
+            let hint = Some("take the group out there first, or declare it".into());
             (!all.is_empty()).then(|| Problem {
                 of_deletion: true,
                 ..Problem::new(&Address::new(Kind::Group, name), text, hint)
