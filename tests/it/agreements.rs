@@ -146,6 +146,26 @@ fn it_counts_after_the_merge_however_that_was_made() {
 }
 
 #[test]
+fn what_was_pushed_meanwhile_is_not_what_a_merge_brought() {
+    let site = applied(Site::fake());
+    push(
+        &site,
+        "change",
+        &[names(0..24), vec!["new".into()]].concat(),
+    );
+    let number = site.repo().open_pr("change", "main");
+    // deletions by hand, on the branch itself, while the pull request waits
+    let by_hand = push(&site, "main", &names(12..24));
+    site.repo().merge_by(number, How::Merge);
+    let refused = apply(&site).expect(3);
+    let entries = agreements(&refused);
+    assert_eq!(entries[0]["cause"], json!(by_hand), "{entries:?}");
+    // so its description does not speak for them
+    site.repo().describe(number, &line(&refused));
+    apply(&site).expect(3);
+}
+
+#[test]
 fn only_who_may_write_agrees_by_a_description() {
     let site = applied(Site::scenario_with_a_reader());
     let bob = site.repo().reader();

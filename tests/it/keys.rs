@@ -238,11 +238,57 @@ fn a_finished_key_that_was_seen_unfinished_is_not_deleted() {
                 200
             );
         });
+    bench.server().clear_requests();
     bench
         .apply(&[])
         .expect(0)
         .says("was finished by another run meanwhile");
     assert_eq!(bench.id("/setup-keys", "k"), orphan);
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn one_beside_a_good_key_that_is_finished_meanwhile_stays() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, json!({ "groups": { "g": {}, "h": {} } }));
+    bench.declared(1.0, file(json!({})));
+    // two runs: the first goes on slowly, the second is done
+    let slow = id(&by_hand(&bench, json!({ "auto_groups": [] })));
+    bench.hour(1.01);
+    let good = id(&by_hand(&bench, json!({})));
+    bench.hour(1.1);
+    let (path, group) = (format!("/setup-keys/{slow}"), bench.id("/groups", "g"));
+    bench
+        .netbird()
+        .before("GET", &path.clone(), move |netbird| {
+            netbird.call("PUT", &path, json!({ "auto_groups": [group] }));
+        });
+    bench
+        .apply(&["--no-verify"])
+        .expect(0)
+        .says("was finished by another run meanwhile and stays");
+    let left: Vec<String> = bench.all("/setup-keys", "k").iter().map(id).collect();
+    assert!(left.contains(&slow) && left.contains(&good), "{left:?}");
+}
+
+#[test]
+fn second_keys_that_go_by_reissue_after_have_that_change_for_a_cause() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, json!({ "groups": { "g": {}, "h": {} } }));
+    bench.declared(1.0, file(json!({})));
+    by_hand(&bench, json!({}));
+    by_hand(&bench, json!({}));
+    bench.declared(
+        9.0,
+        file(json!({ "reissue_after": "2023-11-15T06:13:20Z" })),
+    );
+    let commit = bench.git(&["rev-parse", "HEAD"]);
+    let plan = bench.plan(&["--format", "json"]).expect(0).json();
+    let operations = plan["operations"].as_array().unwrap();
+    let gone = operations
+        .iter()
+        .find(|it| it["type"] == "delete_setup_key");
+    assert_eq!(gone.unwrap()["cause"], json!(commit), "{operations:#?}");
 }
 
 #[test]

@@ -178,6 +178,24 @@ fn a_member_that_was_removed_on_purpose_does_not_come_back_by_the_next_run_of_th
     assert_eq!(members(&bench), ["m1", "m3"]);
 }
 
+/// The same where the plan itself has no need of events.
+#[test]
+fn nor_where_history_alone_took_it_out() {
+    let bench = Bench::in_git();
+    for name in ["m1", "m2", "m3"] {
+        bench.peer(name);
+    }
+    let file = |members: &[&str]| json!({ "groups": { "gw": { "peers": members } } });
+    bench.applied(1.0, file(&["m1"]));
+    bench.applied(1.0, file(&["m1", "m2"]));
+    bench.applied(1.0, file(&["m1"]));
+    assert_eq!(members(&bench), ["m1"]);
+    let run = bench.declared(1.0, file(&["m1", "m3"])).apply(&[]);
+    let run = run.expect(0);
+    assert!(!run.stderr.contains("put back"), "{}", run.stderr);
+    assert_eq!(members(&bench), ["m1", "m3"]);
+}
+
 #[test]
 fn a_member_that_somebody_takes_out_after_the_write_stays_out() {
     // with the log and without it: that one was read as a member, so this run did not throw it out
@@ -556,6 +574,26 @@ fn namesakes_of_every_kind_that_two_killed_runs_left_come_down_to_the_oldest() {
         .plan(&["--prune", "all"])
         .expect(0)
         .shows("No changes");
+}
+
+#[test]
+fn a_machine_that_joins_a_second_group_since_the_plan_was_made_moves_too() {
+    let bench = Bench::fake();
+    bench.netbird().unserialised(true);
+    let [_, second] = [bench.group("g1"), bench.group("g1")];
+    bench.delete("/policies", "Default");
+    let m = bench.peer("m");
+    let path = format!("/groups/{second}");
+    bench
+        .netbird()
+        .before("GET", &path.clone(), move |netbird| {
+            let body = json!({ "name": "g1", "peers": [m], "resources": [] });
+            assert_eq!(netbird.call("PUT", &path, body).0, 200);
+        });
+    bench.file(json!({ "groups": { "g1": {} }, "policies": {} }));
+    bench.apply(&["--prune", "all"]).expect(0);
+    let peers = bench.one("/groups", "g1")["peers"].clone();
+    assert_eq!(peers[0]["name"], "m");
 }
 
 #[test]

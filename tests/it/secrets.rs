@@ -132,6 +132,28 @@ fn c086_t6_an_answer_that_is_lost_leaves_no_key_behind() {
 }
 
 #[test]
+fn a_key_with_groups_that_somebody_makes_meanwhile_is_no_leftover() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {} } }));
+    bench.file(one_key());
+    let group = bench.id("/groups", "g");
+    bench
+        .netbird()
+        .before("POST", "/setup-keys", move |netbird| {
+            netbird.create(
+                "/setup-keys",
+                json!({ "name": "k", "type": "one-off", "expires_in": 3600, "auto_groups": [group] }),
+            );
+        });
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/setup-keys").then(Effect::CutAfter));
+    bench.apply(&["--no-verify"]).expect(0);
+    let keys = bench.all("/setup-keys", "k");
+    assert_eq!(keys.len(), 2, "{keys:?}");
+}
+
+#[test]
 fn answers_that_are_lost_twice_leave_no_key_behind_either() {
     // a key without groups could not be told from one that is sealed
     for groups in [json!(["g"]), json!([])] {

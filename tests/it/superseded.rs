@@ -171,9 +171,12 @@ fn a_branch_that_does_not_follow_is_stale_and_nothing_else() {
         .change("unrelated")
         .delete("netbird.json")
         .push();
-    let tip = site
-        .gitea()
-        .push("unrelated", "netbird.json", "{\"groups\": {}}", "x");
+    let tip = site.gitea().push(
+        "unrelated",
+        "netbird.json",
+        "{\"groups\": {\"q\": {}}}",
+        "x",
+    );
     site.gitea().run("apply.yml", "unrelated", &tip, "queued");
     // it began at main: a descendant; main seen from there is not
     let run = site.in_job(&["apply"], &job).expect(3);
@@ -181,8 +184,13 @@ fn a_branch_that_does_not_follow_is_stale_and_nothing_else() {
     let back = Job::push(&site, &tip)
         .with("GITHUB_RUN_ID", &run_id(&site, &tip))
         .with("GITEA_BRANCH", "main");
+    // a newer run of main is no successor of what main never had
+    site.gitea().run("apply.yml", "main", &one, "queued");
     site.checkout(&tip);
-    let run = site.in_job(&["apply", "--replace", "groups/x"], &back);
+    let run = site.in_job(&["apply"], &back).expect(3);
+    let run = run
+        .says("main has another netbird.json by now")
+        .says("push it first");
     assert!(!run.stderr.contains("nobody applies"), "{}", run.stderr);
     site.bench.assert_writes(&[]);
 }

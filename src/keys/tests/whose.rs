@@ -75,6 +75,17 @@ fn a_key_that_somebody_else_made() {
             outcome(without_groups, vec![never_sealed_at(MADE)], &[]),
         ),
         (
+            "with groups from the start, and never changed",
+            outcome(
+                pending(),
+                vec![over(
+                    sealed_at(MADE),
+                    json!({ "updated_at": time(MADE + 1) }),
+                )],
+                &[],
+            ),
+        ),
+        (
             "valid, from before, beside ours",
             outcome(pending(), vec![sealed_at(BEFORE), sealed_at(MADE)], &[]),
         ),
@@ -152,6 +163,8 @@ the same where the file wants no groups
     note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
 ours without groups, never changed
     replace setup key k: never sealed: nobody holds its secret
+with groups from the start, and never changed
+    nothing
 valid, from before, beside ours
     note: setup key "k" is the name of another valid key in NetBird, too (danuk058v557f7ctlctg), which is not provably this file's: left alone; delete it there if nobody needs it
 used, grants nothing, and newer than ours, which was used too

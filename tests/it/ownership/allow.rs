@@ -96,6 +96,18 @@ fn it_does_not_count_before_the_removal() {
 }
 
 #[test]
+fn what_was_agreed_to_before_it_came_back_is_another_matter() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, groups(24));
+    bench.declared(1.0, groups(20));
+    // agreed to, and put back before anybody applied it
+    bench.declared_agreed(2.0, groups(8), "clean up");
+    bench.declared(3.0, groups(20));
+    bench.declared(4.0, groups(8));
+    bench.refuses(&[]);
+}
+
+#[test]
 fn each_cause_has_its_line_and_a_gate_counts_the_rest() {
     let bench = twelve();
     bench.declared(5.0, groups(6));

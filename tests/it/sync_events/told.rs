@@ -32,6 +32,24 @@ fn a_checkout_that_lacks_the_used_key_is_not_what_decides() {
     run.shows("Nothing enrolled since: every used key is marked.");
 }
 
+/// The history of a checkout that is older than the entry says nothing against its key.
+#[test]
+fn a_checkout_whose_history_lacks_the_used_key_is_not_what_decides() {
+    let site = Site::fake();
+    site.commit(file(&["z"]));
+    let old = site.repo().tip("main");
+    site.commit(file(&["z", "a"]));
+    site.checkout(&site.repo().tip("main"));
+    site.run(&["apply"]).expect(0);
+    enroll(&site, &site.bench.unseal("a"), "machine");
+    let pending = site.file();
+    site.checkout(&old);
+    let job = Job::schedule(&site, &site.repo().tip("main"));
+    let run = site.in_job(&["sync-events"], &job).expect(0);
+    run.shows("1 key marked enrolled: committed as ");
+    assert_eq!(site.file(), flipped(&pending, "a"));
+}
+
 #[test]
 fn a_wrong_branch_is_named_and_the_token_is_not_blamed() {
     let site = used(Site::fake(), ["a"]);
