@@ -127,6 +127,16 @@ pub enum Unplanned {
     },
 }
 
+/// Returns `2 objects are held back`, if any are.
+fn held_number(plan: &Plan) -> Option<String> {
+    let held = match plan.held.len() {
+        0 => return None,
+        1 => "object is",
+        _ => "objects are",
+    };
+    Some(format!("{} {held} held back", plan.held.len()))
+}
+
 impl Document {
     /// Returns what is said of all notices, by position in the file.
     pub fn said(&self) -> Vec<Said<'_>> {

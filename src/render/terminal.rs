@@ -3,7 +3,7 @@
 use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact, removed_members};
-use super::{Counts, Document, Status, Unplanned, describe, memberships};
+use super::{Counts, Document, Status, Unplanned, describe, held_number, memberships};
 use crate::address::Address;
 use crate::agreement::ways_out as ways_out_of;
 use crate::change::{Change, Operation};
@@ -143,7 +143,7 @@ pub fn applied(document: &Document, color: Color) -> String {
     };
     let done = with(|status| *status == Status::Success).map(|(change, _)| change);
     let mut done = match Counts::of(done).done() {
-        _ if plan.is_empty() => "No changes, NetBird is as the file says".to_owned(),
+        _ if plan.is_empty() => no_changes(plan),
         done if done.is_empty() => document.nothing_done().into(),
         done => done,
     };
@@ -216,10 +216,18 @@ pub fn applied(document: &Document, color: Color) -> String {
     out
 }
 
+/// What is held back is not as the file says.
+fn no_changes(plan: &Plan) -> String {
+    match held_number(plan) {
+        None => "No changes, NetBird is as the file says".into(),
+        Some(held) => format!("No changes, {held}"),
+    }
+}
+
 fn to_do(plan: &Plan, memberships: &Memberships) -> String {
     let to_come = memberships::to_come(memberships);
     let counts = match (plan.is_empty(), &to_come) {
-        (true, None) => return "No changes, NetBird is as the file says".into(),
+        (true, None) => return no_changes(plan),
         (true, Some(_)) => "nothing to do now".into(),
         (false, _) => Counts::of(&plan.changes).to_do(),
     };

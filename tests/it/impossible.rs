@@ -119,7 +119,9 @@ fn t10_a_group_is_not_deleted_under_those_who_refer_to_it_and_all_are_named() {
     bench.file(json!({ "groups": { "keep": {} } }));
     let mut run = bench
         .leaves_all(&["--prune", "all"])
+        .shows("No changes, 1 object is held back\n")
         .shows("Held back: group \"g\" (");
+    assert!(!run.stdout.contains("NetBird is as the file says"));
     for referrer in [
         "setup key \"their-key\" (",
         "policy \"their-policy\" (",

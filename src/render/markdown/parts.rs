@@ -11,18 +11,23 @@ use crate::held::Held;
 use crate::kind::Kind;
 use crate::plan::Plan;
 use crate::render::impact::{impact, removed_members};
-use crate::render::{Counts, Document, Status, describe, memberships};
+use crate::render::{Counts, Document, Status, describe, held_number, memberships};
 use crate::text::{count, listed};
 
 /// Most warnings at the top; the table has them all.
 const MOST_WARNINGS: usize = 20;
+
+fn no_changes(plan: &Plan) -> String {
+    let held = held_number(plan).map(|held| format!(", {held}"));
+    format!("No changes{}", held.unwrap_or_default())
+}
 
 /// `2 to create, **1 to delete**`, how many members groups lose, and how many memberships are to come.
 pub(super) fn to_do(document: &Document, plan: &Plan) -> String {
     let to_come = memberships::to_come(&document.memberships_to_tell());
     if plan.is_empty() {
         return match to_come {
-            None => "No changes".into(),
+            None => no_changes(plan),
             Some(to_come) => format!("nothing to do now, **{to_come}**"),
         };
     }
@@ -70,7 +75,7 @@ pub(super) fn done(document: &Document, plan: &Plan, title: &str) -> String {
         return format!("{title} **refused**, nothing was changed");
     }
     if plan.is_empty() {
-        return format!("{title}: No changes");
+        return format!("{title}: {}", no_changes(plan));
     }
     let pairs = plan.changes.iter().zip(&document.statuses);
     let succeeded = pairs.filter(|(_, status)| **status == Status::Success);

@@ -31,7 +31,7 @@ fn a_colleagues_second_router_is_never_ours() {
     bench
         .leaves_all(&[])
         .says_anywhere("No changes")
-        .says_anywhere("not this file's too, and that is left alone");
+        .says_anywhere("not this file's and is left alone");
     let mut described = lan();
     described["routes"]["lan"]["description"] = json!("the office");
     bench.applied(40.0, described);

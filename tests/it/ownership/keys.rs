@@ -127,7 +127,7 @@ fn t10_a_foreign_dead_key_that_names_the_group_holds_it_and_nothing_else() {
     bench.declared(9.0, with_new);
     let run = bench.apply(&[]).expect(0).shows("1 created");
     run.shows(&format!(
-        "it is still used by setup key \"theirs\" ({theirs}, revoked); take it out of them"
+        "it is still used by setup key \"theirs\" ({theirs}, revoked); take it out there"
     ));
     // no agreement helps, so none is asked for
     let plan = bench.plan(&["--format", "json"]).expect(0).json();
