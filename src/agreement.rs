@@ -4,15 +4,23 @@
 //! matter, where that is known. A line `Allow-Deletes: N DIGEST` agrees to a matter, or to a part of its commits that are
 //! next to each other, as long as no more than N rows are left of it. Where lines stand is for `commands` to find out.
 
+mod matter;
+mod ways;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::code::Code;
 use crate::held::Held;
 use crate::id::Id;
+use crate::id::Id;
 use crate::ledger::{AllowDeletes, Cause, Ledger, Taken};
 use crate::notice::Notice;
 use crate::plan::{Plan, Row};
 use crate::text::count;
+
+use matter::{Judged, Matter, What, parts_of};
+
+pub use ways::{open, way_out, way_out_of_others, ways_out};
 
 /// A line, and what it can count for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -387,72 +395,6 @@ impl Evidence {
     }
 }
 
-enum What {
-    Row(Row),
-    Held(Held),
-}
-
-/// Rows and held objects of one cause, or of the commits of one pull request.
-#[derive(Default)]
-struct Matter {
-    rows: Vec<(Option<Cause>, Row)>,
-    held: Vec<(Option<Cause>, Held)>,
-}
-
-impl Matter {
-    fn count(&self, is_part: &impl Fn(Option<Cause>) -> bool, with_held: bool) -> usize {
-        let rows = self
-            .rows
-            .iter()
-            .filter(|(cause, _)| is_part(*cause))
-            .count();
-        let held = self.held.iter().filter(|(cause, _)| is_part(*cause));
-        let held: usize = held.map(|(_, held)| held.weight()).sum();
-        if with_held { rows + held } else { rows }
-    }
-}
-
-/// What was agreed to of a matter.
-#[derive(Default)]
-struct Judged {
-    rows: BTreeSet<Row>,
-    release: BTreeSet<Id>,
-    by: BTreeSet<String>,
-    /// Lines for less than goes by now.
-    short: BTreeSet<String>,
-}
-
-impl Judged {
-    fn agree(
-        &mut self,
-        matter: &Matter,
-        is_part: &impl Fn(Option<Cause>) -> bool,
-        with_held: bool,
-        by: &str,
-    ) {
-        let rows = matter.rows.iter().filter(|(cause, _)| is_part(*cause));
-        self.rows.extend(rows.map(|(_, row)| row.clone()));
-        if with_held {
-            let held = matter.held.iter().filter(|(cause, _)| is_part(*cause));
-            self.release.extend(held.map(|(_, held)| held.id.clone()));
-        }
-        self.by.insert(by.to_owned());
-    }
-}
-
-/// Every run of changes next to each other, the whole first: before its merge a pull request can be seen as one change, or
-/// as several, and what follows it on the branch can look like a part of it.
-fn parts_of(range: Option<(Cause, Cause)>) -> Vec<Option<(Cause, Cause)>> {
-    let Some((Cause::Commit(first), Cause::Commit(last))) = range else {
-        return vec![range];
-    };
-    let runs = (first..=last).flat_map(|from| (from..=last).map(move |to| (from, to)));
-    let mut runs: Vec<(usize, usize)> = runs.collect();
-    runs.sort_by_key(|(from, to)| std::cmp::Reverse(to - from));
-    let part = |(from, to)| Some((Cause::Commit(from), Cause::Commit(to)));
-    runs.into_iter().map(part).collect()
-}
-
 impl Agreement {
     /// Returns whose deletions these are, in words.
     pub fn whose(&self) -> String {
@@ -462,95 +404,6 @@ impl Agreement {
             None => "what no commit has yet".into(),
         }
     }
-}
-
-/// Returns what goes once somebody agrees, and nobody did.
-pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
-    agreements
-        .iter()
-        .filter(|agreement| agreement.agreed_by.is_none() && agreement.line.is_some())
-}
-
-/// Where a line can be said besides, in a job. A workflow of pushes that change the file does not start by such a commit, and
-/// a job that runs again has the old checkout.
-const LATER_COMMIT: &str = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by \
-                            hand)";
-
-const IF_NOT: &str = "if not, put back what was removed (git revert)";
-
-/// Returns in one sentence what to do about deletions of others, in the job of a pull request that waits for them.
-pub fn way_out_of_others(agreements: &[Agreement]) -> String {
-    format!("whoever means it copies {}", where_to(agreements, ""))
-}
-
-/// Returns in one sentence what to do where a gate refuses deletions: `number` of them are in the plan. The lines stand beside
-/// it, see [`ways_out`].
-pub fn way_out(agreements: &[Agreement], number: usize, in_job: bool) -> String {
-    if in_job {
-        let what = where_to(agreements, " and run this job again");
-        return format!("if this is meant, copy {what}; {IF_NOT}");
-    }
-    let lines = match open(agreements).count() {
-        0 | 1 => "line",
-        _ => "lines",
-    };
-    format!(
-        "if this is meant, run it again with --allow-deletes {number}, or copy the {lines} into the message of a later \
-         commit; {IF_NOT}"
-    )
-}
-
-/// Which lines to copy, and where to: `then` is what a description takes besides. That of a fork's pull request is no place.
-fn where_to(agreements: &[Agreement], then: &str) -> String {
-    let causes: Vec<Option<&str>> = open(agreements)
-        .map(|agreement| agreement.cause.as_deref())
-        .collect();
-    let is_pull = |cause: &&str| cause.starts_with('#');
-    let pull = causes.iter().flatten().find(|cause| is_pull(cause));
-    let pull = pull.filter(|_| !open(agreements).any(|agreement| agreement.is_fork));
-    match (pull, causes.as_slice()) {
-        (Some(pull), [_]) => {
-            format!("the line into the description of pull request {pull}{then}, or {LATER_COMMIT}")
-        }
-        (Some(_), _) => format!(
-            "each line into the description of its pull request{then}, or all of them {LATER_COMMIT}"
-        ),
-        (None, [_, _, ..]) => format!("the lines {LATER_COMMIT}"),
-        (None, _) => format!("the line {LATER_COMMIT}"),
-    }
-}
-
-/// Returns what is to be copied where a gate refuses, or something is held: a sentence, and the line.
-pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
-    let mut ways = Vec::new();
-    for agreement in agreements
-        .iter()
-        .filter(|agreement| agreement.agreed_by.is_none())
-    {
-        let whose = agreement.whose();
-        let rows = count(agreement.rows, "deletion", "deletions");
-        let held = count(
-            agreement.held,
-            "object that is held back",
-            "objects that are held back",
-        );
-        ways.extend(agreement.line.as_ref().map(|line| {
-            (
-                format!("to agree to the {rows} of {whose}"),
-                line.to_string(),
-            )
-        }));
-        ways.extend(agreement.line_with_held.as_ref().map(|line| {
-            let what = match agreement.rows {
-                0 => format!("to agree to the deletion of the {held}, of {whose}"),
-                _ => {
-                    format!("to agree to the {rows} of {whose}, and to the deletion of the {held}")
-                }
-            };
-            (what, line.to_string())
-        }));
-    }
-    ways
 }
 
 #[cfg(test)]

@@ -112,14 +112,12 @@ fn lasts_as_asked(name: &str, key: &wire::SetupKey, ledger: &Ledger) -> bool {
 }
 
 fn whose(name: &str, key: &wire::SetupKey, ledger: &Ledger) -> Whose {
-    // of what no run finished its form alone tells whether one of ours began it
-    if never_sealed(key) && !lasts_as_asked(name, key, ledger) {
-        return Whose::Theirs;
-    }
     if !ledger.is_known() {
         return Whose::Named;
     }
     match ledger.proof(Kind::SetupKey, name, key.id.created_at()) {
+        // of what no run finished its form alone tells whether one of ours began it
+        Proof::Ours if never_sealed(key) && !lasts_as_asked(name, key, ledger) => Whose::Theirs,
         Proof::Ours => Whose::Ours,
         Proof::NoIdTime => Whose::Named,
         Proof::Older | Proof::Newer | Proof::Never => {

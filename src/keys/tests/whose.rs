@@ -71,6 +71,17 @@ fn a_key_that_somebody_else_made() {
             outcome(without_groups.clone(), vec![never_sealed_at(BEFORE)], &[]),
         ),
         (
+            "the same, which lasts otherwise than the file says",
+            outcome(
+                without_groups.clone(),
+                vec![over(
+                    never_sealed_at(BEFORE),
+                    json!({ "expires": time(BEFORE + 9 * 5_184_000) }),
+                )],
+                &[],
+            ),
+        ),
+        (
             "ours without groups, never changed",
             outcome(without_groups, vec![never_sealed_at(MADE)], &[]),
         ),
@@ -160,6 +171,8 @@ unused and without groups, from before
     create setup key k
     note: setup key "k" is the name of another valid key in NetBird, too (danuk058v557f7ctlctg), which is not provably this file's: left alone; delete it there if nobody needs it
 the same where the file wants no groups
+    note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
+the same, which lasts otherwise than the file says
     note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
 ours without groups, never changed
     replace setup key k: never sealed: nobody holds its secret

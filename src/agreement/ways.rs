@@ -1,0 +1,93 @@
+//! What to do where deletions want an agreement, in words, and the lines to copy.
+
+use super::Agreement;
+use crate::text::count;
+
+/// Returns what goes once somebody agrees, and nobody did.
+pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
+    agreements
+        .iter()
+        .filter(|agreement| agreement.agreed_by.is_none() && agreement.line.is_some())
+}
+
+/// Where a line can be said besides, in a job. A workflow of pushes that change the file does not start by such a commit, and
+/// a job that runs again has the old checkout.
+const LATER_COMMIT: &str = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by \
+                            hand)";
+
+const IF_NOT: &str = "if not, put back what was removed (git revert)";
+
+/// Returns in one sentence what to do about deletions of others, in the job of a pull request that waits for them.
+pub fn way_out_of_others(agreements: &[Agreement]) -> String {
+    format!("whoever means it copies {}", where_to(agreements, ""))
+}
+
+/// Returns in one sentence what to do where a gate refuses deletions: `number` of them are in the plan. The lines stand beside
+/// it, see [`ways_out`].
+pub fn way_out(agreements: &[Agreement], number: usize, in_job: bool) -> String {
+    if in_job {
+        let what = where_to(agreements, " and run this job again");
+        return format!("if this is meant, copy {what}; {IF_NOT}");
+    }
+    let lines = match open(agreements).count() {
+        0 | 1 => "line",
+        _ => "lines",
+    };
+    format!(
+        "if this is meant, run it again with --allow-deletes {number}, or copy the {lines} into the message of a later \
+         commit; {IF_NOT}"
+    )
+}
+
+/// Which lines to copy, and where to: `then` is what a description takes besides. That of a fork's pull request is no place.
+fn where_to(agreements: &[Agreement], then: &str) -> String {
+    let causes: Vec<Option<&str>> = open(agreements)
+        .map(|agreement| agreement.cause.as_deref())
+        .collect();
+    let is_pull = |cause: &&str| cause.starts_with('#');
+    let pull = causes.iter().flatten().find(|cause| is_pull(cause));
+    let pull = pull.filter(|_| !open(agreements).any(|agreement| agreement.is_fork));
+    match (pull, causes.as_slice()) {
+        (Some(pull), [_]) => {
+            format!("the line into the description of pull request {pull}{then}, or {LATER_COMMIT}")
+        }
+        (Some(_), _) => format!(
+            "each line into the description of its pull request{then}, or all of them {LATER_COMMIT}"
+        ),
+        (None, [_, _, ..]) => format!("the lines {LATER_COMMIT}"),
+        (None, _) => format!("the line {LATER_COMMIT}"),
+    }
+}
+
+/// Returns what is to be copied where a gate refuses, or something is held: a sentence, and the line.
+pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
+    let mut ways = Vec::new();
+    for agreement in agreements
+        .iter()
+        .filter(|agreement| agreement.agreed_by.is_none())
+    {
+        let whose = agreement.whose();
+        let rows = count(agreement.rows, "deletion", "deletions");
+        let held = count(
+            agreement.held,
+            "object that is held back",
+            "objects that are held back",
+        );
+        ways.extend(agreement.line.as_ref().map(|line| {
+            (
+                format!("to agree to the {rows} of {whose}"),
+                line.to_string(),
+            )
+        }));
+        ways.extend(agreement.line_with_held.as_ref().map(|line| {
+            let what = match agreement.rows {
+                0 => format!("to agree to the deletion of the {held}, of {whose}"),
+                _ => {
+                    format!("to agree to the {rows} of {whose}, and to the deletion of the {held}")
+                }
+            };
+            (what, line.to_string())
+        }));
+    }
+    ways
+}
