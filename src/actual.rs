@@ -3,6 +3,7 @@
 mod referrers;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::entry::Entry;
 use crate::id::Id;
 use crate::json;
 use crate::kind::{self, Groups, Kind, Live, Resource};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Peers, Snapshot};
 use crate::wire;
 
 pub use referrers::optional_lists;
@@ -30,14 +31,10 @@ pub struct Actual {
     /// Groups of an identity provider that bear the name of exactly one that the API made, and who issued them.
     pub twins: BTreeMap<Id, String>,
     /// Peers by id.
-    pub peers: BTreeMap<Id, wire::Peer>,
-    /// The same as they were answered: a rename echoes fields that we do not read.
-    peer_answers: BTreeMap<Id, Entry>,
+    pub peers: Arc<Peers>,
     /// Setup keys by id.
     pub keys: BTreeMap<Id, wire::SetupKey>,
-    /// Ids of the peers of each name, the oldest first.
-    peer_ids: BTreeMap<String, Vec<Id>>,
-    /// Ids of the setup keys of each name, likewise.
+    /// Ids of the setup keys of each name, the oldest first.
     key_ids: BTreeMap<String, Vec<Id>>,
     /// Which peer came by which key.
     pub bindings: Bindings,
@@ -87,7 +84,7 @@ impl std::error::Error for Unreadable {}
 impl Actual {
     /// Returns a peer as an object that a change can be about.
     pub fn live_peer(&self, peer: &wire::Peer) -> Live {
-        let answer = self.peer_answers.get(&peer.id).cloned();
+        let answer = peer.answer.clone();
         Live {
             id: peer.id.clone(),
             name: peer.name.clone(),
@@ -113,7 +110,7 @@ impl Actual {
             }
         }
         actual.twins = twins(&groups);
-        for group in groups {
+        for group in &groups {
             if group.name == crate::kind::ALL {
                 actual
                     .protected_groups
@@ -125,19 +122,12 @@ impl Actual {
             // the API-made one is meant where exactly one is, so the other needs another name here
             let name = match actual.twins.get(&group.id) {
                 Some(issued) => format!("{} (issued by {issued}, {})", group.name, group.id),
-                None => group.name,
+                None => group.name.clone(),
             };
-            actual.groups.insert(group.id, name);
+            actual.groups.insert(group.id.clone(), name);
         }
-        let peers = typed::<wire::Peer>("peers", &snapshot.peers)?;
-        let answers = peers.iter().zip(&snapshot.peers);
-        actual.peer_answers = answers
-            .map(|(peer, answer)| (peer.id.clone(), answer.clone()))
-            .collect();
-        actual.peers = peers
-            .into_iter()
-            .map(|peer| (peer.id.clone(), peer))
-            .collect();
+        let peers = snapshot.peers.read();
+        actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
         let keys = typed::<wire::SetupKey>("setup_keys", &snapshot.setup_keys)?;
         let events = match &snapshot.events {
             Some(events) => Some(typed::<wire::Event>("events", events)?),
@@ -148,11 +138,11 @@ impl Actual {
         actual.event_ids = ids.collect();
         actual.bindings = enrollment::bind(&keys, &actual.peers, events.as_deref());
         actual.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
-        let peers = actual.peers.values().map(|peer| (&peer.name, &peer.id));
-        actual.peer_ids = by_name(peers);
-        let keys = actual.keys.values().map(|key| (&key.name, &key.id));
-        actual.key_ids = by_name(keys);
-        actual.read_referrers(snapshot)?;
+        for key in actual.keys.values() {
+            let ids = actual.key_ids.entry(key.name.clone()).or_default();
+            ids.push(key.id.clone());
+        }
+        actual.read_referrers(snapshot, &groups)?;
 
         for (kind, list, entries) in [
             (Kind::Group, "groups", &snapshot.groups),
@@ -195,8 +185,7 @@ impl Actual {
 
     /// Returns the peers of that name, the oldest first.
     pub fn peers_named(&self, name: &str) -> impl Iterator<Item = &wire::Peer> {
-        let ids = self.peer_ids.get(name).into_iter().flatten();
-        ids.filter_map(|id| self.peers.get(id))
+        self.peers.named(name)
     }
 
     /// Returns the setup keys of that name, the oldest first.
@@ -223,18 +212,6 @@ impl Actual {
             None => format!("(deleted peer {id})"),
         }
     }
-}
-
-/// Returns the ids of each name, in the order in which they come.
-fn by_name<'a>(all: impl Iterator<Item = (&'a String, &'a Id)>) -> BTreeMap<String, Vec<Id>> {
-    let mut by_name: BTreeMap<String, Vec<Id>> = BTreeMap::new();
-    for (name, id) in all {
-        match by_name.get_mut(name) {
-            Some(ids) => ids.push(id.clone()),
-            None => drop(by_name.insert(name.clone(), vec![id.clone()])),
-        }
-    }
-    by_name
 }
 
 /// The groups of an identity provider whose name exactly one API-made group has too.

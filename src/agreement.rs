@@ -10,8 +10,6 @@ mod ways;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::code::Code;
-use crate::held::Held;
-use crate::id::Id;
 use crate::id::Id;
 use crate::ledger::{AllowDeletes, Cause, Ledger, Taken};
 use crate::notice::Notice;

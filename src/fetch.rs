@@ -232,7 +232,7 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
         (path, Answer::Values(entries)) => drop(snapshot.parts.insert(path.to_owned(), entries)),
         ("/groups", Answer::Entries(entries)) => snapshot.groups = entries,
         ("/setup-keys", Answer::Entries(entries)) => snapshot.setup_keys = entries,
-        ("/peers", Answer::Entries(entries)) => snapshot.peers = entries,
+        ("/peers", Answer::Entries(entries)) => snapshot.peers = entries.into(),
         ("/policies", Answer::Entries(entries)) => snapshot.policies = entries,
         ("/routes", Answer::Entries(entries)) => snapshot.routes = entries,
         ("/dns/nameservers", Answer::Entries(entries)) => snapshot.nameserver_groups = entries,
@@ -251,10 +251,10 @@ fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
     let keys = snapshot.setup_keys.iter();
     let keys = keys.filter_map(|key| key.read::<wire::SetupKey>().ok());
     let keys: Vec<wire::SetupKey> = keys.filter(|key| key.used_times > 0).collect();
-    let peers = snapshot.peers.iter();
-    let peers = peers.filter_map(|peer| peer.read().ok());
-    let peers = peers.map(|peer: wire::Peer| (peer.id.clone(), peer));
-    let bindings = enrollment::bind(&keys, &peers.collect(), None);
+    let Ok(peers) = snapshot.peers.read() else {
+        return false;
+    };
+    let bindings = enrollment::bind(&keys, &peers, None);
     keys.iter().any(|key| {
         let Some(declared) = desired.setup_key(&key.name) else {
             return false;

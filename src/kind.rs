@@ -338,6 +338,9 @@ pub struct FieldChange {
 
 /// Returns the fields of `desired` that `actual` has otherwise. Of the same resource with itself: none.
 pub fn differences(desired: &Resource, live: &Resource) -> Vec<FieldChange> {
+    if desired == live {
+        return Vec::new();
+    }
     let mut actual = live.fields();
     desired
         .fields()

@@ -22,7 +22,7 @@ use crate::ledger::{Ledger, Listing};
 use crate::notice::Notice;
 use crate::options::{Options, Prune};
 use crate::wire;
-use doubt::{NEW_KEY, gone, is_machine, namesakes, several};
+use doubt::{gone, is_machine, namesakes, new_key, several};
 
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]
@@ -182,7 +182,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
                         let text = format!("lists {member:?}, which is the peer {peer}: {told}");
                         (Code::BoundByTime, text)
                     });
-                    let namesakes = || namesakes(member, peer, NEW_KEY, known);
+                    let namesakes = || namesakes(member, peer, new_key, known);
                     Found::peers(vec![peer.clone()], told.or_else(namesakes))
                 }
                 _ if actual.bindings.may_be_untold(&key.id) => {
@@ -197,7 +197,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
     let ids = peers.iter().map(|peer| peer.id.clone());
     let members: Vec<Id> = ids.filter(|id| live.contains(id)).collect();
     if let [first, rest @ ..] = &members[..] {
-        let said = || namesakes(member, first, NEW_KEY, known);
+        let said = || namesakes(member, first, new_key, known);
         let said = rest.is_empty().then(said).flatten();
         return Found::peers(members, said);
     }
@@ -226,7 +226,6 @@ fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Foun
     let Known {
         desired, actual, ..
     } = known;
-    let listing = known.options.listings.of(group, member);
     let peers: Vec<&wire::Peer> = actual
         .peers_named(member)
         .filter(|peer| !peer.ephemeral)
@@ -237,11 +236,12 @@ fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Foun
         .map(|peer| peer.id.clone())
         .collect();
     if let [member_id, rest @ ..] = &members[..] {
-        let way = format!("delete {member_id} in NetBird and list the name in a new commit");
-        let said = || namesakes(member, member_id, &way, known);
+        let way = || format!("delete {member_id} in NetBird and list the name in a new commit");
+        let said = || namesakes(member, member_id, way, known);
         let said = rest.is_empty().then(said).flatten();
         return Found::peers(members, said);
     }
+    let listing = known.options.listings.of(group, member);
     let created = |peer: &wire::Peer| {
         let by_list = || peer.created_at.map(Timestamp::as_second);
         peer.id.created_at().or_else(by_list)

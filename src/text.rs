@@ -28,12 +28,12 @@ pub fn did_you_mean<'a>(
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = |text: &str| text.trim().nfc().collect::<String>().to_lowercase();
     let is_long = |text: &str| text.chars().nth(LONGEST_WORD).is_some();
-    if is_long(word) {
+    let mut candidates = candidates.into_iter().peekable();
+    if is_long(word) || candidates.peek().is_none() {
         return None;
     }
     let wanted = folded(word);
     candidates
-        .into_iter()
         .filter(|candidate| *candidate != word && !is_long(candidate))
         .filter_map(|candidate| {
             let slips = slips(&wanted, &folded(candidate))?;

@@ -105,13 +105,12 @@ pub fn validate(source: &Source) -> Result<Valid, Problems> {
             list: problems,
         });
     }
-    let places = Places::new(&entries);
     Ok(Valid {
         file,
         desired,
         notices: problems,
         references,
-        places,
+        places: Places::new(source),
     })
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 
+use crate::entry::Entry;
 use crate::id::Id;
 use crate::kind::KeyType;
 
@@ -144,6 +145,9 @@ pub struct Peer {
     /// When it last did; of one that never did, when it enrolled.
     #[serde(default, deserialize_with = "moment")]
     pub last_seen: Option<Timestamp>,
+    /// All of it: a rename sends back what we do not read.
+    #[serde(skip)]
+    pub answer: Option<Entry>,
 }
 
 /// An entry of `GET /users`.

@@ -101,9 +101,13 @@ impl<'a> Places<'a> {
 }
 
 impl Actual {
-    pub(super) fn read_referrers(&mut self, snapshot: &Snapshot) -> Result<(), Unreadable> {
+    pub(super) fn read_referrers(
+        &mut self,
+        snapshot: &Snapshot,
+        groups: &[wire::Group],
+    ) -> Result<(), Unreadable> {
         let places = Places::of(&snapshot.networks);
-        self.read_resources(snapshot, &places)?;
+        self.read_resources(snapshot, groups, &places);
         for user in typed::<wire::User>("users", &snapshot.users)? {
             for group in &user.auto_groups {
                 self.refer(group, format!("user {}", user.name));
@@ -157,14 +161,14 @@ impl Actual {
     }
 
     /// Network resources that are in groups.
-    fn read_resources(&mut self, snapshot: &Snapshot, places: &Places) -> Result<(), Unreadable> {
+    fn read_resources(&mut self, snapshot: &Snapshot, groups: &[wire::Group], places: &Places) {
         let listed = snapshot.network_resources.as_deref();
         let names: BTreeMap<&str, &str> = listed
             .into_iter()
             .flatten()
             .filter_map(|resource| Some((resource["id"].as_str()?, resource["name"].as_str()?)))
             .collect();
-        for group in typed::<wire::Group>("groups", &snapshot.groups)? {
+        for group in groups {
             for resource in &group.resources {
                 let id = resource.id.as_str();
                 let words = match names.get(id) {
@@ -188,7 +192,6 @@ impl Actual {
                 }
             }
         }
-        Ok(())
     }
 
     fn read_parts(&mut self, snapshot: &Snapshot) {

@@ -1,6 +1,6 @@
 //! `adopt`: live objects become entries of the file, which keeps its formatting.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};

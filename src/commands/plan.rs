@@ -112,8 +112,11 @@ fn make(
         true => Exit::Pending,
         false => Exit::Done,
     };
+    let document = std::mem::take(&mut session.document);
+    // the process ends now: to give back its memory piece by piece would take a tenth of a large plan's time
+    std::mem::forget(session);
     Ok(Ending {
-        document: session.document,
+        document,
         exit,
         applied: false,
     })

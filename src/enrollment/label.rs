@@ -57,6 +57,9 @@ pub fn relabelled(enrollments: &[Enrollment], actual: &Actual) -> BTreeMap<Id, R
         .iter()
         .filter(|enrollment| enrollment.renamed_from.is_some())
         .collect();
+    if renamed.is_empty() {
+        return BTreeMap::new();
+    }
     renamed.sort_by_key(|enrollment| &enrollment.key);
     let goes = |id: &Id| renamed.iter().any(|at| at.replaces.contains(id));
     let peers = actual.peers.values().filter(|peer| !goes(&peer.id));

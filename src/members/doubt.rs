@@ -9,8 +9,13 @@ use crate::id::Id;
 use crate::wire;
 
 /// What to do for a machine that came otherwise than by the key of its name.
-pub(super) const NEW_KEY: &str =
+const NEW_KEY: &str =
     "give that machine a new key of this name, with \"enrolled\": false and reissue_after";
+
+/// The same, as a way out.
+pub(super) fn new_key() -> String {
+    NEW_KEY.into()
+}
 
 /// Whether a peer is neither a person's nor one that the server forgets.
 pub(super) fn is_machine(peer: &&wire::Peer) -> bool {
@@ -74,19 +79,25 @@ pub(super) fn gone(member: &str, actual: &Actual) -> String {
 
 /// Says that other peers bear a name that stands for `meant`: a machine that registered again is a new peer, and its old
 /// one stays the member. `way` is what to do where the other is the right one.
-pub(super) fn namesakes(name: &str, meant: &Id, way: &str, known: Known) -> Option<(Code, String)> {
+pub(super) fn namesakes(
+    name: &str,
+    meant: &Id,
+    way: impl Fn() -> String,
+    known: Known,
+) -> Option<(Code, String)> {
     let actual = known.actual;
     let is_other = |peer: &&wire::Peer| {
         !peer.ephemeral && peer.id != *meant && !known.replaced.contains(&peer.id)
     };
     let others = actual.peers_named(name).filter(is_other).map(seen);
     let others: Vec<String> = others.collect();
-    let meant = seen(actual.peers.get(meant)?);
     let (are, it, one, rest) = match others[..] {
         [] => return None,
         [_] => ("bears", "it is", "it is", "the other"),
         _ => ("bear", "they are", "one of them is", "the others"),
     };
+    let meant = seen(actual.peers.get(meant)?);
+    let way = way();
     let text = format!(
         "lists {name:?}, which is the peer {meant}; {} {are} the name too, and {it} not added. If {one} the machine \
          that is meant, {way}; else rename {rest}",

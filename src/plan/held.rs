@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Plan;
-use super::possible::referrers;
+use super::possible::{deleted_groups, referrers};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::Operation;
@@ -35,6 +35,9 @@ pub(super) fn keep_groups(
     desired: &Desired,
     actual: &Actual,
 ) {
+    if deleted_groups(&plan.changes).next().is_none() {
+        return;
+    }
     let is_ours = |address: &Address| resources.contains_key(address) || desired.declares(address);
     // a declared key that is done is no resource: what NetBird has of it was the file's
     let names = |address: &Address, group: &str| match resources.get(address) {

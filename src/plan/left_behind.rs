@@ -1,7 +1,7 @@
 //! What a half offboarding leaves: a machine whose setup key left the file and is gone from NetBird, too. Nothing proves any
 //! more that its peer may be deleted, so nobody ever would, and nobody would know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::Plan;
 use crate::actual::Actual;
@@ -29,7 +29,7 @@ pub(super) fn notices(
     }
     let groups = desired.groups();
     let listed = groups.flat_map(|(_, group)| group.peers.iter().flatten());
-    let listed: BTreeSet<&str> = listed.map(String::as_str).collect();
+    let listed: HashSet<&str> = listed.map(String::as_str).collect();
     let going: BTreeSet<&Id> = plan
         .changes
         .iter()

@@ -261,8 +261,14 @@ impl<'a> Order<'a> {
     }
 }
 
-/// Returns the members that each group has when routes are written: new ones are in by then, and none has left.
+/// Returns the members that each group has when routes are written, where there are any: new ones are in by then, and none has left.
 fn members<'a>(changes: &'a [Change], actual: &'a Actual) -> BTreeMap<&'a str, BTreeSet<&'a Id>> {
+    if !changes
+        .iter()
+        .any(|change| change.address.kind == Kind::Route)
+    {
+        return BTreeMap::new();
+    }
     let live = actual.objects.iter().flat_map(|(address, namesakes)| {
         let resources = namesakes.iter().map(|live| &live.resource);
         resources.map(move |resource| (address.name.as_str(), resource))

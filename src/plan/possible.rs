@@ -227,7 +227,7 @@ pub(super) fn pending_members(
     problems
 }
 
-fn deleted_groups(changes: &[Change]) -> impl Iterator<Item = (&Id, &str)> {
+pub(super) fn deleted_groups(changes: &[Change]) -> impl Iterator<Item = (&Id, &str)> {
     changes.iter().filter_map(|change| match &change.operation {
         Operation::Delete { live } if change.address.kind == Kind::Group => {
             Some((&live.id, live.name.as_str()))
@@ -239,6 +239,9 @@ fn deleted_groups(changes: &[Change]) -> impl Iterator<Item = (&Id, &str)> {
 /// The server refuses to delete a group that is referred to and names one referrer at a time; here are all of them. What
 /// only others need is held back before (`held`).
 fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
+    if deleted_groups(changes).next().is_none() {
+        return Vec::new();
+    }
     let left = referrers(changes, actual);
     deleted_groups(changes)
         .filter_map(|(id, name)| {

@@ -118,10 +118,10 @@ fn check_members(
                 )
                 .suggest("its peers join by its auto_groups".to_owned());
             }
-        } else if let Some(twin) = composed
-            .get(&names::nfc(name))
-            .filter(|twin| **twin != name)
-        {
+            continue;
+        }
+        let form = names::nfc(name);
+        if let Some(twin) = composed.get(&form).filter(|twin| **twin != name) {
             log.error(
                 member.place(),
                 format!(
@@ -131,10 +131,7 @@ fn check_members(
             )
             .coded(Code::Members)
             .suggest(format!("copy the name {} from \"setup_keys\"", quote(twin)));
-        } else if let Some(sibling) = folded
-            .get(&names::nfc(name).to_lowercase())
-            .filter(|key| **key != name)
-        {
+        } else if let Some(sibling) = folded.get(&form.to_lowercase()).filter(|key| **key != name) {
             log.notice(
                 Code::CaseTwin,
                 member.place(),

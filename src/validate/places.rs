@@ -1,14 +1,18 @@
 //! Where entries, their fields, and the names in them stand: for stages that find out later what is wrong.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use super::Entry;
 use crate::address::Address;
-use crate::config::Place;
+use crate::config::{self, Cursor, Place, Source};
 
-/// The places of a valid file.
-#[derive(Debug, Clone, Default)]
-pub struct Places(BTreeMap<Address, EntryPlaces>);
+/// The places of a valid file. They are looked for when somebody asks: most runs have nothing to say about the file.
+#[derive(Debug, Clone)]
+pub struct Places {
+    source: Source,
+    found: OnceLock<BTreeMap<Address, EntryPlaces>>,
+}
 
 #[derive(Debug, Clone)]
 struct EntryPlaces {
@@ -23,43 +27,29 @@ struct FieldPlaces {
 }
 
 impl Places {
-    pub(super) fn new(entries: &[Entry<'_>]) -> Self {
-        let fields = |entry: &Entry<'_>| {
-            let field = |field: crate::config::Cursor<'_>| {
-                let named = field
-                    .elements()
-                    .filter_map(|element| Some((element.text()?.to_owned(), element.place())));
-                let names = named.collect();
-                (
-                    field.name().to_owned(),
-                    FieldPlaces {
-                        place: field.place(),
-                        names,
-                    },
-                )
-            };
-            entry.cursor.members().map(field).collect()
-        };
-        let places = |entry: &Entry<'_>| {
-            (
-                entry.address.clone(),
-                EntryPlaces {
-                    place: entry.cursor.key_place(),
-                    fields: fields(entry),
-                },
-            )
-        };
-        Places(entries.iter().map(places).collect())
+    pub(super) fn new(source: &Source) -> Self {
+        Places {
+            source: source.clone(),
+            found: OnceLock::new(),
+        }
+    }
+
+    fn find(&self) -> &BTreeMap<Address, EntryPlaces> {
+        self.found
+            .get_or_init(|| match config::parse(&self.source) {
+                Ok(value) => places(&super::entries(&Cursor::root(&self.source, &value))),
+                Err(_) => BTreeMap::new(), // a file that was valid is so again
+            })
     }
 
     /// Returns where an entry's name stands.
     pub fn entry(&self, address: &Address) -> Option<&Place> {
-        self.0.get(address).map(|entry| &entry.place)
+        self.find().get(address).map(|entry| &entry.place)
     }
 
     /// Returns where the value of an entry's field stands.
     pub fn field(&self, address: &Address, field: &str) -> Option<&Place> {
-        self.0
+        self.find()
             .get(address)?
             .fields
             .get(field)
@@ -68,8 +58,26 @@ impl Places {
 
     /// Returns where a name stands in a list of an entry, such as a group in a policy's `sources`.
     pub fn name(&self, address: &Address, field: &str, name: &str) -> Option<&Place> {
-        self.0.get(address)?.fields.get(field)?.names.get(name)
+        let fields = &self.find().get(address)?.fields;
+        fields.get(field)?.names.get(name)
     }
+}
+
+fn places(entries: &[Entry<'_>]) -> BTreeMap<Address, EntryPlaces> {
+    let field = |field: Cursor<'_>| {
+        let named = field
+            .elements()
+            .filter_map(|element| Some((element.text()?.to_owned(), element.place())));
+        let names = named.collect();
+        let place = field.place();
+        (field.name().to_owned(), FieldPlaces { place, names })
+    };
+    let entry = |entry: &Entry<'_>| {
+        let place = entry.cursor.key_place();
+        let fields = entry.cursor.members().map(field).collect();
+        (entry.address.clone(), EntryPlaces { place, fields })
+    };
+    entries.iter().map(entry).collect()
 }
 
 #[cfg(test)]

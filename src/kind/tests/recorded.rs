@@ -235,7 +235,7 @@ fn the_recorded_account_reads() {
     let snapshot = Snapshot {
         groups: list("groups-list"),
         setup_keys: list("setup-keys-list-after-use"),
-        peers: list("peers-list"),
+        peers: list("peers-list").into(),
         policies: list("policies-list"),
         routes: list("routes-list"),
         nameserver_groups: list("nameserver-groups-list"),

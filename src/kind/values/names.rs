@@ -80,7 +80,10 @@ fn blank_end(name: &str) -> Option<Flaw> {
 
 /// The form in which names that look the same are the same.
 pub(crate) fn nfc(name: &str) -> String {
-    name.nfc().collect()
+    match name.is_ascii() {
+        true => name.to_owned(),
+        false => name.nfc().collect(),
+    }
 }
 
 /// Reads the names of a group's members.

@@ -113,7 +113,7 @@ fn the_example() {
         .snapshot
         .groups
         .iter()
-        .chain(&case.snapshot.peers)
+        .chain(case.snapshot.peers.iter())
         .chain(&case.snapshot.setup_keys);
     for entry in ids {
         let id = crate::id::Id(
