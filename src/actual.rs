@@ -103,7 +103,7 @@ impl Actual {
     /// Reads a snapshot as if these objects bore their new names already.
     pub fn read_renamed(snapshot: &Snapshot, names: &NewNames) -> Result<Self, Unreadable> {
         let mut actual = Actual::default();
-        let mut groups = typed::<wire::Group>("groups", &snapshot.groups)?;
+        let mut groups = typed::<wire::Group>("groups", snapshot.list(Kind::Group))?;
         for group in &mut groups {
             if let Some(new) = names.get(&(Kind::Group, group.id.clone())) {
                 group.name.clone_from(new);
@@ -128,8 +128,8 @@ impl Actual {
         }
         let peers = snapshot.peers.read();
         actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
-        let keys = typed::<wire::SetupKey>("setup_keys", &snapshot.setup_keys)?;
-        let events = match &snapshot.events {
+        let keys = typed::<wire::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
+        let events = match &snapshot.rest.events {
             Some(events) => Some(typed::<wire::Event>("events", events)?),
             None => None,
         };
@@ -144,20 +144,10 @@ impl Actual {
         }
         actual.read_referrers(snapshot, &groups)?;
 
-        for (kind, list, entries) in [
-            (Kind::Group, "groups", &snapshot.groups),
-            (Kind::SetupKey, "setup_keys", &snapshot.setup_keys),
-            (Kind::Policy, "policies", &snapshot.policies),
-            (Kind::Route, "routes", &snapshot.routes),
-            (
-                Kind::NameserverGroup,
-                "nameserver_groups",
-                &snapshot.nameserver_groups,
-            ),
-        ] {
-            for entry in entries {
+        for kind in Kind::declared() {
+            for entry in snapshot.list(kind) {
                 let mut live = Resource::read(kind, entry.clone(), &actual.groups)
-                    .map_err(|cause| unreadable(list, entry, cause))?;
+                    .map_err(|cause| unreadable(kind.section(), entry, cause))?;
                 if let Some(new) = names.get(&(kind, live.id.clone())) {
                     live.name.clone_from(new);
                 }

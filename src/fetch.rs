@@ -81,11 +81,11 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
     fetch_all(api, &needs.paths(), &mut snapshot)?;
     let is_me = |user: &Entry| user.read().is_ok_and(|user: wire::User| user.is_current);
-    if !snapshot.users.iter().any(is_me) {
-        snapshot.users = api.list("/users").context("cannot list users")?;
+    if !snapshot.rest.users.iter().any(is_me) {
+        snapshot.rest.users = api.list("/users").context("cannot list users")?;
     }
     if events_tell_more(&snapshot, desired) {
-        snapshot.events = Some(api.list("/events").context("cannot list events")?);
+        snapshot.rest.events = Some(api.list("/events").context("cannot list events")?);
     }
     Ok(snapshot)
 }
@@ -102,7 +102,7 @@ pub struct More {
 /// Fetches what a plan with deletions needs. Returns whether anything was missing.
 pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> {
     let mut paths = Vec::new();
-    if more.referrers && snapshot.dns_settings.is_null() {
+    if more.referrers && snapshot.rest.dns_settings.is_null() {
         // all of these can keep a group or a peer, and so can every kind of the file
         paths.extend([
             "/users",
@@ -112,23 +112,13 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
         ]);
         paths.extend(["/dns/zones", "/dns/settings"]);
         paths.extend(optional_lists());
-        if snapshot.accounts.is_none() {
+        if snapshot.rest.accounts.is_none() {
             paths.push("/accounts");
         }
-        let lists = [
-            (Kind::SetupKey, &snapshot.setup_keys),
-            (Kind::Policy, &snapshot.policies),
-            (Kind::Route, &snapshot.routes),
-            (Kind::NameserverGroup, &snapshot.nameserver_groups),
-        ];
-        paths.extend(
-            lists
-                .into_iter()
-                .filter(|(_, list)| list.is_empty())
-                .map(|(kind, _)| kind.path()),
-        );
+        let missing = Kind::declared().filter(|kind| snapshot.list(*kind).is_empty());
+        paths.extend(missing.map(Kind::path));
     }
-    if more.events && snapshot.events.is_none() {
+    if more.events && snapshot.rest.events.is_none() {
         paths.push("/events");
     }
     fetch_all(api, &paths, snapshot)?;
@@ -202,13 +192,10 @@ fn is_optional(path: &str) -> bool {
 }
 
 fn what(path: &str) -> &str {
+    if let Some(kind) = kind_of(path) {
+        return kind.plural();
+    }
     match path.split('?').next().unwrap_or(path) {
-        "/groups" => "groups",
-        "/setup-keys" => "setup keys",
-        "/peers" => "peers",
-        "/policies" => "policies",
-        "/routes" => "routes",
-        "/dns/nameservers" => "nameserver groups",
         "/users" => "users",
         "/networks" => "networks",
         "/networks/resources" => "network resources",
@@ -221,25 +208,29 @@ fn what(path: &str) -> &str {
     }
 }
 
+fn kind_of(path: &str) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| kind.path() == path)
+}
+
 fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
     match (path.split('?').next().unwrap_or(path), answer) {
-        ("/dns/settings", Answer::Object(settings)) => snapshot.dns_settings = settings,
-        ("/networks", Answer::Values(entries)) => snapshot.networks = entries,
+        ("/dns/settings", Answer::Object(settings)) => snapshot.rest.dns_settings = settings,
+        ("/networks", Answer::Values(entries)) => snapshot.rest.networks = entries,
         ("/networks/resources", Answer::Values(entries)) => {
-            snapshot.network_resources = Some(entries);
+            snapshot.rest.network_resources = Some(entries);
         }
-        ("/accounts", Answer::Values(entries)) => snapshot.accounts = Some(entries),
-        (path, Answer::Values(entries)) => drop(snapshot.parts.insert(path.to_owned(), entries)),
-        ("/groups", Answer::Entries(entries)) => snapshot.groups = entries,
-        ("/setup-keys", Answer::Entries(entries)) => snapshot.setup_keys = entries,
-        ("/peers", Answer::Entries(entries)) => snapshot.peers = entries.into(),
-        ("/policies", Answer::Entries(entries)) => snapshot.policies = entries,
-        ("/routes", Answer::Entries(entries)) => snapshot.routes = entries,
-        ("/dns/nameservers", Answer::Entries(entries)) => snapshot.nameserver_groups = entries,
-        ("/users", Answer::Entries(entries)) => snapshot.users = entries,
-        ("/networks/routers", Answer::Entries(entries)) => snapshot.routers = entries,
-        ("/dns/zones", Answer::Entries(entries)) => snapshot.zones = entries,
-        ("/events", Answer::Entries(entries)) => snapshot.events = Some(entries),
+        ("/accounts", Answer::Values(entries)) => snapshot.rest.accounts = Some(entries),
+        (path, Answer::Values(entries)) => {
+            drop(snapshot.rest.parts.insert(path.to_owned(), entries))
+        }
+        (path, Answer::Entries(entries)) if kind_of(path).is_some() => {
+            let kind = kind_of(path).expect("asked just now");
+            *snapshot.list_mut(kind) = entries;
+        }
+        ("/users", Answer::Entries(entries)) => snapshot.rest.users = entries,
+        ("/networks/routers", Answer::Entries(entries)) => snapshot.rest.routers = entries,
+        ("/dns/zones", Answer::Entries(entries)) => snapshot.rest.zones = entries,
+        ("/events", Answer::Entries(entries)) => snapshot.rest.events = Some(entries),
         (path, _) => unreachable!("nobody asks for {path}"),
     }
 }
@@ -248,7 +239,7 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
 /// the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
 fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
     // what cannot be read here is an error of `Actual::read`
-    let keys = snapshot.setup_keys.iter();
+    let keys = snapshot.list(Kind::SetupKey).iter();
     let keys = keys.filter_map(|key| key.read::<wire::SetupKey>().ok());
     let keys: Vec<wire::SetupKey> = keys.filter(|key| key.used_times > 0).collect();
     let Ok(peers) = snapshot.peers.read() else {

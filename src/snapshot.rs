@@ -6,29 +6,29 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::{Map, Value};
 
 use crate::entry::Entry;
 use crate::id::Id;
+use crate::kind::Kind;
 use crate::wire;
 
 /// Answers of the server's lists. A list that was not asked for is empty; `None` where the difference matters.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
-    /// `GET /groups`
-    pub groups: Vec<Entry>,
-    /// `GET /setup-keys`; the secrets are masked by the server.
-    pub setup_keys: Vec<Entry>,
+    /// The list of each kind but peers; the secrets of keys are masked by the server.
+    lists: BTreeMap<Kind, Vec<Entry>>,
     /// `GET /peers`
     pub peers: PeerList,
-    /// `GET /policies`
-    pub policies: Vec<Entry>,
-    /// `GET /routes`
-    pub routes: Vec<Entry>,
-    /// `GET /dns/nameservers`
-    pub nameserver_groups: Vec<Entry>,
+    /// What no kind stands for.
+    pub rest: Rest,
+}
+
+/// Answers beside the lists of the kinds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rest {
     /// `GET /users`, of service users alone where no group can be deleted.
     pub users: Vec<Entry>,
     /// `GET /events`, where a key moved.
@@ -51,6 +51,62 @@ pub struct Snapshot {
     /// `GET /accounts`, where `--account` was given or a group can be deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accounts: Option<Vec<Value>>,
+}
+
+impl Snapshot {
+    /// Returns the entries of a kind's list.
+    pub fn list(&self, kind: Kind) -> &[Entry] {
+        match kind {
+            Kind::Peer => &self.peers,
+            kind => self.lists.get(&kind).map(Vec::as_slice).unwrap_or_default(),
+        }
+    }
+
+    /// Returns a kind's list, to change it.
+    pub fn list_mut(&mut self, kind: Kind) -> &mut Vec<Entry> {
+        match kind {
+            Kind::Peer => &mut self.peers,
+            kind => self.lists.entry(kind).or_default(),
+        }
+    }
+}
+
+/// As an object with a member for each list, which bears the name of the kind's section.
+impl Serialize for Snapshot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let lists = Kind::ALL
+            .into_iter()
+            .map(|kind| (kind.section(), self.list(kind)));
+        Whole {
+            lists: lists.collect(),
+            rest: &self.rest,
+        }
+        .serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    lists: BTreeMap<&'static str, &'a [Entry]>,
+    #[serde(flatten)]
+    rest: &'a Rest,
+}
+
+impl<'de> Deserialize<'de> for Snapshot {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members: Map<String, Value> = Map::deserialize(deserializer)?;
+        let mut snapshot = Snapshot::default();
+        for kind in Kind::ALL {
+            if let Some(list) = members.remove(kind.section()) {
+                let list = serde_json::from_value(list).map_err(de::Error::custom)?;
+                *snapshot.list_mut(kind) = list;
+            }
+        }
+        snapshot.rest =
+            serde_json::from_value(Value::Object(members)).map_err(de::Error::custom)?;
+        Ok(snapshot)
+    }
 }
 
 /// The entries of `GET /peers`, which are most of an account: whoever asks what is in them, they are read once.

@@ -186,7 +186,7 @@ impl Case {
         let peers = snapshot.peers.iter().map(|peer| value(peer)["id"].clone());
         let peers: Vec<Value> = peers.map(|id| json!({ "id": id })).collect();
         let all = over(group("All", &[]), json!({ "peers": peers }));
-        snapshot.groups.insert(0, all.into());
+        snapshot.list_mut(Kind::Group).insert(0, all.into());
         let options = Options {
             prune: Prune::None,
             replace: BTreeSet::new(),

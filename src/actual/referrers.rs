@@ -106,9 +106,9 @@ impl Actual {
         snapshot: &Snapshot,
         groups: &[wire::Group],
     ) -> Result<(), Unreadable> {
-        let places = Places::of(&snapshot.networks);
+        let places = Places::of(&snapshot.rest.networks);
         self.read_resources(snapshot, groups, &places);
-        for user in typed::<wire::User>("users", &snapshot.users)? {
+        for user in typed::<wire::User>("users", &snapshot.rest.users)? {
             for group in &user.auto_groups {
                 self.refer(group, format!("user {}", user.name));
             }
@@ -116,7 +116,7 @@ impl Actual {
                 self.me = Some(user);
             }
         }
-        for router in typed::<wire::Router>("routers", &snapshot.routers)? {
+        for router in typed::<wire::Router>("routers", &snapshot.rest.routers)? {
             let place = places.of_network(&router.id.0);
             let words = format!("network router {}{place}", router.id);
             if !router.peer.is_empty() {
@@ -126,13 +126,13 @@ impl Actual {
                 self.refer(group, words.clone());
             }
         }
-        for zone in typed::<wire::Zone>("zones", &snapshot.zones)? {
+        for zone in typed::<wire::Zone>("zones", &snapshot.rest.zones)? {
             for group in &zone.distribution_groups {
                 self.refer(group, format!("DNS zone {}", zone.name));
             }
         }
-        if !snapshot.dns_settings.is_null() {
-            let settings = Entry::from(snapshot.dns_settings.clone());
+        if !snapshot.rest.dns_settings.is_null() {
+            let settings = Entry::from(snapshot.rest.dns_settings.clone());
             let settings: wire::DnsSettings = settings
                 .read()
                 .map_err(|cause| unreadable("dns_settings", &settings, cause))?;
@@ -143,7 +143,7 @@ impl Actual {
                 );
             }
         }
-        for account in snapshot.accounts.iter().flatten() {
+        for account in snapshot.rest.accounts.iter().flatten() {
             for (path, setting) in SETTINGS {
                 for group in account
                     .pointer(path)
@@ -162,7 +162,7 @@ impl Actual {
 
     /// Network resources that are in groups.
     fn read_resources(&mut self, snapshot: &Snapshot, groups: &[wire::Group], places: &Places) {
-        let listed = snapshot.network_resources.as_deref();
+        let listed = snapshot.rest.network_resources.as_deref();
         let names: BTreeMap<&str, &str> = listed
             .into_iter()
             .flatten()
@@ -196,7 +196,7 @@ impl Actual {
 
     fn read_parts(&mut self, snapshot: &Snapshot) {
         for part in &PARTS {
-            for entry in snapshot.parts.get(part.path).into_iter().flatten() {
+            for entry in snapshot.rest.parts.get(part.path).into_iter().flatten() {
                 let name = entry[part.name].as_str().or(entry["id"].as_str());
                 let words = format!("{} {:?}", part.label, name.unwrap_or_default());
                 for group in part.groups.iter().flat_map(|path| texts(entry, path)) {

@@ -62,14 +62,8 @@ impl Namesakes {
         }
         let stays = |entry: &Value| self.theirs.get(&Id(entry["id"].as_str()?.to_owned()));
         let mut members: BTreeMap<&Id, Vec<Value>> = BTreeMap::new();
-        let lists = [
-            &mut snapshot.groups,
-            &mut snapshot.setup_keys,
-            &mut snapshot.policies,
-            &mut snapshot.routes,
-            &mut snapshot.nameserver_groups,
-        ];
-        for list in lists {
+        for kind in Kind::declared() {
+            let list = snapshot.list_mut(kind);
             let mut entries = Vec::new();
             for entry in &*list {
                 let mut entry = entry.value()?;
@@ -86,7 +80,7 @@ impl Namesakes {
             }
             *list = entries;
         }
-        for group in &mut snapshot.groups {
+        for group in snapshot.list_mut(Kind::Group) {
             let mut moved = group.value()?;
             let id = Id(moved["id"].as_str().unwrap_or_default().to_owned());
             if let Some(more) = members.remove(&id) {

@@ -57,7 +57,7 @@ pub(super) fn settle_from(
     for round in 0..ROUNDS {
         let snapshot = newer.as_ref().unwrap_or(snapshot);
         let actual = Actual::read(snapshot)?;
-        let events = match &snapshot.events {
+        let events = match &snapshot.rest.events {
             Some(events) => events,
             None => &api.list("/events").context(LOST)?,
         };

@@ -44,7 +44,7 @@ pub fn verify(
 ) -> Result<Verified> {
     let mut snapshot = fetch(api, needs, desired).context("cannot verify")?;
     if settle_from(api, &snapshot, before, applied, observer)? {
-        snapshot.groups = api.list(Kind::Group.path()).context("cannot verify")?;
+        *snapshot.list_mut(Kind::Group) = api.list(Kind::Group.path()).context("cannot verify")?;
     }
     let actual = Actual::read(&snapshot)?;
     let namesakes = Namesakes::find(desired, &actual, applied);

@@ -474,7 +474,7 @@ impl Session {
 
     /// What the gates look at.
     fn gates(&self, gates: &Gates, account: Option<String>, applying: bool) -> gates::Context {
-        let ids = self.snapshot.accounts.iter().flatten();
+        let ids = self.snapshot.rest.accounts.iter().flatten();
         let ids = ids.filter_map(|account| Some(account["id"].as_str()?.to_owned()));
         gates::Context {
             max_deletes: gates.max_deletes,

@@ -225,6 +225,7 @@ fn enroll(
     synced.requests = api.requests();
     let snapshot = snapshot.map_err(|error| of_netbird(api, error))?;
     if snapshot
+        .rest
         .events
         .as_ref()
         .is_some_and(|events| events.len() >= EVENTS_KEPT)

@@ -299,7 +299,7 @@ fn a_key_that_was_used() {
     let used = |second: i64| over(sealed_at(second), used_at(second + 100));
     let with_peer = |mut case: Case, name: &str| {
         case.snapshot.peers.push(peer(name).into());
-        case.snapshot.events = Some(vec![enrolled("k", name).into()]);
+        case.snapshot.rest.events = Some(vec![enrolled("k", name).into()]);
         case
     };
     let rows = [

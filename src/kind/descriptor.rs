@@ -25,6 +25,9 @@ pub struct Descriptor {
     pub name_field: &'static str,
     /// Whether its objects can be renamed (`renamed_from`).
     pub can_be_renamed: bool,
+    /// Whether the server refuses every change while two objects bear one name, which two runs at once can make
+    /// (netbird-api.md §16).
+    pub has_unique_names: bool,
     /// The code of a deletion's event (netbird-api.md §12.2).
     pub deletion_event: Option<&'static str>,
     /// The fields that the history of the file is read for, beside names.

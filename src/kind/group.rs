@@ -109,6 +109,7 @@ impl Spec for Group {
         collection: "/groups",
         name_field: "name",
         can_be_renamed: true,
+        has_unique_names: false,
         deletion_event: Some("group.delete"),
         traces: &[("peers", Trace::Members)],
         entry: Some(entry),

@@ -294,6 +294,7 @@ impl Spec for NameserverGroup {
         collection: "/dns/nameservers",
         name_field: "name",
         can_be_renamed: true,
+        has_unique_names: true,
         deletion_event: Some("nameserver.group.delete"),
         traces: &[],
         entry: Some(entry),

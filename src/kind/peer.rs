@@ -29,6 +29,7 @@ impl Spec for Peer {
         collection: "/peers",
         name_field: "name",
         can_be_renamed: false,
+        has_unique_names: false,
         deletion_event: None,
         traces: &[],
         entry: None,

@@ -134,6 +134,7 @@ impl Spec for Policy {
         collection: "/policies",
         name_field: "name",
         can_be_renamed: true,
+        has_unique_names: false,
         deletion_event: Some("policy.delete"),
         traces: &[
             ("sources", Trace::Tie(End::From)),

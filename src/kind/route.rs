@@ -293,6 +293,7 @@ impl Spec for Route {
         collection: "/routes",
         name_field: "network_id",
         can_be_renamed: true,
+        has_unique_names: false,
         deletion_event: Some("route.delete"),
         traces: &[
             ("network", Trace::Tie(End::Network)),

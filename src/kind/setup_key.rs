@@ -113,6 +113,7 @@ impl Spec for SetupKey {
         collection: "/setup-keys",
         name_field: "name",
         can_be_renamed: false,
+        has_unique_names: false,
         deletion_event: Some("setupkey.delete"),
         traces: &[
             ("enrolled", Trace::Done),

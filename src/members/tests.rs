@@ -39,7 +39,7 @@ impl Group<'_> {
         let events = self
             .events
             .map(|events| events.into_iter().map(Into::into).collect());
-        case.snapshot.events = events;
+        case.snapshot.rest.events = events;
         case
     }
 

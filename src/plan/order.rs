@@ -137,12 +137,13 @@ impl<'a> Order<'a> {
             let first = self.breaks.iter().chain(makes).find(of_blocker).copied();
             match first.filter(|first| !self.still_blocks(*first, change)) {
                 Some(first) => self.place(first, waiting, makes),
-                None if change.address.kind == Kind::NameserverGroup => {
+                None if change.address.kind.descriptor().has_unique_names => {
                     self.problems.push(Problem::new(
                         &change.address,
                         format!(
-                            "cannot be written: NetBird has another nameserver group of that name ({}), and refuses \
-                             changes while there are two",
+                            "cannot be written: NetBird has another {} of that name ({}), and refuses changes while there \
+                             are two",
+                            change.address.kind.label(),
                             blocker.id
                         ),
                         Some("rename or delete the other in NetBird".into()),
@@ -210,17 +211,18 @@ impl<'a> Order<'a> {
         self.blocks(&after.over(&live.resource), wanted)
     }
 
-    /// Returns the live objects that keep the server from taking this one: routes in its way, or another nameserver group
-    /// of the name, which two runs at once can make and no change passes (netbird-api.md §16).
+    /// Returns the live objects that keep the server from taking this one: routes in its way, or another object of
+    /// a name that has to be unique, which two runs at once can make and no change passes (netbird-api.md §16).
     fn blockers(&self, change: &Change) -> Vec<&'a Live> {
-        if change.address.kind != Kind::NameserverGroup {
+        let kind = change.address.kind;
+        if !kind.descriptor().has_unique_names {
             return self.route_blockers(change);
         }
         let Operation::Update { live, .. } = &change.operation else {
             return Vec::new();
         };
         let actual: &'a Actual = self.actual;
-        let namesakes = actual.named(Kind::NameserverGroup, &change.address.name);
+        let namesakes = actual.named(kind, &change.address.name);
         let others = namesakes.iter().filter(|other| other.id != live.id);
         others.collect()
     }

@@ -40,12 +40,10 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
     let mut lists: BTreeMap<Kind, Vec<Named>> = BTreeMap::new();
     for (address, old) in &desired.renamed_from {
         let (address, kind, new) = (address.clone(), &address.kind, &address.name);
-        let Some(list) = list(snapshot, *kind) else {
-            continue;
-        };
-        let list = lists
-            .entry(*kind)
-            .or_insert_with(|| list.iter().map(|entry| Named::of(*kind, entry)).collect());
+        let list = lists.entry(*kind).or_insert_with(|| {
+            let entries = snapshot.list(*kind).iter();
+            entries.map(|entry| Named::of(*kind, entry)).collect()
+        });
         let named = |name: &str| {
             let all: Vec<&Named> = list.iter().filter(|live| live.name == name).collect();
             let meant = all.iter().filter(|live| live.is_meant).count();
@@ -122,7 +120,7 @@ impl Named {
     fn of(kind: Kind, entry: &Entry) -> Self {
         // what cannot be read here is an error of `Actual::read`
         let mut named: Named = entry.read().unwrap_or_default();
-        if kind == Kind::Route {
+        if kind.descriptor().name_field == "network_id" {
             named.name = std::mem::take(&mut named.network_id);
         }
         let is_foreign = matches!(named.issued.as_str(), Some("jwt" | "integration"));
@@ -130,17 +128,6 @@ impl Named {
         named.is_meant =
             !is_foreign && read.is_ok_and(|live| live.resource.beyond_the_file().is_none());
         named
-    }
-}
-
-/// The list of a kind that can be renamed.
-fn list(snapshot: &Snapshot, kind: Kind) -> Option<&[Entry]> {
-    match kind {
-        Kind::Group => Some(&snapshot.groups),
-        Kind::Policy => Some(&snapshot.policies),
-        Kind::Route => Some(&snapshot.routes),
-        Kind::NameserverGroup => Some(&snapshot.nameserver_groups),
-        Kind::SetupKey | Kind::Peer => None,
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) fn mixed() -> Document {
         "nameserver_groups": [nameservers("office", &["10.20.0.53", "10.20.0.54"], &["pilots"])],
     });
     let mut case = Case::new(file, live).prune_all();
-    case.snapshot.events = Some(vec![enrolled("Pilot-hawk-72", "ip-10-0-0-9").into()]);
+    case.snapshot.rest.events = Some(vec![enrolled("Pilot-hawk-72", "ip-10-0-0-9").into()]);
     let mut document = case.document();
     let plan = document.plan.as_mut().expect("made above");
     plan.held.push(Held {

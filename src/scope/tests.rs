@@ -43,7 +43,7 @@ fn what_was_made_while_it_was_declared_goes() {
     };
     let numeric = |case: Case| {
         let mut case = case;
-        let group = &mut case.snapshot.groups[1];
+        let group = &mut case.snapshot.list_mut(Kind::Group)[1];
         *group = over(value(group), json!({ "id": "1802457731" })).into();
         case.outcome()
     };
@@ -90,7 +90,7 @@ fn what_was_made_while_it_was_declared_goes() {
         }),
         ("issued by an identity provider", {
             let mut case = made(10);
-            let group = &mut case.snapshot.groups[1];
+            let group = &mut case.snapshot.list_mut(Kind::Group)[1];
             *group = over(value(group), json!({ "issued": "jwt" })).into();
             case.outcome()
         }),
@@ -193,7 +193,7 @@ fn offboarding() {
             (MADE + 9_000, keys(false, lists)),
         ];
         let mut case = Case::new(keys(false, lists), over(live, more)).history(&history);
-        case.snapshot.events = Some(vec![enrolled("k", "x").into()]);
+        case.snapshot.rest.events = Some(vec![enrolled("k", "x").into()]);
         case.outcome()
     };
     let by_resource = json!({ "destinations": null, "destinationResource": { "id": id(Kind::Peer, "x"), "type": "peer" } });

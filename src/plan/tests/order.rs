@@ -75,7 +75,7 @@ fn members_leave_when_everything_else_is_in_place() {
         "policies": [policy("old", &["g"], &["h"])],
     });
     let mut case = Case::new(file, live).prune_all();
-    case.snapshot.events = Some(vec![crate::testing::enrolled("joins", "joins").into()]);
+    case.snapshot.rest.events = Some(vec![crate::testing::enrolled("joins", "joins").into()]);
     assert_data_eq!(
         case.outcome(),
         str![[r#"

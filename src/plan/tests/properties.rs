@@ -127,15 +127,8 @@ fn bytes(case: &Case) -> String {
 
 fn shuffled(case: &Case, by: usize) -> Case {
     let mut case = case.clone();
-    let snapshot = &mut case.snapshot;
-    for list in [
-        &mut snapshot.groups,
-        &mut snapshot.peers,
-        &mut snapshot.policies,
-        &mut snapshot.routes,
-        &mut snapshot.setup_keys,
-        &mut snapshot.nameserver_groups,
-    ] {
+    for kind in Kind::ALL {
+        let list = case.snapshot.list_mut(kind);
         list.reverse();
         let by = by % list.len().max(1);
         list.rotate_left(by);

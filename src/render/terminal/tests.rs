@@ -3,6 +3,7 @@
 use snapbox::{assert_data_eq, file};
 
 use super::{Color, applied, plan};
+use crate::kind::Kind;
 use crate::render::examples;
 use crate::testing::Case;
 
@@ -109,12 +110,8 @@ fn the_example() {
         plan(&document, Color(false)),
         file!["../snapshots/example.txt"].raw()
     );
-    let ids = case
-        .snapshot
-        .groups
-        .iter()
-        .chain(case.snapshot.peers.iter())
-        .chain(&case.snapshot.setup_keys);
+    let kinds = [Kind::Group, Kind::Peer, Kind::SetupKey];
+    let ids = kinds.iter().flat_map(|kind| case.snapshot.list(*kind));
     for entry in ids {
         let id = crate::id::Id(
             crate::testing::value(entry)["id"]
