@@ -170,6 +170,11 @@ fn without_proof_it_stays_and_why_is_said() {
         &[],
         "of another key of that name stays: reissue_after",
     );
+    // what was asked for before that key was made asks for no other one
+    let before = jiff::Timestamp::from_second(second(-1.0)).unwrap();
+    let asked = json!({ "enrolled": true, "reissue_after": before.to_string() });
+    bench.declared(7.0, file(asked));
+    stays(&bench, &[], "its key was made after reissue_after");
     // a group lists the old one by its own name
     let (bench, old, _) = replaced("new-host");
     bench.server().edit(
@@ -193,6 +198,40 @@ fn without_proof_it_stays_and_why_is_said() {
     let (bench, ..) = replaced("new-host");
     std::fs::remove_dir_all(bench.path(".git")).unwrap();
     stays(&bench, &[], "its key is not provably ours");
+}
+
+/// Two machines of one second, and no event log: which of the two came by which key only their names say.
+#[test]
+fn one_that_is_told_by_its_name_alone_stays() {
+    let bench = Bench::in_git();
+    bench.netbird().event_log(false);
+    let twin = |mut file: Value, enrolled: bool| {
+        file["setup_keys"]["twin"] =
+            json!({ "type": "one-off", "expires_in": 315_360_000, "enrolled": enrolled });
+        file
+    };
+    bench.applied(0.0, twin(file(json!({})), false));
+    bench.hour(1.0);
+    for name in ["k", "twin"] {
+        bench.server().enroll(&bench.unseal(name), name).unwrap();
+    }
+    bench.apply(&[]).expect(0);
+    bench.applied(2.0, twin(file(json!({ "enrolled": true })), true));
+    bench.applied(3.0, twin(asked_anew(), true));
+    bench.hour(4.0);
+    bench
+        .server()
+        .enroll(&bench.unseal("k"), "new-host")
+        .unwrap();
+    let planned = bench.planned(&[]);
+    assert!(
+        !planned.iter().any(|op| op.starts_with("delete")),
+        "{planned:?}"
+    );
+    bench
+        .plan(&[])
+        .expect(0)
+        .says_anywhere("its name and its times alone tell by which key it came");
 }
 
 #[test]
