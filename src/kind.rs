@@ -42,7 +42,8 @@ pub use peer::Peer;
 pub use policy::{Action, Beyond, Policy, PortRange, Protocol};
 pub use route::Route;
 pub use setup_key::{DeclaredKey, KeyType, SealedFor, SetupKey};
-pub use spec::{About, Spec};
+pub use spec::About;
+pub(crate) use spec::Spec;
 
 /// Makes the enums of the kinds and every dispatch, from a list of kinds and the types of their canonical forms.
 macro_rules! kinds {

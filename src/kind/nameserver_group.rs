@@ -301,6 +301,8 @@ impl Spec for NameserverGroup {
         outline: || TABLE.outline(),
     };
 
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let group: Answer = wire.read()?;
         // the server does not check ports: 0 stands for one that does not fit, and is a difference to any declared one
@@ -346,18 +348,6 @@ impl Spec for NameserverGroup {
         let names: Vec<&str> = TABLE.names().collect();
         fill(&mut body, &TABLE, self, groups, &names)?;
         Ok(Value::Object(body))
-    }
-
-    fn references(&self) -> Vec<&BTreeSet<String>> {
-        TABLE.groups(self)
-    }
-
-    fn keep(&mut self, live: &Self) {
-        TABLE.keep(self, live);
-    }
-
-    fn forget(&mut self) {
-        TABLE.forget(self);
     }
 
     fn says_the_same(&self, live: &Self, field: &str) -> bool {

@@ -70,8 +70,6 @@ impl Spec for Peer {
         Ok(body)
     }
 
-    fn keep(&mut self, _live: &Self) {}
-
     fn summary(&self, _about: &About) -> String {
         String::new()
     }

@@ -16,6 +16,7 @@ use super::{
     ALL, About, Descriptor, End, Form, Groups, Live, Shape as FormShape, Spec, Tie, Trace,
     Unresolved,
 };
+use crate::config::Table;
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -144,6 +145,8 @@ impl Spec for Policy {
         outline: || entry::TABLE.outline(),
     };
 
+    const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         answer::read(wire, groups)
     }
@@ -209,17 +212,9 @@ impl Spec for Policy {
         Ok(Value::Object(body))
     }
 
-    fn references(&self) -> Vec<&BTreeSet<String>> {
-        entry::TABLE.groups(self)
-    }
-
     fn keep(&mut self, live: &Self) {
         entry::TABLE.keep(self, live);
         self.beyond.clone_from(&live.beyond);
-    }
-
-    fn forget(&mut self) {
-        entry::TABLE.forget(self);
     }
 
     fn beyond_the_file(&self) -> Option<String> {

@@ -304,6 +304,8 @@ impl Spec for Route {
         outline: || TABLE.outline(),
     };
 
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let route: Answer = wire.read()?;
         // a domain route comes with a placeholder network, so the type decides (netbird-api.md §7)
@@ -351,22 +353,6 @@ impl Spec for Route {
         let names: Vec<&str> = TABLE.names().collect();
         fill(&mut body, &TABLE, self, groups, &names)?;
         Ok(Value::Object(body))
-    }
-
-    fn references(&self) -> Vec<&BTreeSet<String>> {
-        TABLE.groups(self)
-    }
-
-    fn keep(&mut self, live: &Self) {
-        TABLE.keep(self, live);
-    }
-
-    fn forget(&mut self) {
-        TABLE.forget(self);
-    }
-
-    fn keep_references(&mut self, live: &Self) {
-        TABLE.keep_groups(self, live);
     }
 
     fn beyond_the_file(&self) -> Option<String> {

@@ -6,14 +6,18 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Descriptor, Form, Groups, Live, Unresolved};
+use crate::config::Table;
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
 
 /// The canonical form of a kind.
-pub trait Spec: Serialize + Clone {
+pub(crate) trait Spec: Serialize + Clone + 'static {
     /// What there is to know of the kind as a whole.
     const KIND: Descriptor;
+
+    /// The table of its fields, where an entry of the file is in canonical form as it stands.
+    const TABLE: Option<&'static Table<Self>> = None;
 
     /// Reads an answer.
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error>;
@@ -28,17 +32,29 @@ pub trait Spec: Serialize + Clone {
 
     /// Returns the sets of group names in it.
     fn references(&self) -> Vec<&BTreeSet<String>> {
-        Vec::new()
+        Self::TABLE.map_or_else(Vec::new, |table| table.groups(self))
     }
 
     /// Takes over from the live object what is not ours.
-    fn keep(&mut self, live: &Self);
+    fn keep(&mut self, live: &Self) {
+        if let Some(table) = Self::TABLE {
+            table.keep(self, live);
+        }
+    }
 
     /// Forgets what is no reference, and can be left out of a request.
-    fn forget(&mut self) {}
+    fn forget(&mut self) {
+        if let Some(table) = Self::TABLE {
+            table.forget(self);
+        }
+    }
 
     /// Takes over the live object's references where it says none of its own.
-    fn keep_references(&mut self, _live: &Self) {}
+    fn keep_references(&mut self, live: &Self) {
+        if let Some(table) = Self::TABLE {
+            table.keep_groups(self, live);
+        }
+    }
 
     /// Returns whether a field that is written otherwise in `live` means the same.
     fn says_the_same(&self, _live: &Self, _field: &str) -> bool {
