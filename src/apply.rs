@@ -453,7 +453,7 @@ impl Run<'_> {
             }
             (Operation::Update { live, after, .. }, _) => self.update(change, live, after),
             (Operation::Delete { live }, _) if address.kind == Kind::SetupKey => {
-                self.delete_key(address, live, &change.reason)
+                self.delete_key(address, live, change.reason.as_ref())
             }
             (Operation::Delete { live }, _) => {
                 if is_surplus_group(change).is_some() {

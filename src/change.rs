@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::address::Address;
 use crate::id::Id;
 use crate::kind::{FieldChange, Kind, Live, Resource};
+use crate::reason::Reason;
 
 /// What happens to one object.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,9 +84,6 @@ impl Operation {
     }
 }
 
-/// Why one of two equal objects of a name goes: the other one stays, and does what it did.
-pub const SECOND: &str = "a second one of that name, and equal";
-
 /// One object and the operation on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
@@ -93,8 +91,8 @@ pub struct Change {
     pub address: Address,
     /// What happens to it.
     pub operation: Operation,
-    /// Why, where the fields do not say it; empty otherwise.
-    pub reason: String,
+    /// Why, where the fields do not say it.
+    pub reason: Option<Reason>,
 }
 
 impl Change {

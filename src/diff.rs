@@ -30,7 +30,7 @@ pub fn diff(
         Some(Change {
             address: address.clone(),
             operation,
-            reason: String::new(),
+            reason: None,
         })
     };
     desired.iter().filter_map(change).collect()

@@ -8,17 +8,19 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
+use crate::held::Why;
 use crate::id::Id;
 use crate::kind::{FieldChange, Kind};
 use crate::options::Options;
 use crate::plan::{Plan, Renames, plan};
+use crate::reason::Reason;
 use crate::wire::{Event, SetupKey};
 
 /// The difference between a file and an account.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Drift {
-    /// Lives in NetBird and is not declared; what an apply would delete says so.
-    pub extraneous: BTreeMap<Address, Option<String>>,
+    /// Lives in NetBird and is not declared.
+    pub extraneous: BTreeMap<Address, Extraneous>,
     /// Declared and not in NetBird.
     pub missing: Vec<Item>,
     /// In NetBird otherwise than declared.
@@ -28,6 +30,19 @@ pub struct Drift {
     pub ghosts: BTreeSet<String>,
     /// Peers that enrolled and are not renamed, grouped or marked yet.
     pub enrolling: Vec<String>,
+}
+
+/// What becomes of an object that lives in NetBird and is not declared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Extraneous {
+    /// It stays, and was never ours.
+    Unmanaged,
+    /// It is held back.
+    Held(Why),
+    /// It stays, since the file has no section of its kind any more.
+    SectionGone,
+    /// An apply deletes it.
+    Goes(Option<Reason>),
 }
 
 /// One object that differs.
@@ -95,16 +110,16 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
     drift.extraneous = plan
         .unmanaged
         .iter()
-        .map(|address| (address.clone(), None))
+        .map(|address| (address.clone(), Extraneous::Unmanaged))
         .collect();
     drift.extraneous.extend(
         plan.held
             .iter()
-            .map(|held| (held.address.clone(), Some(held.reason()))),
+            .map(|held| (held.address.clone(), Extraneous::Held(held.why.clone()))),
     );
     let left = plan.gone_sections.iter().flat_map(|gone| &gone.left);
-    let why = || Some("its section is no longer in the file, so nobody manages it".to_owned());
-    drift.extraneous.extend(left.map(|at| (at.clone(), why())));
+    let left = left.map(|at| (at.clone(), Extraneous::SectionGone));
+    drift.extraneous.extend(left);
     drift.enrolling = plan.enrolling.values().cloned().collect();
     for change in &plan.changes {
         let item = |fields: &[FieldChange]| Item {
@@ -121,8 +136,8 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
                 drift.mismatched.push(item(fields));
             }
             Operation::Delete { .. } => {
-                let why = format!("{}: an apply deletes it", change.reason);
-                drift.extraneous.insert(change.address.clone(), Some(why));
+                let goes = Extraneous::Goes(change.reason.clone());
+                drift.extraneous.insert(change.address.clone(), goes);
             }
         }
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::address::Address;
 use crate::id::Id;
 use crate::ledger::Cause;
-use crate::text::listed;
 
 /// An object that stays, though the file declares it no more.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,66 +67,4 @@ impl Held {
     pub fn waits(&self) -> bool {
         matches!(self.why, Why::Listed { .. } | Why::PeerNeeded { .. })
     }
-
-    /// Returns why it stays, as it follows the object's name.
-    pub fn reason(&self) -> String {
-        match &self.why {
-            Why::Older => "it was there before the file declared it".into(),
-            Why::Newer => "it was made by hand after its entry was removed".into(),
-            Why::Changed => "it was changed by hand into what the file never said".into(),
-            Why::Undated => {
-                "its id does not say when it was made, so nothing proves whose it is".into()
-            }
-            Why::Needed(holders) | Why::NeededByGone(holders) => {
-                format!("it is still used by {}", joined(holders))
-            }
-            Why::Listed { peer, groups } => {
-                let word = if groups.len() == 1 { "group" } else { "groups" };
-                let names: BTreeSet<String> =
-                    groups.iter().map(|name| format!("{name:?}")).collect();
-                let verb = if groups.len() == 1 { "lists" } else { "list" };
-                format!(
-                    "its peer {peer:?} stays: {word} {} still {verb} it",
-                    joined(&names)
-                )
-            }
-            Why::PeerNeeded { peer, holders, .. } => {
-                format!(
-                    "its peer {peer:?} stays: it is still used by {}",
-                    joined(holders)
-                )
-            }
-        }
-    }
-
-    /// Returns what to do about it.
-    pub fn way_out(&self) -> &'static str {
-        match &self.why {
-            Why::Older | Why::Newer | Why::Changed | Why::Undated => {
-                "it goes once somebody agrees with Allow-Deletes, and stays until then"
-            }
-            Why::Needed(_) => {
-                "take it out there in NetBird, then the next apply deletes it; or declare it again"
-            }
-            // netbird-api.md §20: the list of the PUT is the whole list
-            Why::NeededByGone(_) => {
-                "only the API takes that out of the group: PUT /api/groups/ID with {\"name\": \"NAME\"} and nothing else, then the \
-                 next apply deletes it; or declare it again"
-            }
-            Why::Listed { .. } => {
-                "take it out there too, then key and peer go; or put the key's entry back"
-            }
-            Why::PeerNeeded {
-                until_agreed: true, ..
-            } => "key and peer go with them once somebody agrees with Allow-Deletes",
-            Why::PeerNeeded { .. } => {
-                "take the peer out there in NetBird, then key and peer go; or put the key's entry back"
-            }
-        }
-    }
-}
-
-fn joined(names: &BTreeSet<String>) -> String {
-    let names: Vec<&String> = names.iter().collect();
-    listed(&names)
 }

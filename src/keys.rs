@@ -16,6 +16,7 @@ use crate::code::Code;
 use crate::kind::{self, DeclaredKey, KeyType, Kind, Live, Resource, differences};
 use crate::notice::Notice;
 use crate::options::{Options, Prune};
+use crate::reason::Reason;
 use crate::wire;
 
 pub use decisions::{Decisions, decisions};
@@ -30,16 +31,13 @@ pub const MARKABLE_SECS: i64 = UNTOUCHED_SECS + 1;
 
 const DAY_SECS: i64 = 86_400;
 
-/// Why a key that nobody can use goes. It is looked at again right before.
-pub const NEVER_SEALED: &str = "never sealed: nobody holds its secret";
-
 /// What is to be done about one declared key.
 #[derive(Debug, Default)]
 pub struct Decision {
     /// The operation and why it is.
-    pub operation: Option<(Operation, String)>,
+    pub operation: Option<(Operation, Option<Reason>)>,
     /// Older namesakes that go after it, and why.
-    pub deletions: Vec<(Live, String)>,
+    pub deletions: Vec<(Live, Reason)>,
     /// What a reader should know.
     pub notices: Vec<Notice>,
     /// Namesakes among which nobody can choose.
@@ -167,16 +165,15 @@ fn choose(
         let going = namesakes.iter().filter(|of| of.is_waiting());
         let mut going: Vec<_> = going
             .map(|of| match of.is_superseded(asked) {
-                true => goes("made before reissue_after")(of),
-                false => goes("replaced by hand")(of),
+                true => goes(Reason::BeforeReissue)(of),
+                false => goes(Reason::ReplacedByHand)(of),
             })
             .collect();
         // the newest of those that are not older than asked for stands for what it replaces
-        going.sort_by_key(|(live, why)| (*why == "replaced by hand", live.id.clone()));
-        let reason = "--replace names it".to_owned();
+        going.sort_by_key(|(live, why)| (*why == Reason::ReplacedByHand, live.id.clone()));
         let last = namesakes.last().map(|of| of.live);
         let superseded = going.pop().map(|(live, _)| live);
-        decision.operation = Some((make(after, superseded, last), reason));
+        decision.operation = Some((make(after, superseded, last), Some(Reason::Replace)));
         decision.deletions = going;
         return decision;
     }
@@ -209,7 +206,7 @@ fn choose(
     let (mut unsealed, mut valid): (Vec<&Namesake>, Vec<_>) =
         waiting.partition(|of| of.is_unsealed(wants_groups));
     let old_valid = old.iter().copied().filter(|of| of.is_waiting());
-    let old_valid: Vec<_> = old_valid.map(goes("made before reissue_after")).collect();
+    let old_valid: Vec<_> = old_valid.map(goes(Reason::BeforeReissue)).collect();
 
     // of a key that is declared for many now, the used one of its older life is a ghost
     if declared.key_type == KeyType::OneOff {
@@ -238,7 +235,11 @@ fn choose(
             decision.used = Some(used.live.clone());
             let (finished, unclear): (Vec<_>, Vec<_>) =
                 unsealed.into_iter().partition(|of| of.key.id < used.key.id);
-            decision.deletions = finished.iter().copied().map(goes(NEVER_SEALED)).collect();
+            decision.deletions = finished
+                .iter()
+                .copied()
+                .map(goes(Reason::NeverSealed))
+                .collect();
             decision.notices.extend(unclear_keys(&address, &unclear));
             if !valid.is_empty() {
                 let text = format!(
@@ -268,7 +269,7 @@ fn choose(
     });
     decision
         .deletions
-        .extend(finished.iter().copied().map(goes(NEVER_SEALED)));
+        .extend(finished.iter().copied().map(goes(Reason::NeverSealed)));
     decision.notices.extend(unclear_keys(&address, &unclear));
 
     // A replacement that was killed before its end: what it made is as the file says, what it was to delete cannot be.
@@ -277,8 +278,7 @@ fn choose(
         && !newest.is_unsealed(wants_groups)
         && older.iter().all(|of| must_be_replaced(&after, of.live))
     {
-        let reason = "replaced by a newer one, in a run that did not end";
-        let older = older.iter().copied().map(goes(reason));
+        let older = older.iter().copied().map(goes(Reason::ReplacedBefore));
         decision.deletions.extend(older);
         valid.drain(..valid.len() - 1);
     }
@@ -299,7 +299,7 @@ fn choose(
         let later = valid.split_off(1);
         decision
             .deletions
-            .extend(later.into_iter().map(goes("a second key of that name")));
+            .extend(later.into_iter().map(goes(Reason::SecondKey)));
     }
 
     match valid.first() {
@@ -338,8 +338,8 @@ fn choose(
                 let mut going = old_valid;
                 let superseded = going.pop().map(|(live, _)| live);
                 let reason = match (&superseded, old.is_empty(), asked) {
-                    (None, true, _) | (_, _, None) => String::new(),
-                    (_, _, Some(instant)) => format!("reissue_after {instant}"),
+                    (None, true, _) => None,
+                    (_, _, asked) => asked.map(Reason::Reissue),
                 };
                 let last = old.last().map(|of| of.live);
                 decision.operation = Some((make(after, superseded, last), reason));
@@ -435,8 +435,8 @@ fn must_be_replaced(after: &Resource, live: &Live) -> bool {
 }
 
 /// Says of a live key that it goes, and why.
-fn goes(reason: &'static str) -> impl Fn(&Namesake) -> (Live, String) {
-    move |of| (of.live.clone(), reason.to_owned())
+fn goes(reason: Reason) -> impl Fn(&Namesake) -> (Live, Reason) {
+    move |of| (of.live.clone(), reason.clone())
 }
 
 /// Returns a creation, or a replacement where an older key is to go. What the file does not say is carried over from what
@@ -476,20 +476,21 @@ fn carried_over(after: Resource, old: &Resource) -> Resource {
 }
 
 /// Compares a declared key with its valid, unused (or reusable) live one.
-fn compare(of: &Namesake, after: Resource, is_unsealed: bool) -> Option<(Operation, String)> {
+fn compare(
+    of: &Namesake,
+    after: Resource,
+    is_unsealed: bool,
+) -> Option<(Operation, Option<Reason>)> {
     let live = of.live;
-    let replaced = |after: Resource, reason: &str| {
+    let replaced = |after: Resource, reason: Reason| {
         let operation = make(after, Some(live.clone()), None);
-        Some((operation, reason.to_owned()))
+        Some((operation, Some(reason)))
     };
     if is_unsealed {
-        return replaced(after, NEVER_SEALED);
+        return replaced(after, Reason::NeverSealed);
     }
     if must_be_replaced(&after, live) {
-        return replaced(
-            after,
-            "a key cannot be changed: new secret, then the old one is deleted",
-        );
+        return replaced(after, Reason::KeyCannotChange);
     }
     let fields = differences(&after, &live.resource);
     (!fields.is_empty()).then(|| {
@@ -499,7 +500,7 @@ fn compare(of: &Namesake, after: Resource, is_unsealed: bool) -> Option<(Operati
             fields,
             after,
         };
-        (operation, String::new())
+        (operation, None)
     })
 }
 

@@ -35,6 +35,7 @@ use crate::members;
 use crate::notice::Notice;
 use crate::options::Options;
 use crate::problem::Problem;
+use crate::reason::Reason;
 use crate::scope::{self, Scoped};
 
 pub(crate) use twins::Twins;
@@ -202,7 +203,7 @@ pub fn plan(
             .map(|(address, live, reason)| Change {
                 address,
                 operation: Operation::Delete { live },
-                reason,
+                reason: Some(reason),
             }),
     );
     plan.changes.extend(twins.deletions(actual));
@@ -351,11 +352,10 @@ fn replace(
             fields,
             after: after.clone(),
         };
-        let reason = "--replace names it".into();
         changes.push(Change {
             address: address.clone(),
             operation,
-            reason,
+            reason: Some(Reason::Replace),
         });
     }
 }

@@ -9,13 +9,14 @@ pub mod json;
 pub mod markdown;
 mod memberships;
 pub mod terminal;
+pub(crate) mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
 use crate::gates::Refusal;
-use crate::held::Held;
+use crate::held::{Held, Why};
 use crate::kind::{Kind, Resource};
 use crate::memberships::Memberships;
 use crate::notice::{self, Notice, Said};
@@ -177,13 +178,15 @@ impl Document {
     }
 
     /// Returns what is held back, by why it is and what to do about it.
-    pub fn held(&self) -> BTreeMap<(String, &'static str), Vec<&Held>> {
-        let mut reasons: BTreeMap<_, Vec<&Held>> = BTreeMap::new();
+    pub fn held(&self) -> Vec<(String, &'static str, Vec<&Held>)> {
+        let mut reasons: BTreeMap<&Why, Vec<&Held>> = BTreeMap::new();
         for held in self.plan.iter().flat_map(|plan| &plan.held) {
-            let reason = (held.reason(), held.way_out());
-            reasons.entry(reason).or_default().push(held);
+            reasons.entry(&held.why).or_default().push(held);
         }
-        reasons
+        let said = |(why, held)| (words::why(why), words::way_out(why), held);
+        let mut said: Vec<_> = reasons.into_iter().map(said).collect();
+        said.sort();
+        said
     }
 
     /// Returns who is to be agreed to first, where that is not the pull request of this job.

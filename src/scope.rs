@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::change::SECOND;
 use crate::code::Code;
 use crate::held::{Held, Why};
 use crate::id::Id;
@@ -18,6 +17,7 @@ use crate::ledger::{Ledger, Proof};
 use crate::notice::Notice;
 use crate::options::{Options, Prune};
 use crate::problem::Problem;
+use crate::reason::Reason;
 use crate::text::listed;
 
 use standing::{Claim, Standing};
@@ -28,7 +28,7 @@ pub struct Scope {
     /// The live object of each declared entry.
     pub managed: BTreeMap<Address, Live>,
     /// Goes, and why.
-    pub pruned: Vec<(Address, Live, String)>,
+    pub pruned: Vec<(Address, Live, Reason)>,
     /// Was declared once and stays all the same.
     pub held: Vec<Held>,
     /// Left alone, of the kinds that the file manages.
@@ -134,7 +134,7 @@ fn declared(
     scope.managed.insert(address.clone(), oldest.clone());
     // a group goes once everything has moved: `plan::twins`
     let surplus = later.iter().filter(|_| address.kind != Kind::Group);
-    let surplus = surplus.map(|live| (address.clone(), live.clone(), SECOND.to_owned()));
+    let surplus = surplus.map(|live| (address.clone(), live.clone(), Reason::Second));
     scope.pruned.extend(surplus);
 }
 
@@ -169,10 +169,8 @@ fn beside(
     let goes =
         |live: &&&Live| options.prune == Prune::All && !is_protected(address.kind, live, actual);
     let (pruned, left): (Vec<&Live>, Vec<&Live>) = others.iter().partition(goes);
-    scope.pruned.extend(pruned.into_iter().map(|live| {
-        let reason = "not declared (--prune all)".to_owned();
-        (address.clone(), live.clone(), reason)
-    }));
+    let goes = |live: &Live| (address.clone(), live.clone(), Reason::NotDeclared);
+    scope.pruned.extend(pruned.into_iter().map(goes));
     if left.is_empty() {
         return;
     }
@@ -208,7 +206,7 @@ fn undeclared(
     options: &Options,
 ) {
     let protected = is_protected(address.kind, live, actual);
-    let goes = |reason: &str| (address.clone(), live.clone(), reason.to_owned());
+    let goes = |reason: Reason| (address.clone(), live.clone(), reason);
     let held = |why: Why| Held {
         address: address.clone(),
         id: live.id.clone(),
@@ -225,15 +223,17 @@ fn undeclared(
     match (options.prune, standing, why) {
         _ if protected => {}
         (Prune::Owned | Prune::All, Standing::Ours, _) => {
-            return scope.pruned.push(goes("no longer declared"));
+            return scope
+                .pruned
+                .push(goes(Reason::NoLongerDeclared { agreed: false }));
         }
         // what the file refers to and never declared is somebody else's, whatever the flags
         (Prune::All, ..) if is_referenced => {}
-        (Prune::All, ..) => return scope.pruned.push(goes("not declared (--prune all)")),
+        (Prune::All, ..) => return scope.pruned.push(goes(Reason::NotDeclared)),
         (Prune::Owned, _, Some(_)) if options.release.contains(&live.id) => {
             return scope
                 .pruned
-                .push(goes("no longer declared (agreed to by Allow-Deletes)"));
+                .push(goes(Reason::NoLongerDeclared { agreed: true }));
         }
         (Prune::Owned, _, Some(why)) => return scope.held.push(held(why)),
         (Prune::Owned, _, None) | (Prune::None, ..) => {}

@@ -19,7 +19,7 @@ use crate::ledger::Listings;
 use crate::options::{Options, Prune};
 use crate::plan::{self, Part, Plan};
 use crate::problem::Problem;
-use crate::render::Document;
+use crate::render::{Document, words};
 use crate::snapshot::Snapshot;
 use crate::text::visible;
 use crate::validate::validate;
@@ -298,8 +298,8 @@ fn plan_lines(plan: &Plan) -> String {
             Part::Making => " (making)",
             Part::Breaking => " (breaking)",
         };
-        let reason = match change.reason.as_str() {
-            "" => String::new(),
+        let reason = match words::reason(change.reason.as_ref()) {
+            none if none.is_empty() => none,
             reason => format!(": {reason}"),
         };
         let made = change
@@ -335,7 +335,7 @@ fn plan_lines(plan: &Plan) -> String {
     lines.extend(
         plan.held
             .iter()
-            .map(|held| format!("held: {}: {}", held.address, held.reason())),
+            .map(|held| format!("held: {}: {}", held.address, words::why(&held.why))),
     );
     lines.extend(
         plan.unmanaged

@@ -21,6 +21,7 @@ use crate::id::Id;
 use crate::keys::{MARKABLE_SECS, never_sealed};
 use crate::kind::{Kind, Live, Resource};
 use crate::plan::Plan;
+use crate::reason::Reason;
 use crate::render::CreatedKey;
 use crate::secret::{Sealed, StoredFile};
 use crate::wire;
@@ -130,7 +131,7 @@ impl Run<'_> {
         let after = match &change.operation {
             Operation::Create { after } => after,
             Operation::Replace { live, after, .. } => {
-                if is_unsealed_reason(&change.reason) && !self.still_unsealed(live)? {
+                if change.reason == Some(Reason::NeverSealed) && !self.still_unsealed(live)? {
                     return Ok(None);
                 }
                 after
@@ -221,7 +222,7 @@ impl Run<'_> {
         self.keep_key(address, id, file, &sealed, after, place);
         match &change.operation {
             Operation::Replace { live, .. } => {
-                let deleted = self.delete_key(address, live, &change.reason)?;
+                let deleted = self.delete_key(address, live, change.reason.as_ref())?;
                 Ok(format!("{created}; the old one {deleted}"))
             }
             _ => Ok(created),
@@ -393,9 +394,9 @@ impl Run<'_> {
         &mut self,
         address: &Address,
         old: &Live,
-        reason: &str,
+        reason: Option<&Reason>,
     ) -> Result<String> {
-        if is_unsealed_reason(reason) && !self.still_unsealed(old)? {
+        if reason == Some(&Reason::NeverSealed) && !self.still_unsealed(old)? {
             return Ok("was finished by another run meanwhile and stays".into());
         }
         self.delete(address, old)
@@ -425,8 +426,4 @@ fn settled(error: Error) -> Error {
         true => anyhow!("{error:#}"),
         false => error,
     }
-}
-
-fn is_unsealed_reason(reason: &str) -> bool {
-    reason == crate::keys::NEVER_SEALED
 }

@@ -126,7 +126,7 @@ pub(super) fn take_back(
     let deletion = |(address, live): &(Address, Live)| Change {
         address: address.clone(),
         operation: Operation::Delete { live: live.clone() },
-        reason: String::new(),
+        reason: None,
     };
     let mut changes: Vec<Change> = others.into_iter().map(deletion).collect();
     twins.move_references(&mut changes, actual, |address, _| desired.declares(address));

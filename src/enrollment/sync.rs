@@ -52,7 +52,7 @@ fn update(live: &Live, joining: BTreeSet<Id>) -> Option<Change> {
             fields,
             after,
         },
-        reason: String::new(),
+        reason: None,
     })
 }
 

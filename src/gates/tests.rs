@@ -275,7 +275,7 @@ fn the_page_has_every_gate_in_this_order() {
     plan.changes.push(crate::change::Change {
         address: crate::address::Address::new(crate::kind::Kind::Peer, "p"),
         operation: crate::change::Operation::Delete { live: gone },
-        reason: String::new(),
+        reason: None,
     });
     let context = Context {
         max_deletes: 0,

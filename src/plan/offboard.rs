@@ -13,7 +13,7 @@ use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
-use crate::enrollment::{Binding, Evidence, Replaced, UNTOLD};
+use crate::enrollment::{Binding, Replaced, UNTOLD};
 use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::kind::{Kind, Live, Resource};
@@ -22,6 +22,7 @@ use crate::notice::Notice;
 use crate::options::Options;
 use crate::options::Prune;
 use crate::problem::Problem;
+use crate::reason::Reason;
 use crate::wire::Peer;
 
 /// Adds the deletion of the peers whose keys' entries were removed.
@@ -145,12 +146,10 @@ pub(super) fn offboard(
             }));
             continue;
         }
-        let told = binding.and_then(Binding::evidence).and_then(Evidence::said);
-        let reason = format!(
-            "enrolled with setup key {:?}, whose entry was removed{}",
-            address.name,
-            told.map(|told| format!("; {told}")).unwrap_or_default()
-        );
+        let reason = Reason::KeyRemoved {
+            key: address.name.clone(),
+            evidence: binding.and_then(Binding::evidence),
+        };
         let change = deletion(peer, reason, actual);
         let rows = [Row::object(address, key)]
             .into_iter()
@@ -208,12 +207,12 @@ pub(super) fn replace(
         let Some(peer) = actual.peers.get(&old.peer) else {
             continue;
         };
-        let by = actual.peer_with_id(&old.by);
         let users = users(peer, plan, actual).into_iter();
         let users: Vec<String> = users.map(|user| user.words).collect();
         if !users.is_empty() {
             let text = format!(
-                "is replaced by the peer {by}, and stays, since its deletion would hit {}: take it out of there first",
+                "is replaced by the peer {}, and stays, since its deletion would hit {}: take it out of there first",
+                actual.peer_with_id(&old.by),
                 users.join(", ")
             );
             let address = Address::new(Kind::Peer, &peer.name);
@@ -222,12 +221,12 @@ pub(super) fn replace(
             continue;
         }
         gone.insert(peer.id.clone());
-        let told = old.evidence.said().map(|told| format!("; {told}"));
-        let reason = format!(
-            "enrolled with an older setup key {:?}, and replaced by the peer {by}{}",
-            old.key,
-            told.unwrap_or_default()
-        );
+        let reason = Reason::Replaced {
+            key: old.key.clone(),
+            by: old.by.clone(),
+            by_name: actual.peers.get(&old.by).map(|peer| peer.name.clone()),
+            evidence: old.evidence,
+        };
         let change = deletion(peer, reason, actual);
         let cause = options.ledger.reissue(&old.key).map(|(_, cause)| cause);
         let rows = Row::of(&change).into_iter();
@@ -238,12 +237,12 @@ pub(super) fn replace(
     gone
 }
 
-fn deletion(peer: &Peer, reason: String, actual: &Actual) -> Change {
+fn deletion(peer: &Peer, reason: Reason, actual: &Actual) -> Change {
     let live = actual.live_peer(peer);
     Change {
         address: Address::new(Kind::Peer, &peer.name),
         operation: Operation::Delete { live },
-        reason,
+        reason: Some(reason),
     }
 }
 

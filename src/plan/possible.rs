@@ -16,6 +16,7 @@ use crate::kind::{
 };
 use crate::notice::Notice;
 use crate::problem::Problem;
+use crate::reason::Reason;
 
 /// Returns what makes the changes impossible.
 pub(super) fn check(
@@ -356,7 +357,7 @@ pub(super) fn let_go(plan: &mut Plan, desired: &Desired, actual: &Actual) {
                 fields,
                 after,
             },
-            reason: "a dead key that would keep its group from being deleted".into(),
+            reason: Some(Reason::DeadKeyInTheWay),
         });
     }
     plan.changes.extend(changes);

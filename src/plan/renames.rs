@@ -166,7 +166,7 @@ impl Renames {
                         fields: vec![name],
                         after: after.clone(),
                     },
-                    reason: String::new(),
+                    reason: None,
                 })),
             }
         }

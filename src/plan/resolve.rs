@@ -18,6 +18,7 @@ use crate::notice::Notice;
 use crate::options::Options;
 use crate::options::Prune;
 use crate::problem::Problem;
+use crate::reason::{Guess, Reason};
 use crate::scope;
 use crate::wire;
 
@@ -120,18 +121,17 @@ pub(super) fn keys(
                 .iter()
                 .map(|(operation, reason)| change(operation.clone(), reason.clone())),
         );
-        let deletion = |live: &Live, reason: &str| {
+        let deletion = |live: &Live, reason: Reason| {
             let live = live.clone();
-            change(Operation::Delete { live }, reason.to_owned())
+            change(Operation::Delete { live }, Some(reason))
         };
         let deletions = decision.deletions.iter();
-        changes.extend(deletions.map(|(live, reason)| deletion(live, reason)));
+        changes.extend(deletions.map(|(live, reason)| deletion(live, reason.clone())));
         for (live, whose) in &decision.unused {
             let ours = options.prune == Prune::All
                 || (options.prune == Prune::Owned && *whose == Whose::Ours);
             if ours {
-                let reason = "marked enrolled, so this live and unused credential is nobody's";
-                changes.push(deletion(live, reason));
+                changes.push(deletion(live, Reason::MarkedEnrolled));
             } else {
                 let text = format!(
                     "is marked enrolled, but a valid key of that name that nobody used lives in NetBird ({}): it is \
@@ -165,15 +165,10 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
             before: label.before.clone().into(),
             after: label.after.clone().into(),
         });
-        let predicted = match (&label.after, label.predicted) {
-            (_, false) => None,
-            (Some(_), true) => Some(PREDICTED),
-            (None, true) => Some(IN_PUNYCODE),
+        let guess = match label.after {
+            Some(_) => Guess::Predicted,
+            None => Guess::Punycode,
         };
-        let told = [enrollment.evidence.said(), predicted]
-            .into_iter()
-            .flatten();
-        let told: String = told.map(|told| format!("; {told}")).collect();
         Some(Change {
             address: Address::new(Kind::Peer, &enrollment.key),
             operation: Operation::Update {
@@ -181,7 +176,10 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
                 fields,
                 after,
             },
-            reason: format!("{ENROLLED_WITH_IT}{told}"),
+            reason: Some(Reason::Enrolled {
+                evidence: enrollment.evidence,
+                label: label.predicted.then_some(guess),
+            }),
         })
     };
     renamed.filter_map(change).collect()
@@ -222,13 +220,6 @@ pub(super) fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
 /// The field of a rename that says what becomes of the peer's DNS label.
 pub const DNS_LABEL: &str = "dns_label";
 
-/// Why a peer is renamed.
-const ENROLLED_WITH_IT: &str = "enrolled with this key";
-
-/// What is said of a label until the server answered it.
-const PREDICTED: &str = "the label is predicted";
-const IN_PUNYCODE: &str = "NetBird makes the label in punycode";
-
 /// Puts the labels that the server answered in the place of what was predicted.
 pub fn answered_labels(changes: &mut [Change], labels: &BTreeMap<Id, String>) {
     for change in changes {
@@ -238,9 +229,8 @@ pub fn answered_labels(changes: &mut [Change], labels: &BTreeMap<Id, String>) {
         let field = fields.iter_mut().find(|field| field.field == DNS_LABEL);
         if let (Some(label), Some(field)) = (labels.get(&live.id), field) {
             field.after = label.clone().into();
-            for predicted in [PREDICTED, IN_PUNYCODE] {
-                let predicted = format!("; {predicted}");
-                change.reason = change.reason.replace(&predicted, "");
+            if let Some(Reason::Enrolled { label, .. }) = &mut change.reason {
+                *label = None;
             }
         }
     }

@@ -17,14 +17,9 @@ use crate::id::Id;
 use crate::kind::{Group, Groups, Kind, Live, Resource, differences};
 use crate::notice::Notice;
 use crate::options::Options;
+use crate::reason::Reason;
 use crate::scope;
 use crate::text::listed;
-
-/// Why a second group of a name goes.
-const SECOND: &str =
-    "a second one of that name: its members and what refers to it move to the oldest";
-/// Why something that refers to it changes.
-const MOVES: &str = "refers to a second group of the name, which goes";
 
 /// Groups that go since an older one of their name stays.
 #[derive(Debug, Default)]
@@ -128,7 +123,7 @@ impl Twins {
                             fields,
                             after,
                         },
-                        reason: MOVES.into(),
+                        reason: Some(Reason::RefersToSecondGroup),
                     });
                 }
                 None => {}
@@ -155,7 +150,7 @@ impl Twins {
                     ..live.clone()
                 },
             },
-            reason: SECOND.into(),
+            reason: Some(Reason::SecondGroup),
         };
         surplus.map(deletion).collect()
     }
@@ -178,7 +173,7 @@ impl Twins {
                     fields,
                     after,
                 },
-                reason: String::new(),
+                reason: None,
             })
         };
         names.iter().filter_map(change).collect()

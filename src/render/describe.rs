@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::impact::about;
+use super::words;
 use crate::change::{Change, Operation, list_changes};
 use crate::kind::words::{address, listed};
 use crate::kind::{FieldChange, Kind};
@@ -44,7 +45,10 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
         }
         Operation::Update { .. } | Operation::Replace { .. } => String::new(),
     };
-    let parts = [object, visible(&change.reason).into_owned()];
+    let parts = [
+        object,
+        visible(&words::reason(change.reason.as_ref())).into_owned(),
+    ];
     parts
         .into_iter()
         .filter(|part| !part.is_empty())

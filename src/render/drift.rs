@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::describe;
 use super::markdown::{cell, code, line, text as inert};
+use super::{describe, words};
 use crate::drift::{Cause, Doer, Drift, Item};
 use crate::plan::Plan;
 use crate::text::{count, visible};
@@ -63,9 +63,8 @@ pub fn terminal(drift: &Drift, plan: &Plan, file: &str) -> String {
     }
     if !drift.extraneous.is_empty() {
         out.push_str("\nExtraneous, left alone:\n");
-        for (address, why) in &drift.extraneous {
-            let why = why
-                .as_ref()
+        for (address, what) in &drift.extraneous {
+            let why = words::extraneous(what)
                 .map(|why| format!("  ({why})"))
                 .unwrap_or_default();
             out.push_str(&format!(
@@ -130,10 +129,9 @@ pub fn markdown(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> String 
         out.push_str(&format!(
             "\n<details><summary>Extraneous, left alone: {number}</summary>\n\n"
         ));
-        for (address, why) in &drift.extraneous {
-            let why = why
-                .as_ref()
-                .map(|why| format!(" ({})", inert(why)))
+        for (address, what) in &drift.extraneous {
+            let why = words::extraneous(what)
+                .map(|why| format!(" ({})", inert(&why)))
                 .unwrap_or_default();
             out.push_str(&format!(
                 "- {} {}{why}\n",
@@ -187,8 +185,8 @@ pub fn json(drift: &Drift, file: &str) -> Value {
             "at": item.doer.as_ref().map(|doer| doer.at.to_string()),
         })
     };
-    let extraneous = drift.extraneous.iter().map(|(address, why)| {
-        json!({ "kind": address.kind.word(), "name": address.name, "reason": why })
+    let extraneous = drift.extraneous.iter().map(|(address, what)| {
+        json!({ "kind": address.kind.word(), "name": address.name, "reason": words::extraneous(what) })
     });
     json!({
         "format_version": 1,

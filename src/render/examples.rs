@@ -7,16 +7,28 @@ use serde_json::json;
 use super::{CreatedKey, Document, Status};
 use crate::address::Address;
 use crate::code::Code;
+use crate::evidence::Evidence;
 use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::kind::Kind;
 use crate::notice::Notice;
+use crate::reason::Reason;
 use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
     route, used_at,
 };
 
 const AGE: &str = "age1ql3z7h…mcac8p";
+
+/// A reason that says an id as it is.
+pub(super) fn replaced_by(id: &str) -> Reason {
+    Reason::Replaced {
+        key: id.into(),
+        by: Id(id.into()),
+        by_name: None,
+        evidence: Evidence::Event,
+    }
+}
 
 /// A new account: everything is made.
 pub(super) fn new_account() -> Document {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::{Change, Operation, SECOND};
+use crate::change::{Change, Operation};
 use crate::kind::{About, Live, Resource};
 use crate::plan::Plan;
+use crate::reason::Reason;
 use crate::sentence::Sentence;
 use crate::text::count;
 
@@ -30,16 +31,11 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
         })
     };
     match &change.operation {
-        // of two keys each has a secret of its own
-        Operation::Delete { live }
-            if change.reason == SECOND && !matches!(live.resource, Resource::SetupKey(_)) =>
-        {
-            Some(Impact {
-                verb: "Deletes",
-                what: Sentence::default().say("the other one stays, and does the same"),
-                harmless: true,
-            })
-        }
+        Operation::Delete { .. } if change.reason == Some(Reason::Second) => Some(Impact {
+            verb: "Deletes",
+            what: Sentence::default().say("the other one stays, and does the same"),
+            harmless: true,
+        }),
         Operation::Delete { live } => Some(Impact {
             verb: "Deletes",
             what: loss(&live.resource, &about),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Document, Status, memberships};
+use super::{Document, Status, memberships, words};
 use crate::address::Address;
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
@@ -58,8 +58,8 @@ pub fn document(document: &Document, applied: bool) -> String {
         let held = plan.held.iter().map(|held| {
             let mut entry = entry(&held.address);
             entry["id"] = json!(held.id.0);
-            entry["declared_once"] = json!(held.reason());
-            entry["way_out"] = json!(held.way_out());
+            entry["declared_once"] = json!(words::why(&held.why));
+            entry["way_out"] = json!(words::way_out(&held.why));
             entry
         });
         let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();
@@ -188,7 +188,7 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
         "type": format!("{}_{}", change.operation.word(), change.address.kind.word()),
         "name": change.address.name,
         "status": word,
-        "reason": change.reason,
+        "reason": words::reason(change.reason.as_ref()),
         "changes": changes,
     });
     if let Some(Resource::SetupKey(key)) = change.operation.after()

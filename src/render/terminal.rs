@@ -412,7 +412,7 @@ fn left_alone(document: &Document, plan: &Plan) -> String {
 
 fn held_back(document: &Document) -> String {
     let mut out = String::new();
-    for ((reason, way_out), held) in document.held() {
+    for (reason, way_out, held) in document.held() {
         let names: Vec<String> = held.iter().map(|held| held_name(held)).collect();
         out.push_str(&format!(
             "Held back: {}: {}; {way_out}.\n",

@@ -116,7 +116,7 @@ fn the_last_of_a_kind_and_any_peer() {
     offboards.changes.push(crate::change::Change {
         address: crate::address::Address::new(crate::kind::Kind::Peer, "edge"),
         operation: crate::change::Operation::Delete { live },
-        reason: String::new(),
+        reason: None,
     });
     let agreed = offboards.rows();
     let but = |plan: &Plan, agreed: usize| {

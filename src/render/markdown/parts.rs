@@ -325,7 +325,7 @@ pub(super) fn held(document: &Document) -> Option<String> {
         let Address { kind, name } = &held.address;
         format!("{} {} ({})", kind.label(), code(name), code(&held.id.0))
     };
-    let part = |((reason, way_out), held): ((String, &str), Vec<&Held>)| {
+    let part = |(reason, way_out, held): (String, &str, Vec<&Held>)| {
         let names: Vec<String> = held.iter().map(name).collect();
         format!(
             "- {}: {}; {}.",

@@ -70,7 +70,7 @@ fn names_are_visible() {
     let made = document.plan.as_mut().expect("made above");
     for change in &mut made.changes {
         change.address.name = evil.into();
-        change.reason = evil.into();
+        change.reason = Some(examples::replaced_by(evil));
     }
     made.unmanaged = made
         .unmanaged

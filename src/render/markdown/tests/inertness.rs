@@ -47,7 +47,7 @@ fn with(evil: &str) -> Document {
     let plan = document.plan.as_mut().expect("made above");
     for change in &mut plan.changes {
         change.address.name = evil.into();
-        change.reason = evil.into();
+        change.reason = Some(examples::replaced_by(evil));
         if let crate::change::Operation::Update { fields, .. }
         | crate::change::Operation::Replace { fields, .. } = &mut change.operation
         {

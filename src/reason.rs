@@ -1,0 +1,78 @@
+//! Why a change is, as data: what decides on a reason asks for it here, and its sentence is made in `render`.
+
+use jiff::Timestamp;
+
+use crate::evidence::Evidence;
+use crate::id::Id;
+
+/// Why a change is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// Its entry left the file.
+    NoLongerDeclared {
+        /// It was held back until somebody agreed.
+        agreed: bool,
+    },
+    /// The file never declared it, and `--prune all` takes such things away.
+    NotDeclared,
+    /// Of equal objects of one name this one goes: the other one stays, and does what it did.
+    Second,
+    /// Of equal keys of one name this one goes. Each has a secret of its own.
+    SecondKey,
+    /// Of groups of one name this one goes: an older one takes over its members and what refers to it.
+    SecondGroup,
+    /// What it refers to is such a second group.
+    RefersToSecondGroup,
+    /// `--replace` names it.
+    Replace,
+    /// A key goes since `--replace` names its entry.
+    ReplacedByHand,
+    /// A key of an older life of its entry goes.
+    BeforeReissue,
+    /// A key is asked for anew, at that time.
+    Reissue(Timestamp),
+    /// Nobody holds the key's secret. It is looked at again right before the key goes.
+    NeverSealed,
+    /// A replacement that was killed before its end left it.
+    ReplacedBefore,
+    /// What differs cannot be changed on a key.
+    KeyCannotChange,
+    /// Nobody used the key, and its entry is marked enrolled.
+    MarkedEnrolled,
+    /// A dead key would keep a group from being deleted.
+    DeadKeyInTheWay,
+    /// The peer came by the key whose name it gets.
+    Enrolled {
+        /// What tells so.
+        evidence: Evidence,
+        /// What is not certain about its DNS label until the server answered.
+        label: Option<Guess>,
+    },
+    /// The peer came by a key whose entry was removed.
+    KeyRemoved {
+        /// The key's name.
+        key: String,
+        /// What tells so.
+        evidence: Option<Evidence>,
+    },
+    /// The peer came by an older key of the name, and another machine by the newer one.
+    Replaced {
+        /// The key's name.
+        key: String,
+        /// The peer of the newer one.
+        by: Id,
+        /// Its name, as long as it lives.
+        by_name: Option<String>,
+        /// What tells so of the older one.
+        evidence: Evidence,
+    },
+}
+
+/// What is told of a DNS label that the server has not answered yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guess {
+    /// It may be another one than what is told.
+    Predicted,
+    /// The server makes one in punycode, which is not told.
+    Punycode,
+}
