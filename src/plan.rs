@@ -34,7 +34,7 @@ use crate::ledger::Cause;
 use crate::members;
 use crate::notice::Notice;
 use crate::options::Options;
-use crate::problem::Problem;
+use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
 use crate::scope::{self, Scoped};
 
@@ -364,13 +364,11 @@ fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Pro
     let can_be = |kind| matches!(kind, Kind::SetupKey | Kind::Policy);
     let known = |address: &&Address| can_be(address.kind) && desired.declares(address);
     let problem = |address: &Address| {
-        let text = match can_be(address.kind) {
-            true => "is named by --replace, but the file does not have it",
-            false => {
-                "is named by --replace, which makes setup keys and policies anew and nothing else"
-            }
+        let what = match can_be(address.kind) {
+            true => Impossible::ReplaceUndeclared,
+            false => Impossible::ReplaceOfKind,
         };
-        Problem::new(address, text, None)
+        Problem::new(address, what)
     };
     asked
         .iter()

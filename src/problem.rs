@@ -1,34 +1,120 @@
-//! What makes a plan impossible.
+//! What makes a plan impossible, as data; its sentences are made in `render`.
 
 use crate::address::Address;
+use crate::id::Id;
+use crate::kind::Unresolved;
 
 /// Why no plan can be made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The object that it is about.
     pub address: Address,
-    /// What is wrong.
-    pub text: String,
-    /// What to do.
-    pub hint: Option<String>,
-    /// The group whose name is the trouble, where it is one.
-    pub group: Option<String>,
-    /// The member whose name is the trouble, where it is one.
-    pub member: Option<String>,
-    /// Whether something is in the way of a deletion; there may be more of it in lists that no other plan needs.
-    pub of_deletion: bool,
+    /// What is wrong with it.
+    pub what: Impossible,
+}
+
+/// What cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Impossible {
+    /// Its name stands for these live objects.
+    Ambiguous(Vec<Id>),
+    /// `--replace` names what the file does not have.
+    ReplaceUndeclared,
+    /// `--replace` names what is of a kind that is never made anew.
+    ReplaceOfKind,
+    /// Routes exchange their networks.
+    Exchange,
+    /// Another one of its name lives, and names of its kind are unique.
+    NameTwin(Id),
+    /// Another route for the same network and routers lives.
+    RouteTwin(String, Id),
+    /// The plan makes another route for the same network and routers.
+    NewRouteTwin(String),
+    /// It refers to a group that the plan deletes.
+    GroupGoes(String),
+    /// It refers to a group that there is not.
+    GroupAbsent {
+        /// The name.
+        group: String,
+        /// What may be meant.
+        hint: Option<String>,
+    },
+    /// It refers to a name that several groups bear.
+    GroupAmbiguous {
+        /// The name.
+        group: String,
+        /// Which those are.
+        found: Unresolved,
+    },
+    /// A policy has that many rules.
+    Rules(String),
+    /// The users of this source group are not named, where those of others are.
+    UnnamedUsers(String),
+    /// A group that comes from elsewhere would be changed.
+    Protected {
+        /// Where it comes from.
+        why: String,
+        /// It is the group of every peer.
+        is_all: bool,
+    },
+    /// A member is to join a group that comes from elsewhere.
+    ProtectedJoin {
+        /// The member.
+        member: String,
+        /// Where the group comes from.
+        why: String,
+    },
+    /// A group is to be deleted that these use.
+    GroupUsed(Vec<String>),
+    /// A peer is to be deleted, which would hit these.
+    PeerUsed(Vec<String>),
+    /// It is to be renamed from that name, which cannot be.
+    Rename(String, Rename),
+}
+
+/// Why something cannot be renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rename {
+    /// The file never declared the old name.
+    NeverDeclared,
+    /// The API did not make it.
+    NotOfApi,
+    /// The new name lives, too.
+    BothLive,
+    /// Several bear the old name.
+    Several,
 }
 
 impl Problem {
     /// A problem of one object.
-    pub fn new(address: &Address, text: impl Into<String>, hint: Option<String>) -> Self {
-        Problem {
-            address: address.clone(),
-            text: text.into(),
-            hint,
-            group: None,
-            member: None,
-            of_deletion: false,
+    pub fn new(address: &Address, what: Impossible) -> Self {
+        let address = address.clone();
+        Problem { address, what }
+    }
+
+    /// The group whose name is the trouble, where it is one.
+    pub fn group(&self) -> Option<&str> {
+        match &self.what {
+            Impossible::GroupGoes(group)
+            | Impossible::GroupAbsent { group, .. }
+            | Impossible::GroupAmbiguous { group, .. } => Some(group),
+            _ => None,
         }
+    }
+
+    /// The member whose name is the trouble, where it is one.
+    pub fn member(&self) -> Option<&str> {
+        match &self.what {
+            Impossible::ProtectedJoin { member, .. } => Some(member),
+            _ => None,
+        }
+    }
+
+    /// Whether something is in the way of a deletion; there may be more of it in lists that no other plan needs.
+    pub fn is_of_deletion(&self) -> bool {
+        matches!(
+            self.what,
+            Impossible::GroupUsed(_) | Impossible::PeerUsed(_)
+        )
     }
 }

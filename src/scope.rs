@@ -16,7 +16,7 @@ use crate::kind::{Kind, Live, Resource};
 use crate::ledger::{Ledger, Proof};
 use crate::notice::Notice;
 use crate::options::{Options, Prune};
-use crate::problem::Problem;
+use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
 use crate::text::listed;
 
@@ -248,26 +248,8 @@ fn undeclared(
 
 /// The problem of a declared name that stands for several live objects.
 pub fn ambiguous(address: &Address, namesakes: &[Live]) -> Problem {
-    let ids: Vec<&str> = namesakes.iter().map(|live| live.id.0.as_str()).collect();
-    let way_out = match address.kind {
-        Kind::SetupKey => {
-            format!(
-                "delete the others in NetBird, or use --replace setup_keys/{}",
-                address.name
-            )
-        }
-        _ => "rename or delete the others in NetBird".into(),
-    };
-    Problem::new(
-        address,
-        format!(
-            "is the name of {} {} in NetBird: {}",
-            ids.len(),
-            address.kind.plural(),
-            ids.join(", ")
-        ),
-        Some(format!("nobody can tell which one is meant; {way_out}")),
-    )
+    let ids = namesakes.iter().map(|live| live.id.clone()).collect();
+    Problem::new(address, Impossible::Ambiguous(ids))
 }
 
 /// Returns whether an object is never deleted, whatever the flags.

@@ -354,16 +354,17 @@ fn plan_lines(plan: &Plan) -> String {
 }
 
 fn problem_lines(problems: &[Problem]) -> String {
-    let line = |problem: &Problem| {
-        let hint = problem.hint.iter().map(|hint| format!(" | {hint}"));
+    let told = words::problems(problems).into_iter();
+    told.map(|told| {
+        let hint = told.hint.map(|hint| format!(" | {hint}"));
         format!(
             "impossible: {} {}{}\n",
-            problem.address,
-            problem.text,
-            hint.collect::<String>()
+            told.problem.address,
+            told.text,
+            hint.unwrap_or_default()
         )
-    };
-    problems.iter().map(line).collect()
+    })
+    .collect()
 }
 
 /// Names in the place of ids: `<kind name>` for whatever of these lists stands in the text.

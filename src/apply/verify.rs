@@ -27,6 +27,8 @@ use crate::problem::Problem;
 pub struct Verified {
     /// What did not converge, in words.
     pub left: Vec<String>,
+    /// Why no plan can be made any more.
+    pub problems: Vec<Problem>,
     /// What a peer that enrolled meanwhile leaves to do.
     pub enrolled: Vec<String>,
 }
@@ -82,7 +84,7 @@ pub fn verify(
                 }
             }
         }
-        Err(problems) => verified.left.extend(problems.iter().map(problem)),
+        Err(problems) => verified.problems = problems,
     }
     Ok(verified)
 }
@@ -93,11 +95,6 @@ fn deletes(plan: &Plan) -> bool {
         matches!(change.operation, Operation::Delete { .. })
             && matches!(change.address.kind, Kind::Group | Kind::Peer)
     })
-}
-
-fn problem(problem: &Problem) -> String {
-    let Problem { address, text, .. } = problem;
-    format!("{address} {text}")
 }
 
 /// What only a peer that was not there before leaves to do.

@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::logging::Say;
 use crate::notice::Notice;
 use crate::plan::{Plan, answered_labels};
-use crate::render::{Document, Status, terminal};
+use crate::render::{Document, Status, terminal, words};
 use crate::secret::{KeysDir, remove_leftovers};
 use crate::text::{count, visible};
 
@@ -217,7 +217,7 @@ fn judge(
     notices: &mut Vec<Notice>,
 ) -> Option<(String, String)> {
     match verified {
-        Ok(verified) if verified.left.is_empty() => {
+        Ok(verified) if verified.left.is_empty() && verified.problems.is_empty() => {
             notices.extend(verified.enrolled.iter().map(|text| {
                 let text = format!("left for the next run, a peer enrolled meanwhile: {text}");
                 Notice::general(Code::LeftForNext, text)
@@ -225,10 +225,10 @@ fn judge(
             None
         }
         Ok(verified) => {
-            let text = format!(
-                "applied, but not converged:\n  {}",
-                verified.left.join("\n  ")
-            );
+            let problems = words::problems(&verified.problems).into_iter();
+            let problems = problems.map(|told| format!("{} {}", told.problem.address, told.text));
+            let left: Vec<String> = verified.left.into_iter().chain(problems).collect();
+            let text = format!("applied, but not converged:\n  {}", left.join("\n  "));
             Some((
                 text,
                 "another run may be at work; run apply again: it finishes what is left (plan shows it)".into(),

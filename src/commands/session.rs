@@ -16,6 +16,7 @@ use super::settings::{connect, environment, file, halt, readable, recipients, re
 use super::stop::Stop;
 use super::versions::of_netbird;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::agreement::{self, Agreement, Evidence, Outcome};
 use crate::api::Api;
 use crate::change::{Change, Operation};
@@ -34,7 +35,7 @@ use crate::notice::Notice;
 use crate::options::{Options, Prune};
 use crate::plan::{self, Plan, Renames, Row};
 use crate::problem::Problem;
-use crate::render::Document;
+use crate::render::{Document, words};
 use crate::secret::{Recipients, present};
 use crate::snapshot::Snapshot;
 use crate::text::file_error;
@@ -314,7 +315,7 @@ impl Session {
             let more = match &planned {
                 Ok(plan) => self.more(plan),
                 Err(problems) => More {
-                    referrers: problems.iter().any(|problem| problem.of_deletion),
+                    referrers: problems.iter().any(|problem| problem.is_of_deletion()),
                     events: false,
                 },
             };
@@ -499,12 +500,12 @@ impl Session {
     /// All problems of a plan as one error, with their places in the file.
     fn stop(&self, problems: &[Problem]) -> Stop {
         let place = |problem: &Problem| {
-            let group = problem.group.as_deref();
+            let group = problem.group();
             let reference = self.valid.references.iter().find(|reference| {
                 reference.owner == problem.address && Some(reference.group.as_str()) == group
             });
             let reference = reference.map(|at| (at.line, at.column, at.path.clone()));
-            let member = problem.member.as_deref();
+            let member = problem.member();
             let places = &self.valid.places;
             let member = member.and_then(|name| places.name(&problem.address, "peers", name));
             let entry = || member.or_else(|| self.valid.position_of(&problem.address));
@@ -514,24 +515,21 @@ impl Session {
             1 => "this cannot be planned\n".to_owned(),
             number => format!("this cannot be planned: {number} problems\n"),
         };
-        for problem in problems {
+        for told in words::problems(problems) {
+            let problem = told.problem;
             let at = place(problem).map(|(line, column, path)| {
                 format!("{}:{line}:{column}  {path}\n    ", self.valid.file)
             });
-            let Problem {
-                address,
-                text: what,
-                hint,
-                ..
-            } = problem;
-            let what = format!("{} {:?} {what}", address.kind.label(), address.name);
+            let Address { kind, name } = &problem.address;
+            let what = format!("{} {name:?} {}", kind.label(), told.text);
             text.push_str(&format!(
                 "\n{}{}",
                 at.unwrap_or_default(),
                 crate::text::visible(&what)
             ));
             text.extend(
-                hint.iter()
+                told.hint
+                    .iter()
                     .map(|hint| format!("\n    {}", crate::text::visible(hint))),
             );
         }

@@ -79,7 +79,7 @@ impl Groups {
 }
 
 /// A name that stands for no group, or for several.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unresolved {
     /// No such group.
     Absent(String),

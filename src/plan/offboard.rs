@@ -21,7 +21,7 @@ use crate::ledger::{Cause, Ledger, Proof};
 use crate::notice::Notice;
 use crate::options::Options;
 use crate::options::Prune;
-use crate::problem::Problem;
+use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
 use crate::wire::Peer;
 
@@ -296,15 +296,7 @@ fn users<'a>(peer: &Peer, plan: &Plan, actual: &'a Actual) -> Vec<User<'a>> {
 
 /// What the file itself says stands in the way of the peer's deletion.
 fn in_the_way(peer: &Peer, users: Vec<User>) -> Problem {
-    let users: Vec<String> = users.into_iter().map(|user| user.words).collect();
-    let text = format!("cannot be deleted: {} would be hit", users.join(", "));
-    let hint = "take the peer out there first; a policy that names it would be deleted whole";
-    Problem {
-        of_deletion: true,
-        ..Problem::new(
-            &Address::new(Kind::Peer, &peer.name),
-            text,
-            Some(hint.into()),
-        )
-    }
+    let users = users.into_iter().map(|user| user.words).collect();
+    let address = Address::new(Kind::Peer, &peer.name);
+    Problem::new(&address, Impossible::PeerUsed(users))
 }

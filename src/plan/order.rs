@@ -12,7 +12,7 @@ use crate::actual::Actual;
 use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::{Kind, Live, Resource, Route};
-use crate::problem::Problem;
+use crate::problem::{Impossible, Problem};
 
 /// One write of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,10 +120,8 @@ impl<'a> Order<'a> {
         }
         let change = &self.changes[step.change];
         if !waiting.insert(step.change) {
-            let text = "and other routes of this plan exchange their networks: no order of writes allows that";
-            let hint = Some("change them in two steps: give one another network first".into());
             self.problems
-                .push(Problem::new(&change.address, text, hint));
+                .push(Problem::new(&change.address, Impossible::Exchange));
             return;
         }
         for bearer in self.bearers(change) {
@@ -137,27 +135,14 @@ impl<'a> Order<'a> {
             let first = self.breaks.iter().chain(makes).find(of_blocker).copied();
             match first.filter(|first| !self.still_blocks(*first, change)) {
                 Some(first) => self.place(first, waiting, makes),
-                None if change.address.kind.descriptor().has_unique_names => {
-                    self.problems.push(Problem::new(
-                        &change.address,
-                        format!(
-                            "cannot be written: NetBird has another {} of that name ({}), and refuses changes while there \
-                             are two",
-                            change.address.kind.label(),
-                            blocker.id
-                        ),
-                        Some("rename or delete the other in NetBird".into()),
-                    ))
+                None => {
+                    let id = blocker.id.clone();
+                    let what = match change.address.kind.descriptor().has_unique_names {
+                        true => Impossible::NameTwin(id),
+                        false => Impossible::RouteTwin(blocker.name.clone(), id),
+                    };
+                    self.problems.push(Problem::new(&change.address, what));
                 }
-                None => self.problems.push(Problem::new(
-                    &change.address,
-                    format!(
-                        "cannot be written: NetBird has another route {:?} ({}) for the same network through the same \
-                         routers, and refuses a second one",
-                        blocker.name, blocker.id
-                    ),
-                    Some("give one of them another network or other routers, or delete the other in NetBird".into()),
-                )),
             }
         }
         self.problems.extend(self.twin(change));
@@ -191,13 +176,8 @@ impl<'a> Order<'a> {
                 let after = other.operation.after();
                 after.is_some_and(|after| self.blocks(after, wanted) && !told(after))
             })?;
-        let text = format!(
-            "cannot be written: this plan makes the route {:?} for the same network through the same routers, and \
-             NetBird refuses a second one",
-            twin.address.name
-        );
-        let hint = "give one of them another network or other routers";
-        Some(Problem::new(&change.address, text, Some(hint.into())))
+        let what = Impossible::NewRouteTwin(twin.address.name.clone());
+        Some(Problem::new(&change.address, what))
     }
 
     /// Returns whether the route of a step is in the way of `change` even when the step is done.

@@ -15,7 +15,7 @@ use crate::kind::{
     ALL, Beyond, Groups, Kind, Live, Policy, Protocol, Resource, Unresolved, differences,
 };
 use crate::notice::Notice;
-use crate::problem::Problem;
+use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
 
 /// Returns what makes the changes impossible.
@@ -53,35 +53,22 @@ fn references(
     for (address, resource) in resources.iter().chain(&keys) {
         for group in resource.references() {
             let problem = match groups.id(group) {
-                Ok(_) if going.contains(group) => {
-                    let hint = "declare the group, or take it out here".to_owned();
-                    Some((
-                        format!("refers to group {group:?}, which this plan deletes"),
-                        Some(hint),
-                    ))
-                }
+                Ok(_) if going.contains(group) => Some(Impossible::GroupGoes(group.to_owned())),
                 Ok(_) => None,
                 Err(Unresolved::Absent(_)) if made.contains(group) => None,
                 Err(Unresolved::Absent(_)) => {
                     let names = groups.names().chain(made.iter().copied());
-                    let hint = hint::group(group, names);
-                    let text = format!(
-                        "refers to group {group:?}, which is neither declared nor in NetBird"
-                    );
-                    Some((text, hint))
+                    Some(Impossible::GroupAbsent {
+                        hint: hint::group(group, names),
+                        group: group.to_owned(),
+                    })
                 }
-                Err(ambiguous @ Unresolved::Ambiguous(..)) => {
-                    let hint = "rename or delete the others in NetBird".to_owned();
-                    Some((
-                        format!("refers to group {group:?}, but {ambiguous}"),
-                        Some(hint),
-                    ))
-                }
+                Err(found @ Unresolved::Ambiguous(..)) => Some(Impossible::GroupAmbiguous {
+                    group: group.to_owned(),
+                    found,
+                }),
             };
-            problems.extend(problem.map(|(text, hint)| Problem {
-                group: Some(group.to_owned()),
-                ..Problem::new(address, text, hint)
-            }));
+            problems.extend(problem.map(|what| Problem::new(address, what)));
         }
     }
     problems
@@ -93,17 +80,8 @@ fn one_rule(change: &Change) -> Option<Problem> {
         return None;
     };
     let rules = fields.iter().find(|change| change.field == "rules")?;
-    Some(Problem::new(
-        &change.address,
-        format!(
-            "has {} rules in NetBird, and the file can say one; an update cannot take rules out",
-            rules.before
-        ),
-        Some(format!(
-            "look at the rules in NetBird; --replace policies/{} makes it anew with the declared one alone",
-            change.address.name
-        )),
-    ))
+    let what = Impossible::Rules(rules.before.to_string());
+    Some(Problem::new(&change.address, what))
 }
 
 /// A policy of NetBird's SSH may say who of each source group may log in as whom. The file cannot, and the server refuses a
@@ -126,12 +104,8 @@ fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
         ids.any(|id| authorized.contains_key(id))
     };
     let unsaid = policy.sources.iter().find(|name| !is_said(name))?;
-    let text = format!(
-        "says in NetBird who of its sources may log in as whom, and nothing of group {unsaid:?}: the server would refuse it"
-    );
-    let hint =
-        "give the group its users in NetBird's dashboard first: the file has no field for them";
-    Some(Problem::new(&change.address, text, Some(hint.into())))
+    let what = Impossible::UnnamedUsers(unsaid.clone());
+    Some(Problem::new(&change.address, what))
 }
 
 /// Who may log in, where a policy becomes one of NetBird's SSH or stops to be one: the server forgets the users of any other
@@ -195,12 +169,11 @@ fn who(beyond: &Beyond, actual: &Actual) -> String {
 fn protected(change: &Change, actual: &Actual) -> Option<Problem> {
     let live = change.operation.live()?;
     let why = actual.protected_groups.get(&live.id)?;
-    let hint = match live.name.as_str() {
-        ALL => "it can be referred to without being declared",
-        _ => "refer to it without declaring it, or declare it without peers",
+    let what = Impossible::Protected {
+        why: why.clone(),
+        is_all: live.name == ALL,
     };
-    let text = format!("is {why}: it is never changed here");
-    Some(Problem::new(&change.address, text, Some(hint.into())))
+    Some(Problem::new(&change.address, what))
 }
 
 /// A group whose members come from elsewhere is never changed, so nobody could put the peer of a pending key into it. What a
@@ -217,12 +190,11 @@ pub(super) fn pending_members(
             continue;
         };
         problems.extend(keys.iter().map(|key| {
-            let text = format!("lists {key:?}, which is to join when it enrolls, but it is {why}: it is never changed here");
-            let hint = format!("take {key:?} out, or name the group in the key's auto_groups: then NetBird adds the peer itself");
-            Problem {
-                member: Some(key.clone()),
-                ..Problem::new(&Address::new(Kind::Group, group), text, Some(hint))
-            }
+            let what = Impossible::ProtectedJoin {
+                member: key.clone(),
+                why: why.clone(),
+            };
+            Problem::new(&Address::new(Kind::Group, group), what)
         }));
     }
     problems
@@ -255,12 +227,8 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
                 .flatten()
                 .cloned();
             let all: Vec<String> = users.chain(foreign).collect();
-            let text = format!("cannot be deleted: it is still used by {}", all.join(", "));
-            let hint = Some("take the group out there first, or declare it".into());
-            (!all.is_empty()).then(|| Problem {
-                of_deletion: true,
-                ..Problem::new(&Address::new(Kind::Group, name), text, hint)
-            })
+            let address = Address::new(Kind::Group, name);
+            (!all.is_empty()).then(|| Problem::new(&address, Impossible::GroupUsed(all)))
         })
         .collect()
 }

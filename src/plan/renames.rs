@@ -18,7 +18,7 @@ use crate::id::Id;
 use crate::kind::{ALL, FieldChange, Groups, Kind, Live, Resource};
 use crate::ledger::Ledger;
 use crate::notice::Notice;
-use crate::problem::Problem;
+use crate::problem::{Impossible, Problem, Rename};
 use crate::snapshot::Snapshot;
 
 /// The renames of a plan.
@@ -52,10 +52,9 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
         let ((meant, olds), (_, news)) = (named(old), named(new));
         // what is left of the old name once it is renamed is not meant
         let olds = if meant == 0 && news > 0 { 0 } else { olds };
-        let mut problem = |text: String, hint: &str| {
-            renames
-                .problems
-                .push(Problem::new(&address, text, Some(hint.into())));
+        let mut problem = |why: Rename| {
+            let what = Impossible::Rename(old.clone(), why);
+            renames.problems.push(Problem::new(&address, what));
         };
         match (olds, news) {
             (0, 0) => {}
@@ -65,22 +64,14 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
                     .notices
                     .push(Notice::about(Code::RenamedAlready, &address, text));
             }
-            (1, 0) if !ledger.was_declared(*kind, old) => problem(
-                format!("is to be renamed from {old:?}, which this file never declared"),
-                "only what was declared here is renamed; rename the other in NetBird, or declare it first",
-            ),
+            (1, 0) if !ledger.was_declared(*kind, old) => problem(Rename::NeverDeclared),
             (1, 0) => {
                 let all = list.iter_mut().filter(|live| live.name == *old);
                 let Some(live) = all.min_by_key(|live| !live.is_meant) else {
                     continue;
                 };
                 if old == ALL || live.issued.as_str().unwrap_or("api") != "api" {
-                    problem(
-                        format!(
-                            "is to be renamed from {old:?}, which is not made by the API: it is never changed here"
-                        ),
-                        "take renamed_from out",
-                    );
+                    problem(Rename::NotOfApi);
                     continue;
                 }
                 live.name = Value::String(new.clone());
@@ -88,14 +79,8 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
                 renames.names.insert((*kind, id.clone()), new.clone());
                 renames.renamed.insert(id, (address, old.clone()));
             }
-            (1.., 1..) => problem(
-                format!("is to be renamed from {old:?}, but both names are in NetBird"),
-                "delete one of them in NetBird, or take renamed_from out to manage the new one",
-            ),
-            (2.., 0) => problem(
-                format!("is to be renamed from {old:?}, but several are called that in NetBird"),
-                "rename or delete the others in NetBird",
-            ),
+            (1.., 1..) => problem(Rename::BothLive),
+            (2.., 0) => problem(Rename::Several),
         }
     }
     renames

@@ -1,5 +1,7 @@
 //! The sentences of what the plan holds as data: why something changes, and why it stays.
 
+mod impossible;
+
 use std::collections::BTreeSet;
 
 use crate::drift::Extraneous;
@@ -7,6 +9,8 @@ use crate::evidence::Evidence;
 use crate::held::Why;
 use crate::reason::{Guess, Reason};
 use crate::text::listed;
+
+pub(crate) use impossible::problems;
 
 /// Returns why a change is; nothing where its fields say it.
 pub(crate) fn reason(reason: Option<&Reason>) -> String {

@@ -1,0 +1,170 @@
+//! The sentences of what makes a plan impossible.
+
+use crate::kind::Kind;
+use crate::problem::{Impossible, Problem, Rename};
+
+/// What is said of a problem.
+pub(crate) struct Told<'a> {
+    /// The problem.
+    pub(crate) problem: &'a Problem,
+    /// What is wrong, as it follows kind and name.
+    pub(crate) text: String,
+    /// What to do.
+    pub(crate) hint: Option<String>,
+}
+
+/// Returns what is said of the problems: those of one object in the order of their words.
+pub(crate) fn problems(problems: &[Problem]) -> Vec<Told<'_>> {
+    let told = |problem| {
+        let (text, hint) = text_and_hint(problem);
+        Told {
+            problem,
+            text,
+            hint,
+        }
+    };
+    let mut told: Vec<Told> = problems.iter().map(told).collect();
+    told.sort_by(|a, b| (&a.problem.address, &a.text).cmp(&(&b.problem.address, &b.text)));
+    told
+}
+
+fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
+    let Problem { address, what } = problem;
+    let name = &address.name;
+    let (text, hint): (String, &str) = match what {
+        Impossible::Ambiguous(ids) => {
+            let ids: Vec<&str> = ids.iter().map(|id| id.0.as_str()).collect();
+            let text = format!(
+                "is the name of {} {} in NetBird: {}",
+                ids.len(),
+                address.kind.plural(),
+                ids.join(", ")
+            );
+            let way_out = match address.kind {
+                Kind::SetupKey => {
+                    format!("delete the others in NetBird, or use --replace setup_keys/{name}")
+                }
+                _ => "rename or delete the others in NetBird".into(),
+            };
+            let hint = format!("nobody can tell which one is meant; {way_out}");
+            return (text, Some(hint));
+        }
+        Impossible::ReplaceUndeclared => {
+            let text = "is named by --replace, but the file does not have it";
+            return (text.into(), None);
+        }
+        Impossible::ReplaceOfKind => {
+            let text =
+                "is named by --replace, which makes setup keys and policies anew and nothing else";
+            return (text.into(), None);
+        }
+        Impossible::Exchange => (
+            "and other routes of this plan exchange their networks: no order of writes allows that"
+                .into(),
+            "change them in two steps: give one another network first",
+        ),
+        Impossible::NameTwin(id) => (
+            format!(
+                "cannot be written: NetBird has another {} of that name ({id}), and refuses changes while there are two",
+                address.kind.label()
+            ),
+            "rename or delete the other in NetBird",
+        ),
+        Impossible::RouteTwin(other, id) => (
+            format!(
+                "cannot be written: NetBird has another route {other:?} ({id}) for the same network through the same \
+                 routers, and refuses a second one"
+            ),
+            "give one of them another network or other routers, or delete the other in NetBird",
+        ),
+        Impossible::NewRouteTwin(other) => (
+            format!(
+                "cannot be written: this plan makes the route {other:?} for the same network through the same routers, \
+                 and NetBird refuses a second one"
+            ),
+            "give one of them another network or other routers",
+        ),
+        Impossible::GroupGoes(group) => (
+            format!("refers to group {group:?}, which this plan deletes"),
+            "declare the group, or take it out here",
+        ),
+        Impossible::GroupAbsent { group, hint } => {
+            let text =
+                format!("refers to group {group:?}, which is neither declared nor in NetBird");
+            return (text, hint.clone());
+        }
+        Impossible::GroupAmbiguous { group, found } => (
+            format!("refers to group {group:?}, but {found}"),
+            "rename or delete the others in NetBird",
+        ),
+        Impossible::Rules(number) => {
+            let text = format!(
+                "has {number} rules in NetBird, and the file can say one; an update cannot take rules out"
+            );
+            let hint = format!(
+                "look at the rules in NetBird; --replace policies/{name} makes it anew with the declared one alone"
+            );
+            return (text, Some(hint));
+        }
+        Impossible::UnnamedUsers(group) => (
+            format!(
+                "says in NetBird who of its sources may log in as whom, and nothing of group {group:?}: the server would \
+                 refuse it"
+            ),
+            "give the group its users in NetBird's dashboard first: the file has no field for them",
+        ),
+        Impossible::Protected { why, is_all } => (
+            format!("is {why}: it is never changed here"),
+            match is_all {
+                true => "it can be referred to without being declared",
+                false => "refer to it without declaring it, or declare it without peers",
+            },
+        ),
+        Impossible::ProtectedJoin { member, why } => {
+            let text = format!(
+                "lists {member:?}, which is to join when it enrolls, but it is {why}: it is never changed here"
+            );
+            let hint = format!(
+                "take {member:?} out, or name the group in the key's auto_groups: then NetBird adds the peer itself"
+            );
+            return (text, Some(hint));
+        }
+        Impossible::GroupUsed(users) => (
+            format!(
+                "cannot be deleted: it is still used by {}",
+                users.join(", ")
+            ),
+            "take the group out there first, or declare it",
+        ),
+        Impossible::PeerUsed(users) => (
+            format!("cannot be deleted: {} would be hit", users.join(", ")),
+            "take the peer out there first; a policy that names it would be deleted whole",
+        ),
+        Impossible::Rename(old, why) => {
+            let (why, hint) = rename(*why);
+            (format!("is to be renamed from {old:?}, {why}"), hint)
+        }
+    };
+    (text, Some(hint.into()))
+}
+
+fn rename(why: Rename) -> (&'static str, &'static str) {
+    match why {
+        Rename::NeverDeclared => (
+            "which this file never declared",
+            "only what was declared here is renamed; rename the other in NetBird, or declare it first",
+        ),
+        Rename::NotOfApi => (
+            "which is not made by the API: it is never changed here",
+            "take renamed_from out",
+        ),
+        Rename::BothLive => (
+            "but both names are in NetBird",
+            "delete one of them in NetBird, or take renamed_from out to manage the new one",
+        ),
+        Rename::Several => (
+            "but several are called that in NetBird",
+            "rename or delete the others in NetBird",
+        ),
+    }
+}
