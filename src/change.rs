@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::address::Address;
 use crate::id::Id;
-use crate::kind::{FieldChange, Kind, Live, Resource};
+use crate::kind::{FieldChange, Kind, Live, Resource, differences};
 use crate::reason::Reason;
 
 /// What happens to one object.
@@ -82,6 +82,17 @@ impl Operation {
             Operation::Create { .. } | Operation::Delete { .. } => &[],
         }
     }
+
+    /// Returns what makes a live object so, with its new name, if it gets one; nothing where it is so.
+    pub fn update(live: &Live, after: Resource, name: Option<FieldChange>) -> Option<Self> {
+        let differences = differences(&after, &live.resource);
+        let fields: Vec<FieldChange> = name.into_iter().chain(differences).collect();
+        (!fields.is_empty()).then(|| Operation::Update {
+            live: live.clone(),
+            fields,
+            after,
+        })
+    }
 }
 
 /// One object and the operation on it.
@@ -96,6 +107,21 @@ pub struct Change {
 }
 
 impl Change {
+    /// This operation on that object; why, where its fields do not say it.
+    pub fn new(address: Address, operation: Operation, why: impl Into<Option<Reason>>) -> Self {
+        Change {
+            address,
+            operation,
+            reason: why.into(),
+        }
+    }
+
+    /// The object goes.
+    pub fn deletion(address: &Address, live: &Live, why: impl Into<Option<Reason>>) -> Self {
+        let live = live.clone();
+        Change::new(address.clone(), Operation::Delete { live }, why)
+    }
+
     /// Returns whether it makes a setup key, whose secret has to be sealed.
     pub fn makes_key(&self) -> bool {
         let makes = matches!(
@@ -103,6 +129,14 @@ impl Change {
             Operation::Create { .. } | Operation::Replace { .. }
         );
         self.address.kind == Kind::SetupKey && makes
+    }
+
+    /// The object that goes by it, with none in its place.
+    pub fn deleted(&self) -> Option<&Live> {
+        match &self.operation {
+            Operation::Delete { live } => Some(live),
+            _ => None,
+        }
     }
 
     /// Returns whether the file says of the key itself who opens it.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::address::Address;
 use crate::id::Id;
+use crate::kind::Live;
 use crate::ledger::Cause;
 
 /// An object that stays, though the file declares it no more.
@@ -53,6 +54,16 @@ pub enum Why {
 }
 
 impl Held {
+    /// This object stays.
+    pub fn new(address: &Address, live: &Live, why: Why) -> Self {
+        Held {
+            address: address.clone(),
+            id: live.id.clone(),
+            why,
+            cause: None,
+        }
+    }
+
     /// Returns how many live objects go once somebody agrees to it: none where no agreement helps.
     pub fn weight(&self) -> usize {
         match self.why {

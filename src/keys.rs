@@ -13,6 +13,7 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::Operation;
 use crate::code::Code;
+use crate::id::Id;
 use crate::kind::{self, DeclaredKey, KeyType, Kind, Live, Resource, differences};
 use crate::notice::Notice;
 use crate::options::{Options, Prune};
@@ -42,8 +43,6 @@ pub struct Decision {
     pub notices: Vec<Notice>,
     /// Namesakes among which nobody can choose.
     pub ambiguous: Vec<Live>,
-    /// It is declared enrolled, and these valid keys of its name were never used; whose they are.
-    pub unused: Vec<(Live, Whose)>,
     /// The entry's own one-off keys that a machine used, the oldest first.
     pub spent: Vec<Live>,
     /// The used key by whose peer the name is borne: of a pending entry the one that was used since it was asked for.
@@ -52,19 +51,6 @@ pub struct Decision {
     pub waiting: Option<Live>,
     /// What lives is older than the entry, which stands for it all the same.
     pub takes_over: bool,
-    /// What is done about a live key rests on its name alone: there is no history.
-    pub by_name: bool,
-}
-
-/// What decides beside the keys themselves.
-#[derive(Debug, Clone, Copy)]
-pub struct Circumstances {
-    /// The present.
-    pub now: Timestamp,
-    /// `--replace` names the key.
-    pub replace: bool,
-    /// What happens to namesakes that equal the file.
-    pub prune: Prune,
 }
 
 /// Returns whether nobody holds the key's secret: unused, without groups, and never changed since its creation. Keys are
@@ -79,54 +65,37 @@ pub fn never_sealed(key: &wire::SetupKey) -> bool {
 }
 
 /// Decides about the declared key `name` of an account.
-pub fn of_account(
-    name: &str,
-    declared: &DeclaredKey,
-    actual: &Actual,
-    options: &Options,
-) -> Decision {
+fn decide(name: &str, declared: &DeclaredKey, actual: &Actual, options: &Options) -> Decision {
     let address = Address::new(Kind::SetupKey, name);
-    let circumstances = Circumstances {
-        now: options.now,
-        replace: options.replace.contains(&address),
-        prune: options.prune,
-    };
-    decide(
-        name,
-        declared,
-        &namesakes(name, actual, options),
-        circumstances,
-    )
-}
-
-/// Decides about the declared key `name`. `namesakes` are the live keys of that name, the oldest first.
-pub fn decide(
-    name: &str,
-    declared: &DeclaredKey,
-    namesakes: &[Namesake],
-    circumstances: Circumstances,
-) -> Decision {
-    let mut decision = choose(name, declared, namesakes, circumstances);
+    let namesakes = namesakes(name, actual, options);
+    let mut decision = choose(&address, declared, &namesakes, options);
     let touched = decision
         .operation
         .iter()
         .filter_map(|(operation, _)| operation.live())
         .chain(decision.deletions.iter().map(|(live, _)| live))
-        .chain(decision.used.iter().filter(|_| !declared.enrolled));
-    let touched: Vec<_> = touched.map(|live| live.id.clone()).collect();
-    decision.by_name = namesakes
-        .iter()
-        .any(|of| of.whose == Whose::Named && touched.contains(&of.key.id));
+        .chain(&decision.used);
+    let mut touched = touched.map(|live| &live.id);
+    let is_named = |id: &Id| {
+        let mut namesakes = namesakes.iter();
+        namesakes.any(|of| of.whose == Whose::Named && of.key.id == *id)
+    };
+    if !declared.enrolled && touched.any(is_named) {
+        let text = "is taken for this file's by its name alone: no git history says when the file declared it";
+        decision
+            .notices
+            .push(Notice::about(Code::KeyByName, &address, text));
+    }
     decision
 }
 
+/// Decides by the live keys of that name, the oldest first.
 fn choose(
-    name: &str,
+    address: &Address,
     declared: &DeclaredKey,
     namesakes: &[Namesake],
-    circumstances: Circumstances,
+    options: &Options,
 ) -> Decision {
-    let address = Address::new(Kind::SetupKey, name);
     let after = desired(declared);
     let mut decision = Decision::default();
     // one of ours gets its groups before anybody can use it
@@ -138,17 +107,32 @@ fn choose(
     let spent = namesakes.iter().filter(|of| of.is_ours() && of.is_spent());
     let spent = spent.filter(|of| !by_hand(of));
     decision.spent = spent.map(|of| of.live.clone()).collect();
-    let asked = declared.asked_anew(circumstances.now);
+    let is_replaced = options.replace.contains(address);
+    let asked = declared.asked_anew(options.now);
 
     if declared.enrolled {
-        if circumstances.replace {
+        if is_replaced {
             let text = "is marked enrolled and is never made again: --replace leaves it alone";
             decision
                 .notices
-                .push(Notice::about(Code::ReplaceIdle, &address, text));
+                .push(Notice::about(Code::ReplaceIdle, address, text));
         }
-        let unused = namesakes.iter().filter(|of| of.is_waiting());
-        decision.unused = unused.map(|of| (of.live.clone(), of.whose)).collect();
+        for of in namesakes.iter().filter(|of| of.is_waiting()) {
+            if options.prune == Prune::All
+                || (options.prune == Prune::Owned && of.whose == Whose::Ours)
+            {
+                decision.deletions.push(goes(Reason::MarkedEnrolled)(of));
+            } else {
+                let text = format!(
+                    "is marked enrolled, but a valid key of that name that nobody used lives in NetBird ({}): it is \
+                     not provably ours, so it stays",
+                    of.key.id
+                );
+                decision
+                    .notices
+                    .push(Notice::about(Code::UnusedKey, address, text));
+            }
+        }
         decision.used = done(declared, namesakes, asked);
         return decision;
     }
@@ -158,10 +142,10 @@ fn choose(
             format!("has a reissue_after that lies in the future ({instant}): nothing until then");
         decision
             .notices
-            .push(Notice::about(Code::ReissueLater, &address, text));
+            .push(Notice::about(Code::ReissueLater, address, text));
     }
 
-    if circumstances.replace {
+    if is_replaced {
         let going = namesakes.iter().filter(|of| of.is_waiting());
         let mut going: Vec<_> = going
             .map(|of| match of.is_superseded(asked) {
@@ -196,7 +180,7 @@ fn choose(
     });
     decision
         .notices
-        .extend(left_alone(&address, &counted, &others));
+        .extend(left_alone(address, &counted, &others));
     decision.takes_over = counted.iter().any(|of| of.whose == Whose::TakenOver);
 
     let (old, present): (Vec<&Namesake>, Vec<_>) =
@@ -221,7 +205,7 @@ fn choose(
                 );
                 decision
                     .notices
-                    .push(Notice::about(Code::EnrollmentOpen, &address, text));
+                    .push(Notice::about(Code::EnrollmentOpen, address, text));
                 return decision;
             }
         };
@@ -240,7 +224,7 @@ fn choose(
                 .copied()
                 .map(goes(Reason::NeverSealed))
                 .collect();
-            decision.notices.extend(unclear_keys(&address, &unclear));
+            decision.notices.extend(unclear_keys(address, &unclear));
             if !valid.is_empty() {
                 let text = format!(
                     "was used, and another valid key of that name still lives in NetBird ({})",
@@ -248,7 +232,7 @@ fn choose(
                 );
                 decision
                     .notices
-                    .push(Notice::about(Code::OlderKey, &address, text));
+                    .push(Notice::about(Code::OlderKey, address, text));
             }
             return decision;
         }
@@ -270,7 +254,7 @@ fn choose(
     decision
         .deletions
         .extend(finished.iter().copied().map(goes(Reason::NeverSealed)));
-    decision.notices.extend(unclear_keys(&address, &unclear));
+    decision.notices.extend(unclear_keys(address, &unclear));
 
     // A replacement that was killed before its end: what it made is as the file says, what it was to delete cannot be.
     if let [older @ .., newest] = &valid[..]
@@ -287,7 +271,7 @@ fn choose(
             .iter()
             .all(|of| differences(&after, &of.live.resource).is_empty());
         let all_ours = || valid.iter().all(|of| of.whose == Whose::Ours);
-        let may_go = match circumstances.prune {
+        let may_go = match options.prune {
             Prune::All => true,
             Prune::Owned => all_ours(),
             Prune::None => false,
@@ -306,14 +290,14 @@ fn choose(
         Some(of) => {
             decision.deletions.extend(old_valid);
             // of a key that was made for a day this is no news
-            let soon = circumstances.now.as_second() + DAY_SECS;
+            let soon = options.now.as_second() + DAY_SECS;
             let soon =
                 |at: &Timestamp| at.as_second() < soon && declared.expires_in_secs > DAY_SECS;
             if let Some(expires) = of.key.expires.filter(soon) {
                 let text = format!("expires within a day, at {expires:.0}, and is not used yet");
                 decision.notices.extend(
                     (of.key.used_times == 0)
-                        .then(|| Notice::about(Code::ExpiresSoon, &address, text)),
+                        .then(|| Notice::about(Code::ExpiresSoon, address, text)),
                 );
             }
             decision.operation = compare(of, after, of.is_unsealed(wants_groups));
@@ -321,19 +305,19 @@ fn choose(
             if untold && decision.operation.is_none() {
                 let text = format!(
                     "was never changed since it was made ({}), so it may be one that nobody holds the secret of; without \
-                     git history that cannot be told: if nobody has it, use --replace setup_keys/{name}",
-                    of.key.id
+                     git history that cannot be told: if nobody has it, use --replace setup_keys/{}",
+                    of.key.id, address.name
                 );
                 decision
                     .notices
-                    .push(Notice::about(Code::KeyUntold, &address, text));
+                    .push(Notice::about(Code::KeyUntold, address, text));
             }
             let stays = !matches!(decision.operation, Some((Operation::Replace { .. }, _)));
             let is_unused = of.is_ours() && of.key.used_times == 0;
             decision.waiting = (stays && is_unused).then(|| of.live.clone());
         }
         None => match present.iter().rfind(|of| !of.is_spent()) {
-            Some(of) => decision.notices.push(dead(&address, of.key)),
+            Some(of) => decision.notices.push(dead(address, of.key)),
             None => {
                 let mut going = old_valid;
                 let superseded = going.pop().map(|(live, _)| live);
@@ -492,16 +476,7 @@ fn compare(
     if must_be_replaced(&after, live) {
         return replaced(after, Reason::KeyCannotChange);
     }
-    let fields = differences(&after, &live.resource);
-    (!fields.is_empty()).then(|| {
-        let live = live.clone();
-        let operation = Operation::Update {
-            live,
-            fields,
-            after,
-        };
-        (operation, None)
-    })
+    Operation::update(live, after, None).map(|operation| (operation, None))
 }
 
 /// Returns the declared key in canonical form.

@@ -4,7 +4,7 @@
 //! branch added and took back before it was merged was never declared. Old versions are read leniently; one that cannot
 //! be read at all proves nothing and removes nothing; `timeline` says how.
 //!
-//! The ledger knows names and times. What to do with its answers is up to `scope` and the gates.
+//! The ledger knows names and times. What to do with its answers is up to `plan::claim` and the gates.
 
 mod allow;
 mod causes;

@@ -1,18 +1,20 @@
 //! The plan: what an apply would do, in order, checked to be possible before the first write.
 //!
-//! `plan` names the stages; each is a function of plain values. Whatever is impossible is a `Problem`, and all of them
-//! are found; whatever a reader should know is a `Notice`.
+//! `plan` names the stages: resolve, claim, diff, follow up, order and check. Each is a function of plain values, and returns
+//! what it found with its notices and its problems. Whatever is impossible is a `Problem`, and all of them are found; whatever
+//! a reader should know is a `Notice`.
 
-mod held;
+mod check;
+mod claim;
+mod diff;
+mod follow_up;
 mod labels;
-mod left_behind;
-mod offboard;
 mod order;
-mod possible;
+mod referrers;
 mod renames;
 mod resolve;
 mod rows;
-mod sections;
+mod standing;
 mod twins;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,29 +24,22 @@ use sha2::{Digest, Sha256};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
-use crate::code::Code;
 use crate::desired::Desired;
-use crate::diff::diff;
-use crate::enrollment::{self, Enrollment};
 use crate::held::Held;
 use crate::id::Id;
-use crate::keys;
-use crate::kind::{self, Kind, Live, Resource};
+use crate::kind::{Kind, Live, Resource};
 use crate::ledger::Cause;
-use crate::members;
 use crate::notice::Notice;
 use crate::options::Options;
-use crate::problem::{Impossible, Problem};
-use crate::reason::Reason;
-use crate::scope::{self, Scoped};
+use crate::problem::Problem;
 
 pub(crate) use twins::Twins;
 
+pub use claim::{Gone, gone};
+pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};
-pub use resolve::{DNS_LABEL, answered_labels, peer_renames};
 pub use rows::Row;
-pub use sections::{Gone, gone};
 
 /// What an apply would do.
 #[derive(Debug, Clone, Default)]
@@ -140,129 +135,62 @@ pub fn plan(
     renames: &Renames,
     options: &Options,
 ) -> Result<Plan, Vec<Problem>> {
-    let mut plan = Plan::default();
-    let mut problems = renames.problems.clone();
-    plan.notices.extend(renames.notices.clone());
+    let resolved = resolve::resolve(desired, actual, options);
+    let claimed = claim::claim(desired, &resolved, actual, options);
+    let difference = diff::diff(desired, &resolved, &claimed, renames, actual, options);
+    let changes = difference.changes;
+    let followed = follow_up::follow_up(changes, desired, &resolved, &claimed, actual, options);
+    let checked = check::check(&followed.changes, desired, &resolved, actual);
 
-    let decisions = keys::decisions(desired, actual, options);
-    let keys = resolve::keys(&decisions, options, &mut plan, &mut problems);
-    let detection = enrollment::detect(desired, actual, &decisions, options);
-    plan.notices.extend(detection.notices());
-    let replaced = detection.replaced.iter().map(|at| at.peer.clone());
-    let known = members::Known {
-        desired,
-        actual,
-        decisions: &decisions,
-        replaced: &replaced.collect(),
-        options,
-    };
-    let twins = Twins::find(desired, actual, options);
-    plan.notices.extend(resolve::taken_labels(desired, actual));
-    let resources = resolve::resources(known, &detection.enrollments, &twins, &mut plan);
-    let managed = Kind::ALL
-        .into_iter()
-        .filter(|kind| desired.manages(*kind))
-        .collect();
-    let referenced = resolve::references(desired);
-    let keys_of_file = desired
-        .setup_keys()
-        .map(|(name, _)| name.as_str())
-        .collect();
-    plan.notices
-        .extend(issued_twins(desired, actual, &referenced));
-    let entries = Scoped {
-        desired: &resources,
-        managed: &managed,
-        keys: &keys_of_file,
-        referenced: &referenced,
-    };
-    let scope = scope::scope(entries, actual, options);
-    // what stands for several live objects is not made anew
-    let ambiguous = scope.problems.iter().map(|problem| &problem.address);
-    let ambiguous: BTreeSet<Address> = ambiguous.cloned().collect();
-    problems.extend(scope.problems);
-    plan.notices.extend(scope.notices);
-    plan.unmanaged = scope.unmanaged;
-    plan.held = scope.held;
-
-    plan.changes = diff(&resources, &scope.managed);
-    plan.changes
-        .retain(|change| !ambiguous.contains(&change.address));
-    renames.apply(&mut plan.changes, &resources, &scope.managed);
-    replace(
-        &mut plan.changes,
-        &resources,
-        &scope.managed,
-        &options.replace,
-    );
-    plan.changes.extend(keys);
-    plan.changes.extend(
-        scope
-            .pruned
-            .into_iter()
-            .map(|(address, live, reason)| Change {
-                address,
-                operation: Operation::Delete { live },
-                reason: Some(reason),
-            }),
-    );
-    plan.changes.extend(twins.deletions(actual));
-    twins.move_references(&mut plan.changes, actual, |address, live| {
-        match address.kind {
-            Kind::SetupKey => desired.setup_key(&address.name).is_some(),
-            _ => scope
-                .managed
-                .get(address)
-                .is_some_and(|at| at.id == live.id),
-        }
-    });
-    twins.keep_needed(&mut plan, actual);
-    offboard::offboard(&mut plan, desired, actual, options, &mut problems);
-    plan.notices
-        .extend(offboard::names_of_keys(desired, &options.ledger));
-    let leaving = offboard::replace(&mut plan, &detection.replaced, actual, options);
-    let has_room = |enrollment: &&Enrollment| enrollment.replaces.is_subset(&leaving);
-    let renamed = detection.enrollments.iter().filter(has_room).cloned();
-    let renamed: Vec<Enrollment> = renamed.collect();
-    plan.changes.extend(resolve::peer_renames(&renamed, actual));
-    let enrolling = detection.enrollments.into_iter();
-    plan.enrolling = enrolling.map(|at| (at.peer, at.key)).collect();
-    let left_behind = left_behind::notices(&plan, desired, actual, options);
-    plan.notices.extend(left_behind);
-    held::keep_groups(&mut plan, &resources, desired, actual);
-    possible::let_go(&mut plan, desired, actual);
-    plan.changes
-        .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
-
-    plan.notices
-        .extend(possible::look_alikes(&plan.changes, actual));
-    plan.notices.extend(possible::logins(&plan.changes, actual));
-    problems.extend(unknown_replacements(&options.replace, desired));
-    problems.extend(possible::check(
-        &plan.changes,
-        &resources,
-        desired,
-        actual,
-        twins.groups(),
-    ));
-    problems.extend(possible::pending_members(&plan.pending_members, actual));
-    match order::order(&plan.changes, actual) {
-        Ok(steps) => plan.steps = steps,
-        Err(found) => problems.extend(found),
-    }
+    let mut problems = [
+        claimed.problems,
+        difference.problems,
+        followed.problems,
+        checked.problems,
+    ]
+    .concat();
     if !problems.is_empty() {
         problems.sort();
         problems.dedup();
         return Err(problems);
     }
-    plan.counted = count(actual, desired, &scope.managed, &plan.changes);
-    rows::attribute(&mut plan, actual, options);
-    plan.held.sort();
-    plan.gone_sections = gone(desired, actual, &options.ledger);
-    plan.notices
-        .extend(plan.gone_sections.iter().map(Gone::notice));
-    plan.peer_labels = labels::label_peers(&mut plan, actual);
-    Ok(plan)
+    let notices = [
+        resolved.notices,
+        claimed.notices,
+        difference.notices,
+        followed.notices,
+        checked.notices,
+    ];
+    let counted = count(actual, desired, &claimed.managed, &followed.changes);
+    let waiting = resolved.decisions.into_iter();
+    let waiting = waiting.filter_map(|(name, decision)| Some((decision.waiting?.id, name)));
+    let enrolling = resolved.enrollments.into_iter();
+    let (mut foreign_members, mut pending_members) = (BTreeMap::new(), BTreeMap::new());
+    for (group, members) in resolved.members {
+        if !members.left_alone.is_empty() {
+            foreign_members.insert(group.clone(), members.left_alone);
+        }
+        if !members.pending.is_empty() {
+            pending_members.insert(group, members.pending);
+        }
+    }
+    let foreign = foreign_members.values().flatten();
+    let (changes, peer_labels) = labels::label_peers(followed.changes, foreign, actual);
+    Ok(Plan {
+        changes,
+        steps: checked.steps,
+        notices: notices.concat(),
+        unmanaged: claimed.unmanaged,
+        held: followed.held,
+        causes: followed.causes,
+        gone_sections: claimed.gone_sections,
+        foreign_members,
+        pending_members,
+        waiting_keys: waiting.collect(),
+        counted,
+        enrolling: enrolling.map(|at| (at.peer, at.key)).collect(),
+        peer_labels,
+    })
 }
 
 /// Returns a plan of these changes and nothing else, in order; without steps where there is none. It has no file, so
@@ -275,14 +203,16 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
         };
         Some((change.address.name.clone(), group.peers.clone()?))
     });
-    let mut plan = Plan {
-        foreign_members: members.collect(),
+    let foreign_members: BTreeMap<String, BTreeSet<Id>> = members.collect();
+    let foreign = foreign_members.values().flatten();
+    let (changes, peer_labels) = labels::label_peers(changes, foreign, actual);
+    Plan {
         changes,
         steps,
+        foreign_members,
+        peer_labels,
         ..Plan::default()
-    };
-    plan.peer_labels = labels::label_peers(&mut plan, actual);
-    plan
+    }
 }
 
 /// Objects of each kind that are ours, as far as the plan knows: declared, or deleted by it. Of the keys those that live.
@@ -292,11 +222,8 @@ fn count(
     managed: &BTreeMap<Address, Live>,
     changes: &[Change],
 ) -> BTreeMap<Kind, usize> {
-    let deleted = |change: &Change| match &change.operation {
-        Operation::Delete { live } => Some(live.id.clone()),
-        _ => None,
-    };
-    let going: BTreeSet<Id> = changes.iter().filter_map(deleted).collect();
+    let deleted = changes.iter().filter_map(Change::deleted);
+    let going: BTreeSet<&Id> = deleted.map(|live| &live.id).collect();
     let mut counted = BTreeMap::new();
     for (address, namesakes) in &actual.objects {
         let declared = |live: &Live| match managed.get(address) {
@@ -313,68 +240,6 @@ fn count(
         *counted.entry(address.kind).or_default() += ours.count();
     }
     counted
-}
-
-/// Which group a name of the file means where an identity provider made one of that name too.
-fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String>) -> Vec<Notice> {
-    let notice = |(id, issued): (&Id, &String)| {
-        let twin = actual
-            .objects
-            .values()
-            .flatten()
-            .find(|live| live.id == *id)?;
-        let address = Address::new(Kind::Group, &twin.name);
-        let is_named = desired.declares(&address) || referenced.contains(&twin.name);
-        let text = format!(
-            "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, issued by \
-             {issued}, alone"
-        );
-        is_named.then(|| Notice::about(Code::Namesake, &address, text))
-    };
-    actual.twins.iter().filter_map(notice).collect()
-}
-
-/// Turns `--replace` of policies into a new one and the deletion of the old.
-fn replace(
-    changes: &mut Vec<Change>,
-    resources: &BTreeMap<Address, Resource>,
-    managed: &BTreeMap<Address, Live>,
-    asked: &BTreeSet<Address>,
-) {
-    for address in asked.iter().filter(|address| address.kind == Kind::Policy) {
-        let (Some(after), Some(live)) = (resources.get(address), managed.get(address)) else {
-            continue;
-        };
-        changes.retain(|change| change.address != *address);
-        let fields = kind::differences(after, &live.resource);
-        let operation = Operation::Replace {
-            live: live.clone(),
-            fields,
-            after: after.clone(),
-        };
-        changes.push(Change {
-            address: address.clone(),
-            operation,
-            reason: Some(Reason::Replace),
-        });
-    }
-}
-
-fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {
-    let can_be = |kind| matches!(kind, Kind::SetupKey | Kind::Policy);
-    let known = |address: &&Address| can_be(address.kind) && desired.declares(address);
-    let problem = |address: &Address| {
-        let what = match can_be(address.kind) {
-            true => Impossible::ReplaceUndeclared,
-            false => Impossible::ReplaceOfKind,
-        };
-        Problem::new(address, what)
-    };
-    asked
-        .iter()
-        .filter(|address| !known(address))
-        .map(problem)
-        .collect()
 }
 
 #[cfg(test)]

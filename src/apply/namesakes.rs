@@ -10,7 +10,7 @@ use super::{Applied, Observer, Run};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::Api;
-use crate::change::{Change, Operation};
+use crate::change::Change;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::{self, never_sealed};
@@ -123,13 +123,10 @@ pub(super) fn take_back(
         groups.iter().map(|(_, live)| live.id.clone()).collect(),
         actual,
     );
-    let deletion = |(address, live): &(Address, Live)| Change {
-        address: address.clone(),
-        operation: Operation::Delete { live: live.clone() },
-        reason: None,
-    };
-    let mut changes: Vec<Change> = others.into_iter().map(deletion).collect();
-    twins.move_references(&mut changes, actual, |address, _| desired.declares(address));
+    let deletion = |(address, live): &(Address, Live)| Change::deletion(address, live, None);
+    let changes = others.into_iter().map(deletion).collect();
+    let mut changes =
+        twins.move_references(changes, actual, |address, _| desired.declares(address));
     changes.extend(twins.move_members(actual));
     changes.extend(twins.deletions(actual));
     let plan = ordered(changes, actual);

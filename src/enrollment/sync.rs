@@ -7,7 +7,7 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
-use crate::kind::{Group, Kind, Live, Resource, differences};
+use crate::kind::{Group, Kind, Live, Resource};
 use crate::plan::{Plan, ordered, peer_renames};
 
 /// Returns the plan of the enrollments alone: one rename a peer, one update a group.
@@ -44,16 +44,9 @@ fn update(live: &Live, joining: BTreeSet<Id>) -> Option<Change> {
     let after = Resource::Group(Group {
         peers: Some(members | &joining),
     });
-    let fields = differences(&after, &live.resource);
-    (!fields.is_empty()).then(|| Change {
-        address: Address::new(Kind::Group, &live.name),
-        operation: Operation::Update {
-            live: live.clone(),
-            fields,
-            after,
-        },
-        reason: None,
-    })
+    let operation = Operation::update(live, after, None)?;
+    let address = Address::new(Kind::Group, &live.name);
+    Some(Change::new(address, operation, None))
 }
 
 /// Returns why an enrollment has to wait, as what follows the key's name: a group that its peer cannot join yet. Plan and

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Decision, of_account};
+use super::{Decision, decide};
 use crate::actual::Actual;
 use crate::desired::Desired;
 use crate::options::Options;
@@ -14,6 +14,6 @@ pub type Decisions = BTreeMap<String, Decision>;
 /// Decides about every declared key.
 pub fn decisions(desired: &Desired, actual: &Actual, options: &Options) -> Decisions {
     let keys = desired.setup_keys();
-    keys.map(|(name, declared)| (name.clone(), of_account(name, declared, actual, options)))
+    keys.map(|(name, declared)| (name.clone(), decide(name, declared, actual, options)))
         .collect()
 }

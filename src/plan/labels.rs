@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Plan;
 use crate::actual::Actual;
-use crate::change::Operation;
+use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::{Group, Resource};
 
-/// Puts names in the place of ids in the field changes, and returns the names of all peers of the plan.
-pub(super) fn label_peers(plan: &mut Plan, actual: &Actual) -> BTreeMap<Id, String> {
+/// Returns the changes with names in the place of ids in their fields, and the names of all peers of the plan: those in the
+/// changes, and these members that stay.
+pub(super) fn label_peers<'a>(
+    mut changes: Vec<Change>,
+    members: impl IntoIterator<Item = &'a Id>,
+    actual: &Actual,
+) -> (Vec<Change>, BTreeMap<Id, String>) {
     let mut labels = BTreeMap::new();
     let mut label = |id: &str| {
         let id = Id(id.to_owned());
@@ -20,7 +24,7 @@ pub(super) fn label_peers(plan: &mut Plan, actual: &Actual) -> BTreeMap<Id, Stri
             .or_insert_with(|| actual.peer_label(&id))
             .clone()
     };
-    for change in &mut plan.changes {
+    for change in &mut changes {
         for resource in [
             change.operation.live().map(|live| &live.resource),
             change.operation.after(),
@@ -50,9 +54,6 @@ pub(super) fn label_peers(plan: &mut Plan, actual: &Actual) -> BTreeMap<Id, Stri
             }
         }
     }
-    plan.foreign_members
-        .values()
-        .flatten()
-        .for_each(|id| drop(label(&id.0)));
-    labels
+    members.into_iter().for_each(|id| drop(label(&id.0)));
+    (changes, labels)
 }

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::actual::NewNames;
 use crate::address::Address;
-use crate::change::{Change, Operation};
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::entry::Entry;
@@ -122,39 +121,14 @@ impl Renames {
         &self.names
     }
 
-    /// Adds the change of the name to the changes.
-    pub(super) fn apply(
-        &self,
-        changes: &mut Vec<Change>,
-        resources: &BTreeMap<Address, Resource>,
-        managed: &BTreeMap<Address, Live>,
-    ) {
-        for (id, (address, old)) in &self.renamed {
-            let Some(live) = managed.get(address).filter(|live| live.id == *id) else {
-                continue;
-            };
-            let name = FieldChange {
-                field: "name".into(),
-                before: Value::String(old.clone()),
-                after: Value::String(address.name.clone()),
-            };
-            match changes.iter_mut().find(|change| change.address == *address) {
-                Some(Change {
-                    operation: Operation::Update { fields, .. },
-                    ..
-                }) => fields.insert(0, name),
-                Some(_) => {}
-                None => changes.extend(resources.get(address).map(|after| Change {
-                    address: address.clone(),
-                    operation: Operation::Update {
-                        live: live.clone(),
-                        fields: vec![name],
-                        after: after.clone(),
-                    },
-                    reason: None,
-                })),
-            }
-        }
+    /// Returns the change of the name of the live object that stands for an entry, if it is renamed.
+    pub(super) fn of(&self, address: &Address, live: &Live) -> Option<FieldChange> {
+        let (_, old) = self.renamed.get(&live.id).filter(|(at, _)| at == address)?;
+        Some(FieldChange {
+            field: "name".into(),
+            before: Value::String(old.clone()),
+            after: Value::String(address.name.clone()),
+        })
     }
 
     /// Returns the old names, by address.

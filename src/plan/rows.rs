@@ -1,6 +1,5 @@
 //! What a plan takes away, row by row, and which change of the file is the cause of each.
 
-use super::Plan;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
@@ -8,7 +7,6 @@ use crate::id::Id;
 use crate::kind::{Kind, Live};
 use crate::ledger::{Cause, Ledger};
 use crate::members::listed_names;
-use crate::options::Options;
 
 /// An object that goes, or a member that a group loses.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,28 +48,16 @@ impl Row {
     }
 }
 
-/// Finds the cause of each row, and of what is held, unless an earlier stage knew better. What no change of the file
-/// caused (flags, leftovers of killed runs) has none.
-pub(super) fn attribute(plan: &mut Plan, actual: &Actual, options: &Options) {
-    let ledger = &options.ledger;
-    for row in plan.changes.iter().flat_map(Row::of) {
-        if plan.causes.contains_key(&row) {
-            continue;
-        }
-        let Address { kind, name } = &row.address;
-        let cause = match &row.member {
-            Some(member) => listed_names(member, actual)
-                .filter_map(|listed| ledger.member_removal(name, listed))
-                .max(),
-            None => ledger
-                .removal(*kind, name)
-                .or_else(|| reissued(&row, ledger)),
-        };
-        plan.causes.extend(cause.map(|cause| (row, cause)));
-    }
-    for held in &mut plan.held {
-        let Address { kind, name } = &held.address;
-        held.cause = held.cause.or_else(|| ledger.removal(*kind, name));
+/// Returns the change of the file that caused it.
+pub(super) fn cause(row: &Row, actual: &Actual, ledger: &Ledger) -> Option<Cause> {
+    let Address { kind, name } = &row.address;
+    match &row.member {
+        Some(member) => listed_names(member, actual)
+            .filter_map(|listed| ledger.member_removal(name, listed))
+            .max(),
+        None => ledger
+            .removal(*kind, name)
+            .or_else(|| reissued(row, ledger)),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Plan;
+use super::standing::{Standing, is_protected, standing};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
@@ -16,9 +16,8 @@ use crate::desired::Desired;
 use crate::id::Id;
 use crate::kind::{Group, Groups, Kind, Live, Resource, differences};
 use crate::notice::Notice;
-use crate::options::Options;
+use crate::options::{Options, Prune};
 use crate::reason::Reason;
-use crate::scope;
 use crate::text::listed;
 
 /// Groups that go since an older one of their name stays.
@@ -36,7 +35,7 @@ impl Twins {
         let declared = desired.groups().map(|(name, _)| name);
         let names = declared.filter(|name| {
             let address = Address::new(Kind::Group, *name);
-            scope::are_twins(&address, actual.named(Kind::Group, name), actual, options)
+            are_twins(&address, actual.named(Kind::Group, name), actual, options)
         });
         let later = |name| actual.named(Kind::Group, name).iter().skip(1);
         let surplus = names.flat_map(|name| later(name).map(|live| live.id.clone()));
@@ -80,16 +79,15 @@ impl Twins {
         namesakes.flat_map(members).collect()
     }
 
-    /// Adds to the changes what moves the references of these objects; `is_ours` says which may be written. A surplus group
-    /// that something else refers to is told by the stages after this.
+    /// Returns the changes with what moves the references of these objects; `is_ours` says which may be written.
     pub(crate) fn move_references(
         &self,
-        changes: &mut Vec<Change>,
+        mut changes: Vec<Change>,
         actual: &Actual,
         is_ours: impl Fn(&Address, &Live) -> bool,
-    ) {
+    ) -> Vec<Change> {
         if self.surplus.is_empty() {
-            return;
+            return changes;
         }
         for (address, live) in actual
             .objects
@@ -115,20 +113,18 @@ impl Twins {
                 Some(_) => {}
                 None if is_ours(address, live) => {
                     let after = live.resource.references_alone();
-                    let fields = differences(&after, &labelled);
-                    changes.push(Change {
-                        address: address.clone(),
-                        operation: Operation::Update {
-                            live: live.clone(),
-                            fields,
-                            after,
-                        },
-                        reason: Some(Reason::RefersToSecondGroup),
-                    });
+                    let operation = Operation::Update {
+                        live: live.clone(),
+                        fields: differences(&after, &labelled),
+                        after,
+                    };
+                    let why = Reason::RefersToSecondGroup;
+                    changes.push(Change::new(address.clone(), operation, why));
                 }
                 None => {}
             }
         }
+        changes
     }
 
     /// Returns an object with the names that surplus groups have here, if it refers to one.
@@ -142,15 +138,12 @@ impl Twins {
     pub(crate) fn deletions(&self, actual: &Actual) -> Vec<Change> {
         let all = actual.objects.values().flatten();
         let surplus = all.filter_map(|live| Some((live, self.surplus.get(&live.id)?)));
-        let deletion = |(live, name): (&Live, &String)| Change {
-            address: Address::new(Kind::Group, name),
-            operation: Operation::Delete {
-                live: Live {
-                    name: self.groups.name(&live.id),
-                    ..live.clone()
-                },
-            },
-            reason: Some(Reason::SecondGroup),
+        let deletion = |(live, name): (&Live, &String)| {
+            let live = Live {
+                name: self.groups.name(&live.id),
+                ..live.clone()
+            };
+            Change::deletion(&Address::new(Kind::Group, name), &live, Reason::SecondGroup)
         };
         surplus.map(deletion).collect()
     }
@@ -165,38 +158,27 @@ impl Twins {
             let after = Resource::Group(Group {
                 peers: Some(self.members(name, actual)),
             });
-            let fields = differences(&after, &live.resource);
-            (!fields.is_empty()).then(|| Change {
-                address: Address::new(Kind::Group, *name),
-                operation: Operation::Update {
-                    live: live.clone(),
-                    fields,
-                    after,
-                },
-                reason: None,
-            })
+            let operation = Operation::update(live, after, None)?;
+            let address = Address::new(Kind::Group, *name);
+            Some(Change::new(address, operation, None))
         };
         names.iter().filter_map(change).collect()
     }
 
-    /// Takes back the deletion of a surplus group that something beside ours needs, and says so. All the rest has moved.
-    pub(super) fn keep_needed(&self, plan: &mut Plan, actual: &Actual) {
-        for (id, name) in &self.surplus {
-            let holders = self.holders(id, &plan.changes, actual);
-            if holders.is_empty() {
-                continue;
-            }
-            let goes = |change: &Change| matches!(&change.operation, Operation::Delete { live } if live.id == *id);
-            plan.changes.retain(|change| !goes(change));
+    /// Returns the surplus groups that something beside ours needs once all the rest has moved, and says so.
+    pub(super) fn needed(&self, changes: &[Change], actual: &Actual) -> BTreeMap<Id, Notice> {
+        let needed = |(id, name): (&Id, &String)| {
+            let holders = self.holders(id, changes, actual);
             let holders: Vec<&str> = holders.iter().map(String::as_str).collect();
             let text = format!(
                 "has a second one of its name in NetBird ({id}), which stays: {} still refers to it",
                 listed(&holders)
             );
             let address = Address::new(Kind::Group, name);
-            plan.notices
-                .push(Notice::about(Code::TwinStays, &address, text));
-        }
+            let notice = Notice::about(Code::TwinStays, &address, text);
+            (!holders.is_empty()).then_some((id.clone(), notice))
+        };
+        self.surplus.iter().filter_map(needed).collect()
     }
 
     /// Returns what refers to a surplus group and does not move, in words.
@@ -218,4 +200,23 @@ impl Twins {
         let foreign = actual.foreign_referrers.get(id).into_iter().flatten();
         ours.chain(foreign.cloned()).collect()
     }
+}
+
+/// Returns whether several objects of one name are all provably ours: runs at the same time made them.
+pub(super) fn are_twins(
+    address: &Address,
+    namesakes: &[Live],
+    actual: &Actual,
+    options: &Options,
+) -> bool {
+    let is_ours = |live: &Live| standing(&options.ledger, address, live) == Standing::Ours;
+    let all_ours = match options.prune {
+        Prune::None => false,
+        Prune::Owned => namesakes.iter().all(is_ours),
+        Prune::All => true,
+    };
+    let mut protected = namesakes
+        .iter()
+        .map(|live| is_protected(address.kind, live, actual));
+    namesakes.len() > 1 && all_ours && !protected.any(|protected| protected)
 }

@@ -1,15 +1,13 @@
 //! What a half offboarding leaves: a machine whose setup key left the file and is gone from NetBird, too. Nothing proves any
 //! more that its peer may be deleted, so nobody ever would, and nobody would know.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
-use super::Plan;
+use super::FollowUp;
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::change::Operation;
 use crate::code::Code;
 use crate::desired::Desired;
-use crate::id::Id;
 use crate::kind::Kind;
 use crate::ledger::Proof;
 use crate::notice::Notice;
@@ -19,7 +17,7 @@ use crate::wire::Peer;
 /// Names the peers that bear the name of a key that the file declared when they came, where neither the file nor a live key
 /// says anything of them.
 pub(super) fn notices(
-    plan: &Plan,
+    so_far: &FollowUp,
     desired: &Desired,
     actual: &Actual,
     options: &Options,
@@ -30,14 +28,7 @@ pub(super) fn notices(
     let groups = desired.groups();
     let listed = groups.flat_map(|(_, group)| group.peers.iter().flatten());
     let listed: HashSet<&str> = listed.map(String::as_str).collect();
-    let going: BTreeSet<&Id> = plan
-        .changes
-        .iter()
-        .filter_map(|change| match &change.operation {
-            Operation::Delete { live } => Some(&live.id),
-            _ => None,
-        })
-        .collect();
+    let going = so_far.going();
     let is_left = |peer: &&Peer| {
         let came = peer.created_at.map(|at| at.as_second());
         peer.user_id.is_empty()

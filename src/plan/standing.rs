@@ -3,6 +3,7 @@
 //! Where names are not unique, name and time are not enough: a colleague's second route under the network id of ours is as
 //! old as ours. So the form has to be one that the file could have made and a version did declare (docs/ownership.md).
 
+use crate::actual::Actual;
 use crate::address::Address;
 use crate::kind::{Kind, Live, Resource, Shape};
 use crate::ledger::{Ledger, Proof};
@@ -24,6 +25,18 @@ pub(super) enum Standing {
     Foreign,
     /// Its name was never declared, or nothing tells.
     Unproved,
+}
+
+/// What the server makes by itself for a temporary access (netbird-api.md §4).
+const TEMPORARY: &str = "Temporary access policy for peer ";
+
+/// Returns whether an object is never deleted, whatever the flags.
+pub(super) fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
+    match kind {
+        Kind::Group => actual.protected_groups.contains_key(&live.id),
+        Kind::Policy => live.name.starts_with(TEMPORARY),
+        _ => false,
+    }
 }
 
 /// Returns whose an object is that bears the name of `address`.
@@ -80,22 +93,14 @@ pub(super) fn standings(ledger: &Ledger, address: &Address, namesakes: &[Live]) 
     all
 }
 
-/// Which of the namesakes an entry of the file stands for.
-#[derive(Debug, PartialEq)]
-pub(super) enum Claim {
-    /// These, by index, all of them alike: one, or equal ones.
-    These(Vec<usize>),
-    /// None: others made them, in a form that no entry can stand for.
-    None,
-}
-
-/// Returns which of the namesakes the entry stands for: those that fit best.
+/// Returns which of the namesakes the entry stands for, by index: those that fit best, all of them alike. None where others
+/// made them, in a form that no entry can stand for.
 pub(super) fn claim(
     ledger: &Ledger,
     address: &Address,
     entry: &Resource,
     namesakes: &[Live],
-) -> Claim {
+) -> Vec<usize> {
     let wanted = entry.form();
     let standings = standings(ledger, address, namesakes);
     let made_meanwhile = |live: &Live| {
@@ -129,9 +134,9 @@ pub(super) fn claim(
     let these: Vec<usize> = (0..fits.len()).filter(|at| fits[*at] == best).collect();
     // of several that fit no better than others nobody can tell which is meant, so none is
     if best == Fit::Not || (best >= Fit::Partly && these.len() > 1) {
-        Claim::None
+        Vec::new()
     } else {
-        Claim::These(these)
+        these
     }
 }
 

@@ -5,12 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use super::Plan;
+use super::FollowUp;
 use super::held::holder;
-use super::rows::Row;
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::change::{Change, Operation};
+use crate::change::Change;
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::{Binding, Replaced, UNTOLD};
@@ -19,86 +18,42 @@ use crate::id::Id;
 use crate::kind::{Kind, Live, Resource};
 use crate::ledger::{Cause, Ledger, Proof};
 use crate::notice::Notice;
-use crate::options::Options;
-use crate::options::Prune;
+use crate::options::{Options, Prune};
+use crate::plan::referrers::deleted;
+use crate::plan::rows::Row;
 use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
 use crate::wire::Peer;
 
-/// Adds the deletion of the peers whose keys' entries were removed.
+/// Returns the deletion of the peers whose keys' entries were removed.
 pub(super) fn offboard(
-    plan: &mut Plan,
+    so_far: &FollowUp,
     desired: &Desired,
     actual: &Actual,
     options: &Options,
-    problems: &mut Vec<Problem>,
-) {
+) -> FollowUp {
+    let mut part = FollowUp::default();
     if options.prune == Prune::None {
-        return;
+        return part;
     }
-    let removed = plan
-        .changes
-        .iter()
-        .filter_map(|change| match &change.operation {
-            Operation::Delete { live } if change.address.kind == Kind::SetupKey => {
-                Some((&change.address, live))
-            }
-            _ => None,
-        });
+    let removed = deleted(&so_far.changes, Kind::SetupKey);
     // a key that was never ours says nothing about its peer, even where --prune all takes the key
     let undeclared = removed.filter(|(address, key)| {
         let made = key.id.created_at();
         desired.setup_key(&address.name).is_none()
             && options.ledger.proof(Kind::SetupKey, &address.name, made) == Proof::Ours
     });
-    let is_untold = |id: &Id| {
-        let is_used = actual.keys.get(id).is_some_and(|key| key.used_times > 0);
-        is_used && actual.bindings.may_be_untold(id)
-    };
-    let mut notices = Vec::new();
-    let (mut changes, mut held) = (Vec::new(), Vec::new());
     for (address, key) in undeclared {
-        let mut stays = |text: String| notices.push(Notice::about(Code::PeerStays, address, text));
-        let binding = actual.bindings.of_key(&key.id);
-        let peer = match binding {
-            Some(Binding::Event(id) | Binding::Time(id)) => actual.peers.get(id),
-            // a name is no proof for a deletion
-            Some(Binding::Name(id)) => {
-                stays(format!(
-                    "was removed, and its peer stays: its name and its times alone tell that it is {}",
-                    actual.peer_with_id(id)
-                ));
+        let peer = match bound(&key.id, actual) {
+            Ok(Some(peer)) => peer,
+            Ok(None) => continue,
+            Err(why) => {
+                let text = format!("was removed, and its peer {why}");
+                part.notices
+                    .push(Notice::about(Code::PeerStays, address, text));
                 continue;
             }
-            Some(Binding::Several(peers)) => {
-                let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
-                stays(format!(
-                    "was removed, and its peer stays: it was used by one of {}, and nobody can tell by which",
-                    labels.join(", ")
-                ));
-                continue;
-            }
-            Some(Binding::Nobody) | None if is_untold(&key.id) => {
-                stays(format!(
-                    "was removed, and its peer stays, if there is one: {UNTOLD}"
-                ));
-                continue;
-            }
-            Some(Binding::PeerGone | Binding::Nobody) | None => None,
         };
-        let Some(peer) = peer else { continue };
-        if !peer.user_id.is_empty() || peer.ephemeral {
-            let whose = if peer.ephemeral {
-                "is ephemeral"
-            } else {
-                "belongs to a person"
-            };
-            stays(format!(
-                "was removed, and its peer {:?} stays: it {whose}",
-                peer.name
-            ));
-            continue;
-        }
         let names = [peer.name.as_str(), address.name.as_str()];
         // it was due once the entry was gone and no group listed it any more
         let ledger = &options.ledger;
@@ -110,10 +65,8 @@ pub(super) fn offboard(
             .max();
         // the key goes last: it alone proves that the peer may
         let waits = |why: Why| Held {
-            address: address.clone(),
-            id: key.id.clone(),
-            why,
             cause: due,
+            ..Held::new(address, key, why)
         };
         let lists = |group: &crate::kind::DeclaredGroup| {
             let mut listed = group.peers.iter().flatten();
@@ -123,23 +76,23 @@ pub(super) fn offboard(
         let groups: BTreeSet<String> = groups.map(|(name, _)| name.clone()).collect();
         let label = peer.name.clone();
         if !groups.is_empty() {
-            held.push(waits(Why::Listed {
+            part.held.push(waits(Why::Listed {
                 peer: label,
                 groups,
             }));
             continue;
         }
-        let users = users(peer, plan, actual);
+        let users = users(peer, so_far, actual);
         if users
             .iter()
             .any(|user| user.at.is_some_and(|at| desired.declares(at)))
         {
-            problems.push(in_the_way(peer, users));
+            part.problems.push(in_the_way(peer, users));
             continue;
         }
         if !users.is_empty() {
             let until_agreed = users.iter().all(|user| user.waits_for_agreement);
-            held.push(waits(Why::PeerNeeded {
+            part.held.push(waits(Why::PeerNeeded {
                 peer: label,
                 holders: users.into_iter().map(|user| user.words).collect(),
                 until_agreed,
@@ -148,28 +101,49 @@ pub(super) fn offboard(
         }
         let reason = Reason::KeyRemoved {
             key: address.name.clone(),
-            evidence: binding.and_then(Binding::evidence),
+            evidence: actual.bindings.of_key(&key.id).and_then(Binding::evidence),
         };
         let change = deletion(peer, reason, actual);
         let rows = [Row::object(address, key)]
             .into_iter()
             .chain(Row::of(&change));
-        let rows: Vec<Row> = rows.collect();
-        changes.push((change, rows, due));
+        part.causes.extend(rows.filter_map(|row| Some((row, due?))));
+        part.changes.push(change);
     }
-    for (change, rows, due) in changes {
-        plan.causes
-            .extend(rows.into_iter().filter_map(|row| Some((row, due?))));
-        plan.changes.push(change);
+    part
+}
+
+/// Returns the peer that goes with a key, if there is one; or that it stays, and why.
+fn bound<'a>(key: &Id, actual: &'a Actual) -> Result<Option<&'a Peer>, String> {
+    let is_used = actual.keys.get(key).is_some_and(|key| key.used_times > 0);
+    let peer = match actual.bindings.of_key(key) {
+        Some(Binding::Event(id) | Binding::Time(id)) => actual.peers.get(id),
+        // a name is no proof for a deletion
+        Some(Binding::Name(id)) => {
+            let peer = actual.peer_with_id(id);
+            return Err(format!(
+                "stays: its name and its times alone tell that it is {peer}"
+            ));
+        }
+        Some(Binding::Several(peers)) => {
+            let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
+            return Err(format!(
+                "stays: it was used by one of {}, and nobody can tell by which",
+                labels.join(", ")
+            ));
+        }
+        Some(Binding::Nobody) | None if is_used && actual.bindings.may_be_untold(key) => {
+            return Err(format!("stays, if there is one: {UNTOLD}"));
+        }
+        Some(Binding::PeerGone | Binding::Nobody) | None => None,
+    };
+    match peer {
+        Some(peer) if peer.ephemeral => Err(format!("{:?} stays: it is ephemeral", peer.name)),
+        Some(peer) if !peer.user_id.is_empty() => {
+            Err(format!("{:?} stays: it belongs to a person", peer.name))
+        }
+        peer => Ok(peer),
     }
-    plan.changes.retain(|change| {
-        let live = change.operation.live();
-        !held
-            .iter()
-            .any(|held| live.is_some_and(|live| live.id == held.id))
-    });
-    plan.held.extend(held);
-    plan.notices.extend(notices);
 }
 
 /// Says of a name that groups list that it was a setup key until this change: from now on it is a peer's name, and as long as
@@ -194,20 +168,20 @@ pub(super) fn names_of_keys(desired: &Desired, ledger: &Ledger) -> Vec<Notice> {
     listed.map(notice).collect()
 }
 
-/// Adds the deletion of the peers in whose place another machine came, and returns them. One that something else needs
-/// stays and is named: then nothing but the new one's name waits.
+/// Returns the deletion of the peers in whose place another machine came. One that something else needs stays and is named:
+/// then nothing but the new one's name waits.
 pub(super) fn replace(
-    plan: &mut Plan,
+    so_far: &FollowUp,
     replaced: &[Replaced],
     actual: &Actual,
     options: &Options,
-) -> BTreeSet<Id> {
-    let mut gone = BTreeSet::new();
+) -> FollowUp {
+    let mut part = FollowUp::default();
     for old in replaced {
         let Some(peer) = actual.peers.get(&old.peer) else {
             continue;
         };
-        let users = users(peer, plan, actual).into_iter();
+        let users = users(peer, so_far, actual).into_iter();
         let users: Vec<String> = users.map(|user| user.words).collect();
         if !users.is_empty() {
             let text = format!(
@@ -216,11 +190,10 @@ pub(super) fn replace(
                 users.join(", ")
             );
             let address = Address::new(Kind::Peer, &peer.name);
-            plan.notices
+            part.notices
                 .push(Notice::about(Code::PeerStays, &address, text));
             continue;
         }
-        gone.insert(peer.id.clone());
         let reason = Reason::Replaced {
             key: old.key.clone(),
             by: old.by.clone(),
@@ -230,20 +203,16 @@ pub(super) fn replace(
         let change = deletion(peer, reason, actual);
         let cause = options.ledger.reissue(&old.key).map(|(_, cause)| cause);
         let rows = Row::of(&change).into_iter();
-        plan.causes
+        part.causes
             .extend(rows.filter_map(|row| Some((row, cause?))));
-        plan.changes.push(change);
+        part.changes.push(change);
     }
-    gone
+    part
 }
 
 fn deletion(peer: &Peer, reason: Reason, actual: &Actual) -> Change {
-    let live = actual.live_peer(peer);
-    Change {
-        address: Address::new(Kind::Peer, &peer.name),
-        operation: Operation::Delete { live },
-        reason: Some(reason),
-    }
+    let address = Address::new(Kind::Peer, &peer.name);
+    Change::deletion(&address, &actual.live_peer(peer), reason)
 }
 
 /// What a peer's deletion would hit.
@@ -258,13 +227,8 @@ struct User<'a> {
 
 /// What the peer's deletion would hit: the server deletes policies that name it whole, leaves routes through it dangling, and
 /// refuses while a router uses it (netbird-api.md §4).
-fn users<'a>(peer: &Peer, plan: &Plan, actual: &'a Actual) -> Vec<User<'a>> {
-    let goes = |id: &Id| {
-        plan.changes.iter().any(|change| match &change.operation {
-            Operation::Delete { live } => live.id == *id,
-            _ => false,
-        })
-    };
+fn users<'a>(peer: &Peer, so_far: &FollowUp, actual: &'a Actual) -> Vec<User<'a>> {
+    let going = so_far.going();
     let uses = |live: &&Live| match &live.resource {
         Resource::Policy(policy) => {
             let resource = format!("peer {}", peer.id);
@@ -274,11 +238,14 @@ fn users<'a>(peer: &Peer, plan: &Plan, actual: &'a Actual) -> Vec<User<'a>> {
         _ => false,
     };
     let users = actual.objects.iter().flat_map(|(address, all)| {
-        let using = all.iter().filter(uses).filter(|live| !goes(&live.id));
+        let using = all
+            .iter()
+            .filter(uses)
+            .filter(|live| !going.contains(&live.id));
         using.map(move |live| User {
             at: Some(address),
             words: holder(address, live, actual),
-            waits_for_agreement: plan
+            waits_for_agreement: so_far
                 .held
                 .iter()
                 .any(|held| held.id == live.id && held.weight() > 0),

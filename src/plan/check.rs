@@ -1,8 +1,10 @@
-//! Whether every operation can be carried out: found before the first write, all of it at once.
+//! Whether every operation can be carried out, and in which order: found before the first write, all of it at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Plan;
+use super::order::{Step, order};
+use super::referrers::{deleted, referrers};
+use super::resolve::Resolved;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
@@ -11,29 +13,48 @@ use crate::desired::Desired;
 use crate::hint;
 use crate::id::Id;
 use crate::keys;
-use crate::kind::{
-    ALL, Beyond, Groups, Kind, Live, Policy, Protocol, Resource, Unresolved, differences,
-};
+use crate::kind::{ALL, Beyond, Groups, Kind, Live, Policy, Protocol, Resource, Unresolved};
+use crate::members::Members;
 use crate::notice::Notice;
 use crate::problem::{Impossible, Problem};
-use crate::reason::Reason;
 
-/// Returns what makes the changes impossible.
+/// Whether and in which order the changes can be carried out.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// The order: indices into the changes.
+    pub(super) steps: Vec<Step>,
+    /// What a reader should know.
+    pub(super) notices: Vec<Notice>,
+    /// What makes them impossible.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Puts the changes in order, and finds what makes them impossible.
 pub(super) fn check(
     changes: &[Change],
-    resources: &BTreeMap<Address, Resource>,
     desired: &Desired,
+    resolved: &Resolved,
     actual: &Actual,
-    groups: &Groups,
-) -> Vec<Problem> {
-    let mut problems = references(changes, resources, desired, groups);
+) -> Checked {
+    let groups = resolved.twins.groups();
+    let mut problems = references(changes, &resolved.resources, desired, groups);
     for change in changes {
         problems.extend(one_rule(change));
         problems.extend(ssh_sources(change, actual));
         problems.extend(protected(change, actual));
     }
     problems.extend(group_deletions(changes, actual));
-    problems
+    problems.extend(pending_members(&resolved.members, actual));
+    let steps = order(changes, actual).unwrap_or_else(|found| {
+        problems.extend(found);
+        Vec::new()
+    });
+    let look_alikes = look_alikes(changes, actual).into_iter();
+    Checked {
+        steps,
+        notices: look_alikes.chain(logins(changes, actual)).collect(),
+        problems,
+    }
 }
 
 /// Every name of a group stands for exactly one that is live, or made by the plan, and does not go.
@@ -48,7 +69,9 @@ fn references(
         .map(|(name, declared)| (Address::new(Kind::SetupKey, name), keys::desired(declared)));
     let keys: BTreeMap<Address, Resource> = keys.collect();
     let made: BTreeSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
-    let going: BTreeSet<&str> = deleted_groups(changes).map(|(_, name)| name).collect();
+    let going: BTreeSet<&str> = deleted(changes, Kind::Group)
+        .map(|(_, live)| live.name.as_str())
+        .collect();
     let mut problems = Vec::new();
     for (address, resource) in resources.iter().chain(&keys) {
         for group in resource.references() {
@@ -110,7 +133,7 @@ fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
 
 /// Who may log in, where a policy becomes one of NetBird's SSH or stops to be one: the server forgets the users of any other
 /// protocol, and the file has no field for them (netbird-api.md §5).
-pub(super) fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
+fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
     let notice = |change: &Change| {
         let (before, after) = match &change.operation {
             Operation::Create { after } => (None, after.clone()),
@@ -178,18 +201,15 @@ fn protected(change: &Change, actual: &Actual) -> Option<Problem> {
 
 /// A group whose members come from elsewhere is never changed, so nobody could put the peer of a pending key into it. What a
 /// key grants by `auto_groups` the server does itself, whoever made the group.
-pub(super) fn pending_members(
-    pending: &BTreeMap<String, BTreeSet<String>>,
-    actual: &Actual,
-) -> Vec<Problem> {
+fn pending_members(members: &BTreeMap<String, Members>, actual: &Actual) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (group, keys) in pending {
+    for (group, Members { pending, .. }) in members {
         let live = actual.named(Kind::Group, group).iter();
         let mut why = live.filter_map(|live| actual.protected_groups.get(&live.id));
         let Some(why) = why.next() else {
             continue;
         };
-        problems.extend(keys.iter().map(|key| {
+        problems.extend(pending.iter().map(|key| {
             let what = Impossible::ProtectedJoin {
                 member: key.clone(),
                 why: why.clone(),
@@ -200,24 +220,16 @@ pub(super) fn pending_members(
     problems
 }
 
-pub(super) fn deleted_groups(changes: &[Change]) -> impl Iterator<Item = (&Id, &str)> {
-    changes.iter().filter_map(|change| match &change.operation {
-        Operation::Delete { live } if change.address.kind == Kind::Group => {
-            Some((&live.id, live.name.as_str()))
-        }
-        _ => None,
-    })
-}
-
 /// The server refuses to delete a group that is referred to and names one referrer at a time; here are all of them. What
 /// only others need is held back before (`held`).
 fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
-    if deleted_groups(changes).next().is_none() {
+    let mut going = deleted(changes, Kind::Group).peekable();
+    if going.peek().is_none() {
         return Vec::new();
     }
     let left = referrers(changes, actual);
-    deleted_groups(changes)
-        .filter_map(|(id, name)| {
+    going
+        .filter_map(|(_, Live { id, name, .. })| {
             let users = left.get(name).into_iter().flatten();
             let users = users.map(|(address, _)| address.to_string());
             let foreign = actual
@@ -233,40 +245,8 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
         .collect()
 }
 
-/// Returns what refers to each group once the changes are carried out.
-pub(super) fn referrers<'a>(
-    changes: &[Change],
-    actual: &'a Actual,
-) -> BTreeMap<String, Vec<(&'a Address, &'a Live)>> {
-    let by_id: BTreeMap<&Id, &Operation> = changes
-        .iter()
-        .filter_map(|change| Some((&change.operation.live()?.id, &change.operation)))
-        .collect();
-    let mut referrers: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for (address, live) in actual
-        .objects
-        .iter()
-        .flat_map(|(at, all)| all.iter().map(move |live| (at, live)))
-    {
-        let after = match by_id.get(&live.id) {
-            Some(Operation::Delete { .. } | Operation::Replace { .. }) => continue,
-            Some(Operation::Update { after, .. }) => after.over(&live.resource),
-            Some(Operation::Create { .. }) | None => live.resource.clone(),
-        };
-        let groups = after.references().into_iter().map(str::to_owned);
-        let users = after
-            .user_groups()
-            .into_iter()
-            .map(|group| actual.groups.name(group));
-        for group in groups.chain(users).collect::<BTreeSet<String>>() {
-            referrers.entry(group).or_default().push((address, live));
-        }
-    }
-    referrers
-}
-
 /// Creations that look like what is there already, under another spelling of the same letters.
-pub(super) fn look_alikes(changes: &[Change], actual: &Actual) -> Vec<Notice> {
+fn look_alikes(changes: &[Change], actual: &Actual) -> Vec<Notice> {
     let created = changes
         .iter()
         .filter(|change| matches!(change.operation, Operation::Create { .. }));
@@ -283,50 +263,4 @@ pub(super) fn look_alikes(changes: &[Change], actual: &Actual) -> Vec<Notice> {
         Some(Notice::about(Code::LookAlike, address, text))
     };
     created.filter_map(notice).collect()
-}
-
-/// Takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.
-pub(super) fn let_go(plan: &mut Plan, desired: &Desired, actual: &Actual) {
-    let going: BTreeSet<String> = deleted_groups(&plan.changes)
-        .map(|(_, name)| name.to_owned())
-        .collect();
-    let busy: BTreeSet<Id> = plan
-        .changes
-        .iter()
-        .filter_map(|change| Some(change.operation.live()?.id.clone()))
-        .collect();
-    let dead = |live: &&Live| actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-    let declared = desired
-        .setup_keys()
-        .flat_map(|(name, _)| actual.named(Kind::SetupKey, name));
-    let waits = |live: &&Live| {
-        let mut held = plan.held.iter();
-        held.any(|held| held.id == live.id && held.waits())
-    };
-    let waiting = actual.objects.values().flatten().filter(waits);
-    let mut changes = Vec::new();
-    for live in declared.chain(waiting).filter(dead) {
-        let Resource::SetupKey(key) = &live.resource else {
-            continue;
-        };
-        let groups = key.auto_groups.clone().unwrap_or_default();
-        let kept: BTreeSet<String> = groups.difference(&going).cloned().collect();
-        if kept.len() == groups.len() || busy.contains(&live.id) {
-            continue;
-        }
-        let mut after = key.clone();
-        after.auto_groups = Some(kept);
-        let after = Resource::SetupKey(after);
-        let fields = differences(&after, &live.resource);
-        changes.push(Change {
-            address: Address::new(Kind::SetupKey, &live.name),
-            operation: Operation::Update {
-                live: live.clone(),
-                fields,
-                after,
-            },
-            reason: Some(Reason::DeadKeyInTheWay),
-        });
-    }
-    plan.changes.extend(changes);
 }

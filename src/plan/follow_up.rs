@@ -1,0 +1,119 @@
+//! What follows from the differences: the peer of a key that goes, the name of a machine that came, what others need and is
+//! held back. Each part sees what there is so far, and returns what it adds.
+
+mod enrolled;
+mod held;
+mod left_behind;
+mod offboard;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::claim::Claimed;
+use super::resolve::Resolved;
+use super::rows::{Row, cause};
+use crate::actual::Actual;
+use crate::change::Change;
+use crate::desired::Desired;
+use crate::enrollment::Enrollment;
+use crate::held::Held;
+use crate::id::Id;
+use crate::kind::Live;
+use crate::ledger::Cause;
+use crate::notice::Notice;
+use crate::options::Options;
+use crate::problem::Problem;
+
+pub use enrolled::{DNS_LABEL, answered_labels, peer_renames};
+
+/// The changes with all that follows from them; of a part, what it adds.
+#[derive(Debug, Default)]
+pub(super) struct FollowUp {
+    /// What is to be done, by address.
+    pub(super) changes: Vec<Change>,
+    /// What stays all the same: it is in no change.
+    pub(super) held: Vec<Held>,
+    /// By which change of the file something goes.
+    pub(super) causes: BTreeMap<Row, Cause>,
+    /// What a reader should know.
+    pub(super) notices: Vec<Notice>,
+    /// What is in the way.
+    pub(super) problems: Vec<Problem>,
+}
+
+impl FollowUp {
+    /// Adds a part.
+    fn add(&mut self, part: FollowUp) {
+        let is_held = |live: &Live| part.held.iter().any(|held| held.id == live.id);
+        self.changes
+            .retain(|change| !change.operation.live().is_some_and(is_held));
+        self.changes.extend(part.changes);
+        self.held.extend(part.held);
+        self.causes.extend(part.causes);
+        self.notices.extend(part.notices);
+        self.problems.extend(part.problems);
+    }
+
+    /// Returns what is deleted.
+    fn going(&self) -> BTreeSet<&Id> {
+        let deleted = self.changes.iter().filter_map(Change::deleted);
+        deleted.map(|live| &live.id).collect()
+    }
+
+    /// Returns whether an object is a key that waits for its peer to go.
+    fn waits(&self, live: &Live) -> bool {
+        let mut held = self.held.iter();
+        held.any(|held| held.id == live.id && held.waits())
+    }
+}
+
+/// Adds to the changes what follows from them, and finds the cause of all that goes or is held. What no change of the file
+/// caused (flags, leftovers of killed runs) has none.
+pub(super) fn follow_up(
+    changes: Vec<Change>,
+    desired: &Desired,
+    resolved: &Resolved,
+    claimed: &Claimed,
+    actual: &Actual,
+    options: &Options,
+) -> FollowUp {
+    let mut all = FollowUp {
+        changes,
+        held: claimed.held.clone(),
+        notices: offboard::names_of_keys(desired, &options.ledger),
+        ..FollowUp::default()
+    };
+    all.add(offboard::offboard(&all, desired, actual, options));
+    all.add(offboard::replace(&all, &resolved.replaced, actual, options));
+    // the name is free once the peer of the older key goes
+    let going = all.going();
+    let has_room = |at: &&Enrollment| at.replaces.iter().all(|peer| going.contains(peer));
+    let renamed = resolved.enrollments.iter().filter(has_room).cloned();
+    let renamed: Vec<Enrollment> = renamed.collect();
+    all.changes.extend(peer_renames(&renamed, actual));
+    all.notices
+        .extend(left_behind::notices(&all, desired, actual, options));
+    all.add(held::keep_groups(
+        &all,
+        &resolved.resources,
+        desired,
+        actual,
+    ));
+    all.changes.extend(held::let_go(&all, desired, actual));
+    all.changes
+        .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
+
+    let ledger = &options.ledger;
+    let rows = all.changes.iter().flat_map(Row::of);
+    let causes = rows.filter_map(|row| Some((cause(&row, actual, ledger)?, row)));
+    let causes = causes.map(|(cause, row)| (row, cause));
+    // a part knew better
+    all.causes = causes.chain(all.causes).collect();
+    for held in &mut all.held {
+        let address = &held.address;
+        held.cause = held
+            .cause
+            .or_else(|| ledger.removal(address.kind, &address.name));
+    }
+    all.held.sort();
+    all
+}

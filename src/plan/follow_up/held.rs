@@ -1,0 +1,119 @@
+//! What is kept back since something that is not ours needs it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::FollowUp;
+use crate::actual::Actual;
+use crate::address::Address;
+use crate::change::{Change, Operation};
+use crate::desired::Desired;
+use crate::held::{Held, Why};
+use crate::id::Id;
+use crate::kind::{Kind, Live, Resource};
+use crate::plan::referrers::{deleted, referrers};
+use crate::reason::Reason;
+
+/// Names an object for people, with its id and, of a key, its state.
+pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String {
+    let state = actual
+        .keys
+        .get(&live.id)
+        .map(|key| format!(", {}", key.state));
+    let Address { kind, name } = address;
+    format!(
+        "{} {name:?} ({}{})",
+        kind.label(),
+        live.id,
+        state.unwrap_or_default()
+    )
+}
+
+/// Holds every group that only things need which are not ours: what the file does not declare, and fields that it does
+/// not say of what it declares. Where the file itself names the group, the deletion stays in the plan, and is impossible.
+pub(super) fn keep_groups(
+    so_far: &FollowUp,
+    resources: &BTreeMap<Address, Resource>,
+    desired: &Desired,
+    actual: &Actual,
+) -> FollowUp {
+    let mut part = FollowUp::default();
+    let mut going = deleted(&so_far.changes, Kind::Group).peekable();
+    if going.peek().is_none() {
+        return part;
+    }
+    let is_ours = |address: &Address| desired.declares(address);
+    // a declared key that is done is no resource: what NetBird has of it was the file's
+    let names = |address: &Address, group: &str| match resources.get(address) {
+        Some(resource) => resource.references().contains(group),
+        None => is_ours(address),
+    };
+    // a dead key of ours lets go of a group that goes
+    let lets_go = |address: &Address, live: &Live| {
+        let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
+        is_dead && (is_ours(address) || so_far.waits(live))
+    };
+    let referrers = referrers(&so_far.changes, actual);
+    for (address, live) in going {
+        let users = referrers.get(&live.name).into_iter().flatten();
+        let users: Vec<_> = users
+            .filter(|(address, user)| !lets_go(address, user))
+            .collect();
+        if users.iter().any(|(address, _)| names(address, &live.name)) {
+            continue;
+        }
+        let users = users.iter().map(|(address, user)| {
+            let holder = holder(address, user, actual);
+            match is_ours(address) {
+                true => format!("{holder}, in a field that the file does not say"),
+                false => holder,
+            }
+        });
+        let foreign = actual.foreign_referrers.get(&live.id).into_iter().flatten();
+        let holders: BTreeSet<String> = users.chain(foreign.cloned()).collect();
+        if !holders.is_empty() {
+            let why = match actual.gone_resources.get(&live.id) == Some(&holders) {
+                true => Why::NeededByGone(holders),
+                false => Why::Needed(holders),
+            };
+            part.held.push(Held::new(address, live, why));
+        }
+    }
+    part
+}
+
+/// Returns what takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.
+pub(super) fn let_go(so_far: &FollowUp, desired: &Desired, actual: &Actual) -> Vec<Change> {
+    let going: BTreeSet<String> = deleted(&so_far.changes, Kind::Group)
+        .map(|(_, live)| live.name.clone())
+        .collect();
+    let busy: BTreeSet<Id> = so_far
+        .changes
+        .iter()
+        .filter_map(|change| Some(change.operation.live()?.id.clone()))
+        .collect();
+    let dead = |live: &&Live| actual.keys.get(&live.id).is_some_and(|key| !key.valid);
+    let declared = desired
+        .setup_keys()
+        .flat_map(|(name, _)| actual.named(Kind::SetupKey, name));
+    let objects = actual.objects.values().flatten();
+    let waiting = objects.filter(|live| so_far.waits(live));
+    let mut changes = Vec::new();
+    for live in declared.chain(waiting).filter(dead) {
+        let Resource::SetupKey(key) = &live.resource else {
+            continue;
+        };
+        let groups = key.auto_groups.clone().unwrap_or_default();
+        let kept: BTreeSet<String> = groups.difference(&going).cloned().collect();
+        if kept.len() == groups.len() || busy.contains(&live.id) {
+            continue;
+        }
+        let mut after = key.clone();
+        after.auto_groups = Some(kept);
+        let address = Address::new(Kind::SetupKey, &live.name);
+        let operation = Operation::update(live, Resource::SetupKey(after), None);
+        changes.extend(
+            operation.map(|operation| Change::new(address, operation, Reason::DeadKeyInTheWay)),
+        );
+    }
+    changes
+}

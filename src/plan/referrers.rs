@@ -1,0 +1,49 @@
+//! What refers to the groups of an account, as it is once the changes of a plan are carried out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::actual::Actual;
+use crate::address::Address;
+use crate::change::{Change, Operation};
+use crate::id::Id;
+use crate::kind::{Kind, Live};
+
+/// Returns the objects of a kind that go.
+pub(super) fn deleted(changes: &[Change], kind: Kind) -> impl Iterator<Item = (&Address, &Live)> {
+    let of_kind = changes
+        .iter()
+        .filter(move |change| change.address.kind == kind);
+    of_kind.filter_map(|change| Some((&change.address, change.deleted()?)))
+}
+
+/// Returns what refers to each group once the changes are carried out.
+pub(super) fn referrers<'a>(
+    changes: &[Change],
+    actual: &'a Actual,
+) -> BTreeMap<String, Vec<(&'a Address, &'a Live)>> {
+    let by_id: BTreeMap<&Id, &Operation> = changes
+        .iter()
+        .filter_map(|change| Some((&change.operation.live()?.id, &change.operation)))
+        .collect();
+    let mut referrers: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for (address, live) in actual
+        .objects
+        .iter()
+        .flat_map(|(at, all)| all.iter().map(move |live| (at, live)))
+    {
+        let after = match by_id.get(&live.id) {
+            Some(Operation::Delete { .. } | Operation::Replace { .. }) => continue,
+            Some(Operation::Update { after, .. }) => after.over(&live.resource),
+            Some(Operation::Create { .. }) | None => live.resource.clone(),
+        };
+        let groups = after.references().into_iter().map(str::to_owned);
+        let users = after
+            .user_groups()
+            .into_iter()
+            .map(|group| actual.groups.name(group));
+        for group in groups.chain(users).collect::<BTreeSet<String>>() {
+            referrers.entry(group).or_default().push((address, live));
+        }
+    }
+    referrers
+}
