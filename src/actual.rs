@@ -143,6 +143,7 @@ impl Actual {
             ids.push(key.id.clone());
         }
         actual.read_referrers(snapshot, &groups)?;
+        drop(groups);
 
         for kind in Kind::declared() {
             for entry in snapshot.list(kind) {

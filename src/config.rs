@@ -14,6 +14,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 pub(crate) use crate::text::{did_you_mean, nearest, quote};
 pub(crate) use cursor::{Cursor, Log};
@@ -31,13 +32,13 @@ const BOM: &str = "\u{feff}";
 /// Characters are counted once per chunk of that many bytes, so that no position costs a walk over a one-line file.
 const CHUNK_BYTES: usize = 256;
 
-/// The text of a file, with what is needed to turn byte offsets into lines and columns.
+/// The text of a file, which clones share, with what is needed to turn byte offsets into lines and columns.
 #[derive(Debug, Clone)]
 pub struct Source {
     name: String,
-    text: String,
-    line_starts: Vec<usize>,
-    chars_before_chunk: Vec<usize>,
+    text: Arc<str>,
+    line_starts: Arc<[usize]>,
+    chars_before_chunk: Arc<[usize]>,
 }
 
 /// Why there is no text to speak of. Displays as a message and a hint.
@@ -146,9 +147,9 @@ impl Source {
         }
         Ok(Source {
             name,
-            text,
+            text: text.into(),
             line_starts,
-            chars_before_chunk,
+            chars_before_chunk: chars_before_chunk.into(),
         })
     }
 

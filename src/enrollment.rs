@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::id::Id;
 use crate::kind::KeyType;
+use crate::snapshot::Peers;
 use crate::wire::{Event, Peer, SetupKey};
 
 pub use crate::evidence::Evidence;
@@ -103,7 +104,7 @@ impl Bindings {
 }
 
 /// Binds keys to peers. `events` is `None` where the log was not read.
-pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Event]>) -> Bindings {
+pub fn bind(keys: &[SetupKey], peers: &Peers, events: Option<&[Event]>) -> Bindings {
     // ids of old servers were short hashes that could collide: such keys are bound by nothing
     let mut seen = BTreeSet::new();
     let shared: BTreeSet<&Id> = keys
@@ -115,7 +116,7 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
     let timeless =
         |peer: &Peer| peer.user_id.is_empty() && !peer.ephemeral && peer.created_at.is_none();
     let mut bindings = Bindings {
-        is_timeless: peers.values().any(timeless),
+        is_timeless: peers.iter().any(timeless),
         ..Bindings::default()
     };
     let mut enrolled_by: BTreeMap<&str, BTreeSet<Id>> = BTreeMap::new();
@@ -130,7 +131,7 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
             .entry(&event.initiator_id)
             .or_default()
             .insert(peer.clone());
-        if peers.contains_key(&peer) {
+        if peers.contains(&peer) {
             came_by.entry(peer).or_default().insert(key);
         }
     }
@@ -154,10 +155,7 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
     for key in used {
         match enrolled_by.get(key.id.0.as_str()) {
             Some(enrolled) => {
-                let living: Vec<&Id> = enrolled
-                    .iter()
-                    .filter(|id| peers.contains_key(id))
-                    .collect();
+                let living: Vec<&Id> = enrolled.iter().filter(|id| peers.contains(id)).collect();
                 let binding = match living[..] {
                     [] => Binding::PeerGone,
                     [peer] if only_key(peer).is_some() => Binding::Event(peer.clone()),
@@ -173,7 +171,7 @@ pub fn bind(keys: &[SetupKey], peers: &BTreeMap<Id, Peer>, events: Option<&[Even
     let free = |peer: &&Peer| {
         peer.user_id.is_empty() && !peer.ephemeral && !came_by.contains_key(&peer.id)
     };
-    let free: Vec<&Peer> = peers.values().filter(free).collect();
+    let free: Vec<&Peer> = peers.iter().filter(free).collect();
     let reusable: Vec<&SetupKey> = keys.iter().filter(|key| !one_off(key)).collect();
     bindings
         .one_off

@@ -339,7 +339,8 @@ pub struct FieldChange {
 
 /// Returns the fields of `desired` that `actual` has otherwise. Of the same resource with itself: none.
 pub fn differences(desired: &Resource, live: &Resource) -> Vec<FieldChange> {
-    if desired == live {
+    // most objects of most plans are as they should be
+    if desired == live || desired.over(live) == *live {
         return Vec::new();
     }
     let mut actual = live.fields();

@@ -293,11 +293,11 @@ fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Foun
 fn meant(member: &str, desired: &Desired, actual: &Actual) -> Option<String> {
     let is_otherwise_called =
         |peer: &&wire::Peer| peer.id.0 == member || peer.ip == member || peer.dns_label == member;
-    if let Some(peer) = actual.peers.values().find(is_otherwise_called) {
+    if let Some(peer) = actual.peers.iter().find(is_otherwise_called) {
         return Some(format!("write {:?}, which is that peer's name", peer.name));
     }
     let keys = desired.setup_keys().map(|(name, _)| name.as_str());
-    let peers = actual.peers.values().map(|peer| peer.name.as_str());
+    let peers = actual.peers.iter().map(|peer| peer.name.as_str());
     hint::member(member, keys.chain(peers))
 }
 

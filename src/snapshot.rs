@@ -109,6 +109,9 @@ impl<'de> Deserialize<'de> for Snapshot {
     }
 }
 
+/// Peers that one thread reads at least.
+const SHARE: usize = 1000;
+
 /// The entries of `GET /peers`, which are most of an account: whoever asks what is in them, they are read once.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -124,24 +127,33 @@ impl PeerList {
         if let Some(peers) = self.read.get() {
             return Ok(peers.clone());
         }
-        let mut by_id = BTreeMap::new();
-        for entry in &self.entries {
-            let mut peer: wire::Peer = entry.read().map_err(|cause| (entry, cause))?;
-            peer.answer = Some(entry.clone());
-            by_id.insert(peer.id.clone(), peer);
-        }
-        let mut by_name: HashMap<String, Vec<Id>> = HashMap::new();
-        for peer in by_id.values() {
-            match by_name.get_mut(&peer.name) {
-                Some(ids) => ids.push(peer.id.clone()),
-                None => drop(by_name.insert(peer.name.clone(), vec![peer.id.clone()])),
-            }
-        }
-        Ok(self
-            .read
-            .get_or_init(|| Arc::new(Peers { by_id, by_name }))
-            .clone())
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = self.entries.len().div_ceil(processors).max(SHARE);
+        let shares = std::thread::scope(|scope| {
+            let mut shares = self.entries.chunks(share);
+            let own = shares.next().unwrap_or_default();
+            let others = shares.map(|share| scope.spawn(move || peers(share)));
+            let others: Vec<_> = others.collect();
+            let own = peers(own);
+            let others = others.into_iter().map(|thread| thread.join());
+            let others = others.map(|read| read.expect("a reading thread does not panic"));
+            std::iter::once(own)
+                .chain(others)
+                .collect::<Result<Vec<_>, _>>()
+        })?;
+        let peers = Peers::from_iter(shares.into_iter().flatten());
+        Ok(self.read.get_or_init(|| Arc::new(peers)).clone())
     }
+}
+
+fn peers(entries: &[Entry]) -> Result<Vec<wire::Peer>, (&Entry, serde_json::Error)> {
+    let read = |entry: &'_ Entry| {
+        let mut peer: wire::Peer = entry.read()?;
+        peer.answer = Some(entry.clone());
+        Ok(peer)
+    };
+    let read = |entry| read(entry).map_err(|cause| (entry, cause));
+    entries.iter().map(read).collect()
 }
 
 impl From<Vec<Entry>> for PeerList {
@@ -188,24 +200,52 @@ impl std::fmt::Debug for PeerList {
 }
 
 /// Peers by id, and by name.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Peers {
-    by_id: BTreeMap<Id, wire::Peer>,
-    by_name: HashMap<String, Vec<Id>>,
+    /// By id, which is by age.
+    peers: Vec<wire::Peer>,
+    /// Places in that list.
+    by_name: HashMap<String, Vec<usize>>,
 }
 
 impl Peers {
+    /// Returns the peer of that id.
+    pub fn get(&self, id: &Id) -> Option<&wire::Peer> {
+        let found = self.peers.binary_search_by(|peer| peer.id.cmp(id));
+        found.ok().map(|at| &self.peers[at])
+    }
+
+    /// Returns whether there is a peer of that id.
+    pub fn contains(&self, id: &Id) -> bool {
+        self.get(id).is_some()
+    }
+
     /// Returns the peers of that name, the oldest first.
     pub fn named(&self, name: &str) -> impl Iterator<Item = &wire::Peer> {
-        let ids = self.by_name.get(name).into_iter().flatten();
-        ids.filter_map(|id| self.by_id.get(id))
+        let places = self.by_name.get(name).into_iter().flatten();
+        places.map(|at| &self.peers[*at])
+    }
+
+    /// Returns all of them, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &wire::Peer> {
+        self.peers.iter()
     }
 }
 
-impl Deref for Peers {
-    type Target = BTreeMap<Id, wire::Peer>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.by_id
+/// Of two of one id the later one counts.
+impl FromIterator<wire::Peer> for Peers {
+    fn from_iter<T: IntoIterator<Item = wire::Peer>>(peers: T) -> Self {
+        let mut peers = Vec::from_iter(peers);
+        peers.reverse();
+        peers.sort_by(|a, b| a.id.cmp(&b.id));
+        peers.dedup_by(|later, earlier| later.id == earlier.id);
+        let mut by_name: HashMap<String, Vec<usize>> = HashMap::with_capacity(peers.len());
+        for (at, peer) in peers.iter().enumerate() {
+            match by_name.get_mut(&peer.name) {
+                Some(places) => places.push(at),
+                None => drop(by_name.insert(peer.name.clone(), vec![at])),
+            }
+        }
+        Peers { peers, by_name }
     }
 }

@@ -32,14 +32,11 @@ pub(crate) fn moment<'de, D: Deserializer<'de>>(
     Ok((time.as_second() > -60_000_000_000).then_some(time))
 }
 
-/// Id and name, as objects are embedded in others.
+/// An object that is embedded in another. Its name is that of the list of its kind.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Reference {
     /// Id of the embedded object.
     pub id: Id,
-    /// Its name.
-    #[serde(default)]
-    pub name: String,
 }
 
 /// An entry of `GET /groups`.

@@ -89,8 +89,8 @@ fn put_back(
     let nothing = Plan {
         peer_labels: actual
             .peers
-            .keys()
-            .map(|id| (id.clone(), actual.peer_label(id)))
+            .iter()
+            .map(|peer| (peer.id.clone(), actual.peer_label(&peer.id)))
             .collect(),
         ..Plan::default()
     };
@@ -157,7 +157,7 @@ fn lost(
             continue;
         };
         let members = members_of(Some(group_now));
-        for peer in actual.peers.values() {
+        for peer in actual.peers.iter() {
             let pair = (group.clone(), peer.id.clone());
             if members.contains(&peer.id)
                 || read.contains(&peer.id)
@@ -165,7 +165,7 @@ fn lost(
             {
                 continue;
             }
-            let is_new = !before.peers.contains_key(&peer.id);
+            let is_new = !before.peers.contains(&peer.id);
             let thrown_out = match removed.get(&pair) {
                 // an event can be late, and the log be off
                 None => is_new && is_granted(peer, group, actual),

@@ -99,7 +99,7 @@ fn deletes(plan: &Plan) -> bool {
 
 /// What only a peer that was not there before leaves to do.
 fn is_enrollment(change: &Change, before: &Actual) -> bool {
-    let is_new = |id: &Id| !before.peers.contains_key(id);
+    let is_new = |id: &Id| !before.peers.contains(id);
     match &change.operation {
         Operation::Update { live, .. } if change.address.kind == Kind::Peer => is_new(&live.id),
         Operation::Update { .. } if change.address.kind == Kind::Group => {

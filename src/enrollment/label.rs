@@ -62,7 +62,7 @@ pub fn relabelled(enrollments: &[Enrollment], actual: &Actual) -> BTreeMap<Id, R
     }
     renamed.sort_by_key(|enrollment| &enrollment.key);
     let goes = |id: &Id| renamed.iter().any(|at| at.replaces.contains(id));
-    let peers = actual.peers.values().filter(|peer| !goes(&peer.id));
+    let peers = actual.peers.iter().filter(|peer| !goes(&peer.id));
     let mut labels: BTreeMap<&Id, String> = peers
         .map(|peer| (&peer.id, label_of(&peer.dns_label).to_owned()))
         .collect();

@@ -2,13 +2,13 @@
 
 mod properties;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{Bindings, bind};
-use crate::id::Id;
+use crate::snapshot::Peers;
 use crate::testing::{MADE, over, table};
 use crate::wire::{Event, Peer, SetupKey};
 
@@ -46,7 +46,7 @@ fn event(key: &str, peer: &str) -> Value {
 
 struct Account {
     keys: Vec<SetupKey>,
-    peers: BTreeMap<Id, Peer>,
+    peers: Peers,
     events: Option<Vec<Event>>,
 }
 
@@ -55,12 +55,9 @@ impl Account {
         fn read<T: serde::de::DeserializeOwned>(list: &[Value]) -> Vec<T> {
             serde_json::from_value(list.into()).expect("answers of the server's form")
         }
-        let peers = read::<Peer>(peers)
-            .into_iter()
-            .map(|peer| (peer.id.clone(), peer));
         Account {
             keys: read(keys),
-            peers: peers.collect(),
+            peers: read::<Peer>(peers).into_iter().collect(),
             events: events.map(read),
         }
     }
@@ -86,7 +83,7 @@ fn outcome(keys: &[Value], peers: &[Value], events: Option<&[Value]>) -> String 
             None => text.push_str(&format!("{id}: not asked\n")),
         }
     }
-    for id in account.peers.keys() {
+    for id in account.peers.iter().map(|peer| &peer.id) {
         if let Some(key) = bindings.key_of(id) {
             text.push_str(&format!("{id} came by {key}\n"));
         }

@@ -3,11 +3,12 @@
 //! All of it is read from the file's versions, so that a pull request, the branch after its merge and an apply that runs
 //! again half way see the same.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use crate::address::Address;
 use crate::desired::Desired;
 use crate::kind::Kind;
 
@@ -66,32 +67,39 @@ impl Taken {
     }
 }
 
-/// The facts of a file that is in no commit yet.
+/// A file that is in no commit yet.
 #[derive(Debug)]
-pub(super) struct Proposal {
-    pub(super) facts: HashSet<Fact>,
-    managed: BTreeSet<Kind>,
-}
+pub(super) struct Proposal(Desired);
 
 impl Proposal {
-    fn of(desired: &Desired) -> Self {
-        let addresses = desired.entries.keys();
-        let mut facts: HashSet<Fact> = addresses
-            .map(|address| Fact::Declared(address.kind, address.name.clone()))
-            .collect();
-        for (name, group) in desired.groups() {
-            let members = group.peers.iter().flatten();
-            facts.extend(members.map(|member| Fact::Listed(name.clone(), member.clone())));
+    /// Returns whether the file says that. Of marks, renames and ties nobody asks it.
+    fn says(&self, fact: &Fact) -> bool {
+        match fact {
+            Fact::Declared(kind, name) => self.0.declares(&Address::new(*kind, name)),
+            Fact::Listed(group, member) => {
+                let peers = self.0.group(group).and_then(|group| group.peers.as_ref());
+                peers.is_some_and(|peers| peers.contains(member))
+            }
+            Fact::Reissued(key, instant) => self.reissue(key) == Some(*instant),
+            Fact::Lasting(key, seconds) => self.lasts(key) == Some(*seconds),
+            Fact::Enrolled(_) | Fact::Renamed(..) | Fact::Tied(..) => false,
         }
-        for (name, key) in desired.setup_keys() {
-            let reissued = key.reissue_after;
-            facts.extend(reissued.map(|instant| Fact::Reissued(name.clone(), instant)));
-            facts.insert(Fact::Lasting(name.clone(), key.expires_in_secs));
-        }
-        Proposal {
-            facts,
-            managed: desired.sections.clone(),
-        }
+    }
+
+    /// Returns the `reissue_after` of a key.
+    fn reissue(&self, key: &str) -> Option<Timestamp> {
+        self.0.setup_key(key)?.reissue_after
+    }
+
+    /// Returns the `expires_in` of a key, in seconds.
+    pub(super) fn lasts(&self, key: &str) -> Option<i64> {
+        Some(self.0.setup_key(key)?.expires_in_secs)
+    }
+
+    /// Every `reissue_after`.
+    fn reissues(&self) -> impl Iterator<Item = Fact> {
+        let keys = self.0.setup_keys();
+        keys.filter_map(|(name, key)| Some(Fact::Reissued(name.clone(), key.reissue_after?)))
     }
 }
 
@@ -99,7 +107,7 @@ impl Ledger {
     /// Takes over the file of this run, which may be in no commit yet: what it takes away has a cause, too. It proves
     /// nothing.
     pub fn propose(&mut self, desired: &Desired) {
-        self.proposal = Some(Proposal::of(desired));
+        self.proposal = Some(Proposal(desired.clone()));
     }
 
     /// Returns the change that last took that entry out of the file; `None` where it is declared, or never was.
@@ -132,8 +140,9 @@ impl Ledger {
             let last = intervals.last().filter(|last| last.to.is_none())?;
             Some((fact, Cause::Commit(last.from)))
         });
-        let proposed = self.proposal.iter().flat_map(|proposal| &proposal.facts);
-        let proposed = proposed.map(|fact| (fact, Cause::Proposed));
+        let proposed = self.proposal.as_ref().and_then(|file| file.reissue(key));
+        let proposed = proposed.map(|instant| Fact::Reissued(key.to_owned(), instant));
+        let proposed = proposed.iter().map(|fact| (fact, Cause::Proposed));
         // of a fact that both have, the commit set it
         let set = committed.chain(proposed).find_map(|(fact, cause)| {
             let Fact::Reissued(of, instant) = fact else {
@@ -167,8 +176,9 @@ impl Ledger {
                 _ => {}
             }
         }
-        let proposed = self.proposal.iter().flat_map(|proposal| &proposal.facts);
-        for fact in self.history.facts.keys().chain(proposed) {
+        let proposed = self.proposal.iter().flat_map(Proposal::reissues);
+        let proposed: Vec<Fact> = proposed.collect();
+        for fact in self.history.facts.keys().chain(&proposed) {
             if let Fact::Reissued(key, _) = fact
                 && self.says(last, fact)
                 && !self.said_before(first, fact)
@@ -215,8 +225,8 @@ impl Ledger {
     fn says(&self, cause: Cause, fact: &Fact) -> bool {
         let at = self.place(cause);
         match (cause, &self.proposal) {
-            (Cause::Proposed, Some(proposal)) if proposal.managed.contains(&fact.kind()) => {
-                proposal.facts.contains(fact)
+            (Cause::Proposed, Some(proposal)) if proposal.0.manages(fact.kind()) => {
+                proposal.says(fact)
             }
             _ => {
                 let holds = |span: &Interval| span.from <= at && span.to.is_none_or(|to| to > at);
@@ -229,8 +239,8 @@ impl Ledger {
     fn end(&self, fact: &Fact, intervals: &[Interval]) -> Option<Cause> {
         let is_open = intervals.iter().any(|span| span.to.is_none());
         match &self.proposal {
-            Some(proposal) if proposal.managed.contains(&fact.kind()) => {
-                if proposal.facts.contains(fact) {
+            Some(proposal) if proposal.0.manages(fact.kind()) => {
+                if proposal.says(fact) {
                     return None;
                 }
                 if is_open {

@@ -122,11 +122,12 @@ impl Ledger {
     /// seconds (0 for ever); `seconds` says how it can be read from the live one. Where none says how long, any will do.
     pub fn asked_for_key_of(&self, key: &str, lasts: impl Fn(i64) -> bool) -> bool {
         let facts = self.history.facts.keys();
-        let proposed = self.proposal.iter().flat_map(|proposal| &proposal.facts);
-        let mut said = facts.chain(proposed).filter_map(|fact| match fact {
+        let proposed = self.proposal.as_ref().and_then(|file| file.lasts(key));
+        let said = facts.filter_map(|fact| match fact {
             Fact::Lasting(of, seconds) if of == key => Some(*seconds),
             _ => None,
         });
+        let mut said = said.chain(proposed);
         let mut any = false;
         said.any(|seconds| {
             any = true;

@@ -100,7 +100,7 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
 /// Pending keys whose peer will not get the DNS label of its name, since another peer has it.
 fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
     let mut holders: BTreeMap<&str, Vec<&wire::Peer>> = BTreeMap::new();
-    for peer in actual.peers.values() {
+    for peer in actual.peers.iter() {
         let label = enrollment::label_of(&peer.dns_label);
         holders.entry(label).or_default().push(peer);
     }

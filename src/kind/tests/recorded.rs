@@ -253,7 +253,10 @@ fn the_recorded_account_reads() {
         .of_key(&pilot.id)
         .and_then(|binding| binding.peer())
         .expect("bound");
-    assert_eq!(actual.peers[bound].name, "Pilot-hawk-72");
+    assert_eq!(
+        actual.peers.get(bound).expect("a peer").name,
+        "Pilot-hawk-72"
+    );
     // without the event log the times say the same
     live["events"] = Value::Null;
     let snapshot: Snapshot = serde_json::from_value(live).expect("lists of an account");

@@ -51,5 +51,5 @@ pub(super) fn notices(
         );
         Notice::about(Code::PeerStays, &Address::new(Kind::Peer, &peer.name), text)
     };
-    actual.peers.values().filter(is_left).map(notice).collect()
+    actual.peers.iter().filter(is_left).map(notice).collect()
 }
