@@ -166,6 +166,12 @@ impl Actual {
         Ok(actual)
     }
 
+    /// Returns every live object of the kinds that a file can declare.
+    pub fn each(&self) -> impl Iterator<Item = (&Address, &Live)> {
+        let objects = self.objects.iter();
+        objects.flat_map(|(address, all)| all.iter().map(move |live| (address, live)))
+    }
+
     /// Returns the live objects of that kind and name, the oldest first.
     pub fn named(&self, kind: Kind, name: &str) -> &[Live] {
         self.objects

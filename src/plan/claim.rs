@@ -101,11 +101,7 @@ fn references(desired: &Desired) -> BTreeSet<String> {
 /// Which group a name of the file means where an identity provider made one of that name too.
 fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String>) -> Vec<Notice> {
     let notice = |(id, issued): (&Id, &String)| {
-        let twin = actual
-            .objects
-            .values()
-            .flatten()
-            .find(|live| live.id == *id)?;
+        let (_, twin) = actual.each().find(|(_, live)| live.id == *id)?;
         let address = Address::new(Kind::Group, &twin.name);
         let is_named = desired.declares(&address) || referenced.contains(&twin.name);
         let text = format!(

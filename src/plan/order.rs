@@ -214,13 +214,8 @@ impl<'a> Order<'a> {
         };
         let own = change.operation.live().map(|live| &live.id);
         let actual: &'a Actual = self.actual;
-        let routes = actual
-            .objects
-            .iter()
-            .filter(|(address, _)| address.kind == Kind::Route);
-        let others = routes
-            .flat_map(|(_, namesakes)| namesakes)
-            .filter(|live| Some(&live.id) != own);
+        let others = actual.each().map(|(_, live)| live);
+        let others = others.filter(|live| Some(&live.id) != own);
         others
             .filter(|live| self.blocks(&live.resource, wanted))
             .collect()
@@ -251,10 +246,8 @@ fn members<'a>(changes: &'a [Change], actual: &'a Actual) -> BTreeMap<&'a str, B
     {
         return BTreeMap::new();
     }
-    let live = actual.objects.iter().flat_map(|(address, namesakes)| {
-        let resources = namesakes.iter().map(|live| &live.resource);
-        resources.map(move |resource| (address.name.as_str(), resource))
-    });
+    let live = actual.each();
+    let live = live.map(|(address, live)| (address.name.as_str(), &live.resource));
     let after = changes
         .iter()
         .filter_map(|change| Some((change.address.name.as_str(), change.operation.after()?)));

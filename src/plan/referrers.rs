@@ -26,11 +26,7 @@ pub(super) fn referrers<'a>(
         .filter_map(|change| Some((&change.operation.live()?.id, &change.operation)))
         .collect();
     let mut referrers: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for (address, live) in actual
-        .objects
-        .iter()
-        .flat_map(|(at, all)| all.iter().map(move |live| (at, live)))
-    {
+    for (address, live) in actual.each() {
         let after = match by_id.get(&live.id) {
             Some(Operation::Delete { .. } | Operation::Replace { .. }) => continue,
             Some(Operation::Update { after, .. }) => after.over(&live.resource),

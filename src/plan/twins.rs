@@ -89,11 +89,7 @@ impl Twins {
         if self.surplus.is_empty() {
             return changes;
         }
-        for (address, live) in actual
-            .objects
-            .iter()
-            .flat_map(|(address, all)| all.iter().map(move |live| (address, live)))
-        {
+        for (address, live) in actual.each() {
             let Some(labelled) = self.labelled(address.kind, live) else {
                 continue;
             };
@@ -192,11 +188,9 @@ impl Twins {
             let labelled = self.labelled(kind, live);
             labelled.is_some_and(|labelled| labelled.references().contains(name.as_str()))
         };
-        let ours = actual.objects.iter().flat_map(|(address, all)| {
-            let staying = all.iter().filter(|live| !moves.contains(&live.id));
-            let referring = staying.filter(|live| refers(address.kind, live));
-            referring.map(move |live| format!("{address} ({})", live.id))
-        });
+        let staying = actual.each().filter(|(_, live)| !moves.contains(&live.id));
+        let ours = staying.filter(|(address, live)| refers(address.kind, live));
+        let ours = ours.map(|(address, live)| format!("{address} ({})", live.id));
         let foreign = actual.foreign_referrers.get(id).into_iter().flatten();
         ours.chain(foreign.cloned()).collect()
     }

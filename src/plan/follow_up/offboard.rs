@@ -228,8 +228,11 @@ struct User<'a> {
 /// What the peer's deletion would hit: the server deletes policies that name it whole, leaves routes through it dangling, and
 /// refuses while a router uses it (netbird-api.md §4).
 fn users<'a>(peer: &Peer, so_far: &FollowUp, actual: &'a Actual) -> Vec<User<'a>> {
-    let going = so_far.going();
-    let uses = |live: &&Live| match &live.resource {
+    let goes = |id: &Id| {
+        let mut deleted = so_far.changes.iter().filter_map(Change::deleted);
+        deleted.any(|live| live.id == *id)
+    };
+    let uses = |live: &Live| match &live.resource {
         Resource::Policy(policy) => {
             let resource = format!("peer {}", peer.id);
             [&policy.source_resource, &policy.destination_resource].contains(&&Some(resource))
@@ -237,19 +240,16 @@ fn users<'a>(peer: &Peer, so_far: &FollowUp, actual: &'a Actual) -> Vec<User<'a>
         Resource::Route(route) => route.peer.as_ref() == Some(&peer.id),
         _ => false,
     };
-    let users = actual.objects.iter().flat_map(|(address, all)| {
-        let using = all
-            .iter()
-            .filter(uses)
-            .filter(|live| !going.contains(&live.id));
-        using.map(move |live| User {
-            at: Some(address),
-            words: holder(address, live, actual),
-            waits_for_agreement: so_far
-                .held
-                .iter()
-                .any(|held| held.id == live.id && held.weight() > 0),
-        })
+    let agreed = |id: &Id| {
+        let mut held = so_far.held.iter();
+        held.any(|held| held.id == *id && held.weight() > 0)
+    };
+    let using = actual.each().filter(|(_, live)| uses(live));
+    let users = using.filter(|(_, live)| !goes(&live.id));
+    let users = users.map(|(address, live)| User {
+        at: Some(address),
+        words: holder(address, live, actual),
+        waits_for_agreement: agreed(&live.id),
     });
     let routers = actual.peer_holders.get(&peer.id).into_iter().flatten();
     users
