@@ -78,11 +78,39 @@ pub struct Evidence {
     pub number: Option<(usize, String)>,
 }
 
+/// Where a change of the file is from: as text `#N`, or the commit's full id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The pull request of that number.
+    Pull(u64),
+    /// The commit of that full id.
+    Commit(String),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Origin::Pull(number) => write!(f, "#{number}"),
+            Origin::Commit(id) => f.write_str(id),
+        }
+    }
+}
+
+impl Origin {
+    /// Returns it in words, a commit by the beginning of its id.
+    pub fn words(&self) -> String {
+        match self {
+            Origin::Pull(number) => format!("pull request #{number}"),
+            Origin::Commit(id) => format!("commit {}", id.get(..10).unwrap_or(id)),
+        }
+    }
+}
+
 /// What a plan takes away by one cause, and the lines that agree to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agreement {
-    /// A commit's full id or `#N`; `None` in a work tree, and for what no change of the file caused.
-    pub cause: Option<String>,
+    /// `None` in a work tree, and for what no change of the file caused.
+    pub cause: Option<Origin>,
     /// Whether the file of this run is the cause.
     pub is_proposed: bool,
     /// Whether the cause is a pull request of another repository, see [`Brought`].
@@ -113,13 +141,15 @@ pub struct Outcome {
 }
 
 impl Evidence {
-    /// Returns a commit's full id or `#N` for a cause; `None` in a work tree.
-    pub fn name(&self, cause: Cause, ledger: &Ledger) -> Option<String> {
+    /// Returns where a cause is from; `None` in a work tree.
+    pub fn origin(&self, cause: Cause, ledger: &Ledger) -> Option<Origin> {
         if let Some(pull) = self.pull(cause) {
-            return Some(format!("#{}", pull.number));
+            return Some(Origin::Pull(pull.number));
         }
         match cause {
-            Cause::Commit(index) => Some(ledger.commits().get(index)?.sha.to_string()),
+            Cause::Commit(index) => {
+                Some(Origin::Commit(ledger.commits().get(index)?.sha.to_string()))
+            }
             Cause::Proposed => None,
         }
     }
@@ -171,7 +201,7 @@ impl Evidence {
             if is_needed || held > 0 {
                 let is_whole = judged.rows.len() == rows && rows > 0;
                 outcome.agreements.push(Agreement {
-                    cause: first.and_then(|cause| self.name(cause, ledger)),
+                    cause: first.and_then(|cause| self.origin(cause, ledger)),
                     is_proposed: first == Some(Cause::Proposed),
                     is_fork: first
                         .and_then(|cause| self.pull(cause))
@@ -383,7 +413,7 @@ impl Evidence {
             .pulls
             .iter()
             .find(|pull| (pull.first, pull.last) == (said.first, said.last))
-            .map(|pull| format!("#{}", pull.number));
+            .map(|pull| Origin::Pull(pull.number));
         match pull {
             Some(pull) => left.find(|it| it.cause.as_ref() == Some(&pull)),
             None if is_newest && said.first == Cause::Commit(0) => left.next(),
@@ -396,11 +426,8 @@ impl Evidence {
 impl Agreement {
     /// Returns whose deletions these are, in words.
     pub fn whose(&self) -> String {
-        match &self.cause {
-            Some(cause) if cause.starts_with('#') => format!("pull request {cause}"),
-            Some(commit) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
-            None => "what no commit has yet".into(),
-        }
+        let origin = self.cause.as_ref().map(Origin::words);
+        origin.unwrap_or_else(|| "what no commit has yet".into())
     }
 }
 

@@ -29,6 +29,7 @@ use crate::json;
 use crate::kind::{FieldChange, Groups, Kind, Live, Resource, Unresolved, differences};
 use crate::notice::Notice;
 use crate::plan::{Part, Plan, Step};
+use crate::reason::Reason;
 use crate::render::{CreatedKey, Status};
 use crate::secret::{KeysDir, Recipients, StoredFile};
 
@@ -210,12 +211,10 @@ fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The group that goes since an older one bears its name too: it has another name here.
+/// The group that goes since an older one bears its name too.
 fn is_surplus_group(change: &Change) -> Option<&Live> {
     match &change.operation {
-        Operation::Delete { live } if change.address.kind == Kind::Group => {
-            (live.name != change.address.name).then_some(live)
-        }
+        Operation::Delete { live } if change.reason == Some(Reason::SecondGroup) => Some(live),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use crate::text::{listed, visible};
 const MANY: usize = 4;
 
 /// Something that a reader of the plan should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Notice {
     /// Its cause.
     pub code: Code,

@@ -11,9 +11,9 @@ mod memberships;
 pub mod terminal;
 pub(crate) mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::agreement::Agreement;
+use crate::agreement::{Agreement, Origin};
 use crate::change::{Change, Operation};
 use crate::gates::Refusal;
 use crate::held::{Held, Why};
@@ -65,8 +65,8 @@ pub struct Document {
     pub durations_ms: Vec<u64>,
     /// What wants somebody's agreement, and who agreed.
     pub agreements: Vec<Agreement>,
-    /// By change of the plan: a commit's id or `#N` of what took it out of the file.
-    pub causes: Vec<Option<String>>,
+    /// By change of the plan: what took it out of the file.
+    pub causes: Vec<Option<Origin>>,
     /// Changes that take something away which the pull request of this job does not cause: places in the plan.
     pub others: BTreeSet<usize>,
     /// Who the deletions are of for which an apply is refused, though the pull request of this job causes none of them;
@@ -91,7 +91,7 @@ pub struct Document {
     /// Notices that are not the plan's.
     pub notices: Vec<Notice>,
     /// What people read of the notices before the run went on.
-    pub told: BTreeSet<String>,
+    pub told: HashSet<Notice>,
     /// Sealed keys by name.
     pub created_keys: BTreeMap<String, CreatedKey>,
     /// Who will be able to open new keys.
@@ -199,19 +199,11 @@ impl Document {
     pub fn others_by_cause(&self) -> BTreeMap<String, Vec<usize>> {
         let mut causes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for place in &self.others {
-            let cause = match self.causes.get(*place).and_then(Option::as_deref) {
-                Some(pull) if pull.starts_with('#') => format!("pull request {pull}"),
-                Some(commit) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
-                None => "no change of the file".into(),
-            };
+            let origin = self.causes.get(*place).and_then(Option::as_ref);
+            let cause = origin.map_or_else(|| "no change of the file".into(), Origin::words);
             causes.entry(cause).or_default().push(*place);
         }
         causes
-    }
-
-    /// Returns the sentences of all notices.
-    pub fn said_texts(&self) -> BTreeSet<String> {
-        self.said().into_iter().map(|said| said.text).collect()
     }
 
     /// Returns who can open the keys that the plan makes, but for those that name their recipients alone; nobody where it

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Agreement, Brought, Evidence, Said, way_out};
+use super::{Agreement, Brought, Evidence, Origin, Said, way_out};
 use crate::ledger::{AllowDeletes, Cause};
 use crate::plan::Row;
 use crate::testing::{Case, MADE, group};
@@ -84,7 +84,7 @@ proptest! {
         let causes: BTreeSet<_> = chosen.iter().map(|it| it.cause.clone()).collect();
         let is_meant = |row: &Row| {
             let cause = plan.causes.get(row).expect("each row has one");
-            causes.contains(&spoken.name(*cause, &half.options.ledger))
+            causes.contains(&spoken.origin(*cause, &half.options.ledger))
         };
         let meant: BTreeSet<Row> = plan.rows().into_iter().filter(is_meant).collect();
         prop_assert_eq!(&outcome.rows, &meant);
@@ -95,7 +95,7 @@ proptest! {
 #[test]
 fn the_way_out_names_a_description_where_that_counts() {
     let of = |number: u64, is_fork: bool| Agreement {
-        cause: Some(format!("#{number}")),
+        cause: Some(Origin::Pull(number)),
         is_proposed: false,
         is_fork,
         rows: 4,

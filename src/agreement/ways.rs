@@ -1,6 +1,6 @@
 //! What to do where deletions want an agreement, in words, and the lines to copy.
 
-use super::Agreement;
+use super::{Agreement, Origin};
 use crate::text::count;
 
 /// Returns what goes once somebody agrees, and nobody did.
@@ -41,20 +41,18 @@ pub fn way_out(agreements: &[Agreement], number: usize, in_job: bool) -> String 
 
 /// Which lines to copy, and where to: `then` is what a description takes besides. That of a fork's pull request is no place.
 fn where_to(agreements: &[Agreement], then: &str) -> String {
-    let causes: Vec<Option<&str>> = open(agreements)
-        .map(|agreement| agreement.cause.as_deref())
-        .collect();
-    let is_pull = |cause: &&str| cause.starts_with('#');
-    let pull = causes.iter().flatten().find(|cause| is_pull(cause));
+    let mut origins = open(agreements).filter_map(|agreement| agreement.cause.as_ref());
+    let pull = origins.find(|origin| matches!(origin, Origin::Pull(_)));
     let pull = pull.filter(|_| !open(agreements).any(|agreement| agreement.is_fork));
-    match (pull, causes.as_slice()) {
-        (Some(pull), [_]) => {
-            format!("the line into the description of pull request {pull}{then}, or {LATER_COMMIT}")
-        }
+    match (pull, open(agreements).count()) {
+        (Some(pull), 1) => format!(
+            "the line into the description of {}{then}, or {LATER_COMMIT}",
+            pull.words()
+        ),
         (Some(_), _) => format!(
             "each line into the description of its pull request{then}, or all of them {LATER_COMMIT}"
         ),
-        (None, [_, _, ..]) => format!("the lines {LATER_COMMIT}"),
+        (None, 2..) => format!("the lines {LATER_COMMIT}"),
         (None, _) => format!("the line {LATER_COMMIT}"),
     }
 }

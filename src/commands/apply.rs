@@ -313,7 +313,8 @@ fn asks(args: &ApplyArgs, context: &Context) -> bool {
 
 /// Shows the plan. Its notices are told once a run: before the question where there is one, else with the result.
 fn tell(document: &mut Document, before_a_question: bool, say: Say) {
-    let notices = document.said_texts();
+    let said = document.said().into_iter().flat_map(|said| said.notices);
+    let notices = said.cloned().collect();
     if before_a_question {
         say.text(&terminal::plan(document, terminal::Color(false)));
         document.told = notices;

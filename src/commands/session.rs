@@ -236,7 +236,7 @@ impl Session {
         if !plan.unmanaged.is_empty() || !plan.foreign_members.is_empty() {
             self.document.notices.append(&mut self.history.notices);
         }
-        let name = |cause| evidence.name(cause, &self.options.ledger);
+        let name = |cause| evidence.origin(cause, &self.options.ledger);
         let cause = |change: &Change| {
             let rows = Row::of(change).into_iter();
             let newest = rows.filter_map(|row| plan.causes.get(&row)).max();

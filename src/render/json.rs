@@ -8,7 +8,6 @@ use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::Resource;
-use crate::ledger::AllowDeletes;
 use crate::notice::{Notice, Said};
 use crate::plan::Plan;
 
@@ -40,7 +39,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         .enumerate()
         .map(|(index, (change, status))| {
             let mut operation = operation(change, planned, status);
-            operation["cause"] = json!(document.causes.get(index).cloned().flatten());
+            operation["cause"] = json!(text(document.causes.get(index).and_then(Option::as_ref)));
             if let Some(duration) = document.durations_ms.get(index) {
                 operation["duration_ms"] = json!(duration);
             }
@@ -137,14 +136,17 @@ fn notice(said: &Said) -> Value {
 }
 
 fn agreement(agreement: &Agreement) -> Value {
-    let line = |line: &Option<AllowDeletes>| line.as_ref().map(ToString::to_string);
     json!({
-        "cause": agreement.cause,
+        "cause": text(agreement.cause.as_ref()),
         "rows": agreement.rows,
-        "line": line(&agreement.line),
-        "line_with_held": line(&agreement.line_with_held),
+        "line": text(agreement.line.as_ref()),
+        "line_with_held": text(agreement.line_with_held.as_ref()),
         "agreed_by": agreement.agreed_by,
     })
+}
+
+fn text(of: Option<&impl ToString>) -> Option<String> {
+    of.map(ToString::to_string)
 }
 
 fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {

@@ -431,7 +431,10 @@ fn held_name(held: &Held) -> String {
 fn notes(document: &Document, color: Color) -> String {
     let note =
         |notice: &Said| format!("{} {}\n", color.paint("36", "note:"), visible(&notice.text));
-    let is_news = |said: &Said| !document.told.contains(&said.text);
+    let is_news = |said: &Said| {
+        let mut notices = said.notices.iter();
+        notices.any(|notice| !document.told.contains(*notice))
+    };
     document
         .said()
         .iter()
