@@ -181,7 +181,7 @@ impl Actual {
     }
 
     /// Returns the peers of that name, the oldest first.
-    pub fn peers_named(&self, name: &str) -> impl Iterator<Item = &wire::Peer> {
+    pub fn peers_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a wire::Peer> {
         self.peers.named(name)
     }
 

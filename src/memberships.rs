@@ -126,7 +126,8 @@ mod tests {
 
     fn desired(file: Value) -> Desired {
         let source = Source::from_text("f", file.to_string()).expect("a text");
-        validate(&source).expect("a valid file").desired
+        let valid = validate(&source).expect("a valid file");
+        std::sync::Arc::unwrap_or_clone(valid.desired)
     }
 
     fn key(more: Value) -> Value {

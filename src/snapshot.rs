@@ -2,7 +2,7 @@
 //!
 //! The same value is read from a server (`fetch`) and from a file (`plan --live FILE`), so that a plan needs no server.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
@@ -204,8 +204,8 @@ impl std::fmt::Debug for PeerList {
 pub struct Peers {
     /// By id, which is by age.
     peers: Vec<wire::Peer>,
-    /// Places in that list.
-    by_name: HashMap<String, Vec<usize>>,
+    /// Places in that list, sorted by name and then as there.
+    by_name: Vec<usize>,
 }
 
 impl Peers {
@@ -221,9 +221,11 @@ impl Peers {
     }
 
     /// Returns the peers of that name, the oldest first.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &wire::Peer> {
-        let places = self.by_name.get(name).into_iter().flatten();
-        places.map(|at| &self.peers[*at])
+    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a wire::Peer> {
+        let first = |at: &usize| self.peers[*at].name.as_str() < name;
+        let places = &self.by_name[self.by_name.partition_point(first)..];
+        let peers = places.iter().map(|at| &self.peers[*at]);
+        peers.take_while(move |peer| peer.name == name)
     }
 
     /// Returns all of them, the oldest first.
@@ -239,13 +241,8 @@ impl FromIterator<wire::Peer> for Peers {
         peers.reverse();
         peers.sort_by(|a, b| a.id.cmp(&b.id));
         peers.dedup_by(|later, earlier| later.id == earlier.id);
-        let mut by_name: HashMap<String, Vec<usize>> = HashMap::with_capacity(peers.len());
-        for (at, peer) in peers.iter().enumerate() {
-            match by_name.get_mut(&peer.name) {
-                Some(places) => places.push(at),
-                None => drop(by_name.insert(peer.name.clone(), vec![at])),
-            }
-        }
+        let mut by_name: Vec<usize> = (0..peers.len()).collect();
+        by_name.sort_by(|a, b| peers[*a].name.cmp(&peers[*b].name)); // stable
         Peers { peers, by_name }
     }
 }

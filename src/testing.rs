@@ -166,7 +166,7 @@ pub(crate) fn enrolled(key: &str, peer: &str) -> Value {
 pub(crate) fn desired(file: &Value) -> Desired {
     let source = Source::from_text("netbird.json", file.to_string()).expect("a text");
     match validate(&source) {
-        Ok(valid) => valid.desired,
+        Ok(valid) => Arc::unwrap_or_clone(valid.desired),
         Err(problems) => panic!("the file of this test is wrong:\n{problems}"),
     }
 }
@@ -227,7 +227,7 @@ impl Case {
             .map(|(second, text)| (*second, text.as_str()))
             .collect();
         let mut ledger = crate::ledger::tests::of_at(NOW, &versions);
-        ledger.propose(&self.desired);
+        ledger.propose(self.desired.clone());
         self.options.listings = ledger.listings();
         self.options.ledger = Arc::new(ledger);
         self.options.prune = Prune::Owned;

@@ -21,6 +21,7 @@ pub(crate) mod testing;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::LazyLock;
 
 use crate::address::Address;
@@ -41,7 +42,7 @@ pub struct Valid {
     /// The file's name, for messages of later stages.
     pub file: String,
     /// What it asks for.
-    pub desired: Desired,
+    pub desired: Arc<Desired>,
     /// What is odd about it, by position.
     pub notices: Vec<Problem>,
     /// Every reference to a group that the file does not declare, in file order. `All` is not among them.
@@ -107,7 +108,7 @@ pub fn validate(source: &Source) -> Result<Valid, Problems> {
     }
     Ok(Valid {
         file,
-        desired,
+        desired: Arc::new(desired),
         notices: problems,
         references,
         places: Places::new(source),

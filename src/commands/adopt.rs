@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
         return Ok(());
     }
     let theirs = match export.entries.is_empty() {
-        true => Desired::default(),
+        true => Arc::default(),
         false => check(&Source::from_text("NetBird", export.file().to_string())?)?.desired,
     };
     let mut text = source.text().as_bytes().to_vec();

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::json;
+use std::sync::Arc;
 
 use super::branch::refuse_other_branches;
 use super::forge::{Forge, SETTINGS};
@@ -154,7 +155,7 @@ fn versions(history: &History) -> Result<Vec<Version>, Stop> {
             versions.push(Version {
                 commit: commit.sha.short().to_owned(),
                 at,
-                desired: valid.desired,
+                desired: Arc::unwrap_or_clone(valid.desired),
             });
         }
     }

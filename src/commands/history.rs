@@ -142,12 +142,12 @@ impl History {
     }
 
     /// Makes the ledger take over the file, which may be in no commit yet: its renames, and what it takes away.
-    pub(super) fn follow(&mut self, desired: &Desired) {
+    pub(super) fn follow(&mut self, desired: &Arc<Desired>) {
         if let Some(ledger) = Arc::get_mut(&mut self.ledger) {
             for (address, old) in &desired.renamed_from {
                 ledger.follow(address.kind, &address.name, old);
             }
-            ledger.propose(desired);
+            ledger.propose(desired.clone());
             self.listings = ledger.listings();
         }
     }
@@ -160,7 +160,7 @@ impl History {
     }
 
     /// What the base branch (without a pull request: the newest commit) asks for; `None` where it has no valid file.
-    pub(super) fn base(&self, file: &Path) -> Option<Desired> {
+    pub(super) fn base(&self, file: &Path) -> Option<Arc<Desired>> {
         let source = Source::from_bytes("the base", self.base_version(file)?).ok()?;
         Some(validate(&source).ok()?.desired)
     }

@@ -4,6 +4,7 @@
 //! again half way see the same.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -69,7 +70,7 @@ impl Taken {
 
 /// A file that is in no commit yet.
 #[derive(Debug)]
-pub(super) struct Proposal(Desired);
+pub(super) struct Proposal(Arc<Desired>);
 
 impl Proposal {
     /// Returns whether the file says that. Of marks, renames and ties nobody asks it.
@@ -106,8 +107,8 @@ impl Proposal {
 impl Ledger {
     /// Takes over the file of this run, which may be in no commit yet: what it takes away has a cause, too. It proves
     /// nothing.
-    pub fn propose(&mut self, desired: &Desired) {
-        self.proposal = Some(Proposal(desired.clone()));
+    pub fn propose(&mut self, desired: impl Into<Arc<Desired>>) {
+        self.proposal = Some(Proposal(desired.into()));
     }
 
     /// Returns the change that last took that entry out of the file; `None` where it is declared, or never was.

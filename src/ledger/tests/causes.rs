@@ -94,7 +94,7 @@ fn taken(before: serde_json::Value, after: serde_json::Value) -> Taken {
     for (address, old) in &wanted.renamed_from {
         proposed.follow(address.kind, &address.name, old);
     }
-    proposed.propose(&wanted);
+    proposed.propose(wanted.clone());
     let as_proposed = proposed.taken(Cause::Proposed, Cause::Proposed);
     let committed = of(&[(1_000, &old), (2_000, &new)]);
     let as_commit = committed.taken(Cause::Commit(1), Cause::Commit(1));
@@ -231,7 +231,7 @@ proptest! {
             of(&versions)
         };
         let mut proposed = read(&versions[..1]);
-        proposed.propose(&desired(&last));
+        proposed.propose(desired(&last));
         let in_pull_request = proposed.taken(Cause::Proposed, Cause::Proposed);
         // the section of policies can be lost on the way: then the versions between say nothing of it
         let squashed = read(&[versions[0].clone(), versions[commits.len()].clone()]);
