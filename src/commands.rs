@@ -3,21 +3,21 @@
 
 mod adopt;
 mod agreements;
-mod aloud;
 mod apply;
 mod branch;
 mod copies;
 mod drift;
 mod export;
+mod failure;
 mod forge;
 mod history;
 mod mark_enrolled;
 mod plan;
+mod progress;
 mod publish;
 mod session;
 mod settings;
 mod signals;
-mod stop;
 mod sync_events;
 mod validate;
 mod versions;
@@ -71,13 +71,13 @@ struct Ending {
 
 impl Ending {
     /// A run that stopped before it did anything.
-    fn stopped(mut document: Document, stop: stop::Stop, applied: bool) -> Self {
-        let stop::Stop {
+    fn stopped(mut document: Document, failure: failure::Failure, applied: bool) -> Self {
+        let failure::Failure {
             exit,
             error,
             hint,
             problems,
-        } = stop;
+        } = failure;
         document.error = Some(error);
         document.hint = hint;
         document.refused = exit == Exit::Refused;
@@ -133,7 +133,7 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
 }
 
 /// What is refused, with the numbers and the way out; `None` where nothing is.
-fn refused(refusals: &[Refusal]) -> Option<stop::Stop> {
+fn refused(refusals: &[Refusal]) -> Option<failure::Failure> {
     if refusals.is_empty() {
         return None;
     }
@@ -154,7 +154,7 @@ fn refused(refusals: &[Refusal]) -> Option<stop::Stop> {
         .map(|refusal| refusal.hint.clone())
         .collect();
     hints.dedup();
-    Some(stop::Stop::refused(text.join("\n")).hint(hints.join("\n")))
+    Some(failure::Failure::refused(text.join("\n")).hint(hints.join("\n")))
 }
 
 /// Writes the JSON to `--report`, if that was asked for; says why it cannot be written.
@@ -237,12 +237,12 @@ fn write_report(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// Says why a command without a document stopped.
-fn report_stop(say: Say, stop: stop::Stop) -> Exit {
-    let label = if stop.exit == Exit::Refused {
+fn report_failure(say: Say, failure: failure::Failure) -> Exit {
+    let label = if failure.exit == Exit::Refused {
         "refused"
     } else {
         "error"
     };
-    say.error(label, &stop.error, stop.hint.as_deref());
-    stop.exit
+    say.error(label, &failure.error, failure.hint.as_deref());
+    failure.exit
 }

@@ -3,9 +3,9 @@
 //! [`Client::send`] makes a request and returns the [`Reply`] of any status but a redirect; what a status means is for
 //! the modules above ([`crate::api`] for NetBird).
 
+mod classify;
 mod client;
 mod error;
-mod judge;
 #[cfg(test)]
 pub(crate) mod log_capture;
 mod proxy;

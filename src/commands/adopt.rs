@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::failure::Failure;
 use super::session::notices::of_token;
 use super::session::{check, unreadable};
 use super::settings::{connect, file, readable, replaced};
-use super::stop::Stop;
 use super::versions::of_netbird;
-use super::{annotate, print, report_stop};
+use super::{annotate, print, report_failure};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::cli::{AdoptArgs, Cli, Format};
@@ -29,13 +29,13 @@ use crate::text::{count, did_you_mean, file_error, visible};
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
     match make(cli, args, say) {
         Ok(()) => Exit::Done,
-        Err(stop) => {
+        Err(failure) => {
             if cli.global.format == Format::Json {
-                let error = json!({ "message": stop.error, "hint": stop.hint });
+                let error = json!({ "message": failure.error, "hint": failure.hint });
                 print(&said(&[], Some(error)));
             }
-            annotate(&file(&cli.global).display().to_string(), &stop.problems);
-            report_stop(say, stop)
+            annotate(&file(&cli.global).display().to_string(), &failure.problems);
+            report_failure(say, failure)
         }
     }
 }
@@ -54,7 +54,7 @@ fn named(address: &Address) -> Value {
     json!({ "kind": address.kind.section(), "name": address.name })
 }
 
-fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
+fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
     readable()?;
     let path = file(&cli.global);
     let source = config::load(&path)?;
@@ -106,7 +106,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
         }
     }
     if !problems.is_empty() {
-        return Err(Stop::error(format!(
+        return Err(Failure::error(format!(
             "{}\nnothing was written",
             problems.join("\n")
         )));
@@ -134,14 +134,14 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Stop> {
 }
 
 /// Writes the file with the new entries, if it is valid.
-fn write_entries(path: &Path, source: &Source, text: Vec<u8>) -> Result<(), Stop> {
+fn write_entries(path: &Path, source: &Source, text: Vec<u8>) -> Result<(), Failure> {
     let changed = Source::from_bytes(source.name(), text.clone())?;
-    check(&changed).map_err(|stop| Stop {
+    check(&changed).map_err(|failure| Failure {
         error: format!(
             "with the new entries the file would not be valid; nothing was written\n{}",
-            stop.error
+            failure.error
         ),
-        ..stop
+        ..failure
     })?;
     write(path, &text)
 }
@@ -278,11 +278,11 @@ fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
     text
 }
 
-fn write(path: &Path, text: &[u8]) -> Result<(), Stop> {
+fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     let target = std::fs::canonicalize(path);
     let written = target.and_then(|target| edit::replace(&target, text));
     written.map_err(|error| {
-        Stop::error(format!(
+        Failure::error(format!(
             "cannot write {}: {}",
             path.display(),
             file_error(&error)

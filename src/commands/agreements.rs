@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use super::failure::Failure;
 use super::forge::Forge;
 use super::history::History;
-use super::stop::Stop;
 use crate::agreement::{Brought, Evidence, Said, Void};
 use crate::ci::Context;
 use crate::git::{Git, Message, Sha};
@@ -18,7 +18,7 @@ use crate::text::visible;
 const FARTHEST: usize = 50;
 
 /// Reads `--allow-deletes`: in a job `N DIGEST`, several of them with commas or one a line; at a terminal a number, too.
-pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Evidence, Stop> {
+pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Evidence, Failure> {
     let mut evidence = Evidence::default();
     let by = match &context.actor {
         Some(actor) if context.is_ci => format!("{}, by --allow-deletes", visible(actor)),
@@ -40,12 +40,12 @@ pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Evidence, S
             Some(line) => {
                 let error = format!("--allow-deletes {} says a number alone", line.number);
                 let hint = "in a job it takes \"N DIGEST\", as the plan prints it: nobody looks at the number again";
-                return Err(Stop::error(error).hint(hint));
+                return Err(Failure::error(error).hint(hint));
             }
             None => {
                 let error = format!("--allow-deletes {:?} is no agreement", visible(part));
                 let hint = "it takes a number of deletions, or \"N DIGEST\" as the plan prints it";
-                return Err(Stop::error(error).hint(hint));
+                return Err(Failure::error(error).hint(hint));
             }
         }
     }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::aloud::{Aloud, Publish};
 use super::branch::{Overtaken, STALE, overtaken, refuse_other_branches};
 use super::copies;
+use super::failure::Failure;
 use super::forge::{Forge, Stale};
+use super::progress::{Announcer, Publish};
 use super::session::{Origin, Request, Session};
 use super::settings::{file, halt, keys_dir};
 use super::signals::{asking, signals};
-use super::stop::Stop;
 use super::versions::old_netbird;
 use super::{Ending, blank, end, end_posted, publish, refused};
 use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
@@ -32,7 +32,7 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = blank(cli);
     let ending = match make(cli, args, &mut document, say) {
         Ok(ending) => ending,
-        Err(stop) => Ending::stopped(document, stop, true),
+        Err(failure) => Ending::stopped(document, failure, true),
     };
     let context = Context::of_process();
     // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
@@ -46,7 +46,7 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     end(cli, say, ending)
 }
 
-fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Stop> {
+fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Failure> {
     let context = Context::of_process();
     early_gates("apply", &context)?;
     refuse_other_branches("apply", &args.gitea, &context, &file(&cli.global))?;
@@ -63,9 +63,9 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let servers = (&args.server, &args.gitea);
     let plan = session.judged(&args.gates, servers, &file(&cli.global), true, document)?;
     *document = session.document.clone();
-    if let Some(mut stop) = refused(&session.document.refusals) {
-        stop.error.push_str("\nnothing was changed");
-        return Err(stop);
+    if let Some(mut failure) = refused(&session.document.refusals) {
+        failure.error.push_str("\nnothing was changed");
+        return Err(failure);
     }
     // without a change there is nothing to spoil, but a comment of an old file would say so as if it were the branch's
     let forge = match plan.is_empty() && !args.comment {
@@ -87,7 +87,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let retry_wait = Duration::from_secs_f64(args.server.retry_wait);
     let overtaken = |error| match &forge {
         Some(forge) => overtaken(error, forge, &context, retry_wait),
-        None => Overtaken::Stopped(Stop::from(error)),
+        None => Overtaken::Stopped(Failure::from(error)),
     };
     if let Err(error) = fresh() {
         return before_the_first_write(overtaken(error), session.document);
@@ -122,13 +122,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let api = session
         .api
         .as_ref()
-        .ok_or_else(|| Stop::error("an apply needs a server"))?;
+        .ok_or_else(|| Failure::error("an apply needs a server"))?;
     let path = file(&cli.global);
     let comments = args.comment.then(|| -> Publish {
         Box::new(|document| publish::under_way(document, &path, &args.gitea, &context))
     });
     let mut observer =
-        Aloud::reporting(say, cli.global.report.as_ref(), &session.document, comments)?;
+        Announcer::reporting(say, cli.global.report.as_ref(), &session.document, comments)?;
     let conduct = Conduct {
         custody: custody.as_ref(),
         keep_going: args.keep_going,
@@ -197,7 +197,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
 }
 
 /// How a run ends whose file was found stale before it wrote anything.
-fn before_the_first_write(overtaken: Overtaken, mut document: Document) -> Result<Ending, Stop> {
+fn before_the_first_write(overtaken: Overtaken, mut document: Document) -> Result<Ending, Failure> {
     match overtaken {
         Overtaken::Superseded(commit) => {
             document.superseded = Some(commit);
@@ -207,7 +207,7 @@ fn before_the_first_write(overtaken: Overtaken, mut document: Document) -> Resul
                 applied: true,
             })
         }
-        Overtaken::Stopped(stop) => Err(stop),
+        Overtaken::Stopped(failure) => Err(failure),
     }
 }
 
@@ -245,8 +245,8 @@ fn judge(
 }
 
 /// What is refused before anything is read.
-pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Stop> {
-    let refuse = |error: &str, hint: &str| Err(Stop::refused(error).hint(hint));
+pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Failure> {
+    let refuse = |error: &str, hint: &str| Err(Failure::refused(error).hint(hint));
     if context.is_pull_request_event() {
         return refuse(
             &format!("{command} does not run in a pull request's job: nothing was reviewed yet"),
@@ -264,7 +264,7 @@ pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Stop> 
 }
 
 /// Recipients and keys directory are tried before the first write, if there is anything to seal.
-fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Custody>, Stop> {
+fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Custody>, Failure> {
     if !plan.changes.iter().any(Change::makes_key) {
         return Ok(None);
     }
@@ -294,7 +294,12 @@ enum Confirmed {
 
 /// Asks on a terminal; where nobody can answer, starting the command is the answer. Nobody can in a job, though some
 /// runners give its steps a terminal (act_runner up to 0.4).
-fn confirm(args: &ApplyArgs, context: &Context, plan: &Plan, say: Say) -> Result<Confirmed, Stop> {
+fn confirm(
+    args: &ApplyArgs,
+    context: &Context,
+    plan: &Plan,
+    say: Say,
+) -> Result<Confirmed, Failure> {
     if !asks(args, context) {
         return Ok(Confirmed::Beforehand);
     }
@@ -302,7 +307,7 @@ fn confirm(args: &ApplyArgs, context: &Context, plan: &Plan, say: Say) -> Result
     if asking(|| say.ask(&question)) {
         Ok(Confirmed::AfterAQuestion)
     } else {
-        Err(Stop::error("not confirmed; nothing was changed"))
+        Err(Failure::error("not confirmed; nothing was changed"))
     }
 }
 

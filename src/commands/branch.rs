@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::failure::Failure;
 use super::forge::{Forge, Stale, Successor};
 use super::settings::setting;
-use super::stop::Stop;
 use crate::ci::Context;
 use crate::cli::GiteaArgs;
 
@@ -20,7 +20,7 @@ pub(super) fn refuse_other_branches(
     args: &GiteaArgs,
     context: &Context,
     file: &Path,
-) -> Result<(), Stop> {
+) -> Result<(), Failure> {
     let Some(git_ref) = context.git_ref.as_deref().filter(|_| context.is_ci) else {
         return Ok(());
     };
@@ -39,7 +39,7 @@ pub(super) fn refuse_other_branches(
     let error = format!(
         "{command} acts for the branch {branch} only, and this job is of {git_ref}; nothing was changed"
     );
-    Err(Stop::refused(error).hint(format!(
+    Err(Failure::refused(error).hint(format!(
         "merge into {branch}, or start the workflow there; --branch (GITEA_BRANCH) names another branch"
     )))
 }
@@ -49,7 +49,7 @@ pub(super) enum Overtaken {
     /// A newer run applies this commit: no failure.
     Superseded(String),
     /// It must not go on.
-    Stopped(Stop),
+    Stopped(Failure),
 }
 
 /// Returns what becomes of a run that found its file stale, or could not find out. `wait`: see [`Forge::successor`].
@@ -60,10 +60,12 @@ pub(super) fn overtaken(
     wait: Duration,
 ) -> Overtaken {
     let Some(stale) = error.downcast_ref::<Stale>() else {
-        return Overtaken::Stopped(Stop::from(error));
+        return Overtaken::Stopped(Failure::from(error));
     };
     let refused = |more: String, hint: &str| {
-        Overtaken::Stopped(Stop::refused(format!("{stale}{more}; nothing was changed")).hint(hint))
+        Overtaken::Stopped(
+            Failure::refused(format!("{stale}{more}; nothing was changed")).hint(hint),
+        )
     };
     match forge.successor(context, wait) {
         Ok(Successor::Run(commit)) => Overtaken::Superseded(commit),

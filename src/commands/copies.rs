@@ -1,8 +1,8 @@
 //! Copies of sealed keys in the repository: which branch keeps them, and which keys have none there.
 
+use super::failure::Failure;
 use super::forge::Forge;
 use super::settings::setting;
-use super::stop::Stop;
 use crate::address::Address;
 use crate::apply::{Copies, KeyCopy, NotStored};
 use crate::cli::Sealing;
@@ -31,7 +31,7 @@ pub(super) fn open(
     forge: Option<&Forge>,
     environment: &str,
     aloud: Option<Say>,
-) -> Result<Option<Branch>, Stop> {
+) -> Result<Option<Branch>, Failure> {
     let named = setting(sealing.keys_branch.as_ref());
     let Some(forge) = forge.filter(|_| named.as_deref() != Some("none")) else {
         return Ok(None);
@@ -50,7 +50,7 @@ pub(super) fn open(
     }
     let branch = named.as_deref().unwrap_or(sealed::BRANCH);
     if branch == about.default_branch {
-        return Err(Stop::error(format!(
+        return Err(Failure::error(format!(
             "{branch} is the default branch of {}: sealed keys have a branch of their own",
             forge.repo.full_name()
         )));
@@ -63,19 +63,19 @@ pub(super) fn open(
 
 impl Branch {
     /// Makes the branch where it is not there: whoever cannot write there finds out before the first key is made.
-    pub(super) fn begin(&self) -> Result<(), Stop> {
+    pub(super) fn begin(&self) -> Result<(), Failure> {
         if self.about.may_push == Some(false) {
             let text = "the token of Gitea may not push to the repository, so no copy of the sealed keys can be stored \
                         there; nothing was changed";
-            return Err(Stop::error(text)
+            return Err(Failure::error(text)
                 .hint("give its user write access, or do without copies: --keys-branch none"));
         }
         let begun = self
             .keys
             .begin(&self.about.default_branch, Policy::default());
-        begun.map_err(|refused: Refused| Stop {
+        begun.map_err(|refused: Refused| Failure {
             hint: refused.hint(),
-            ..Stop::error(format!("{refused}; nothing was changed"))
+            ..Failure::error(format!("{refused}; nothing was changed"))
         })
     }
 }
@@ -84,7 +84,7 @@ impl Branch {
 /// no reason to have no plan.
 pub(super) fn missing(
     sealing: &Sealing,
-    forge: impl FnOnce() -> Result<Option<Forge>, Stop>,
+    forge: impl FnOnce() -> Result<Option<Forge>, Failure>,
     environment: &str,
     plan: &Plan,
 ) -> Vec<Notice> {
@@ -96,7 +96,7 @@ pub(super) fn missing(
     let (branch, places) = match found {
         Ok(Some(found)) => found,
         Ok(None) => return Vec::new(),
-        Err(Stop { error, .. }) => {
+        Err(Failure { error, .. }) => {
             let text = format!(
                 "which unused setup keys have a sealed copy in the repository cannot be told: {error}"
             );
@@ -139,7 +139,7 @@ pub(super) fn made_before(
     };
     let (branch, places) = match found {
         Ok(found) => found.unwrap_or_default(),
-        Err(Stop { error, .. }) => {
+        Err(Failure { error, .. }) => {
             log::warn!("where the sealed copies of earlier keys are cannot be told: {error}");
             return Vec::new();
         }
@@ -164,7 +164,7 @@ fn places(
     forge: Option<&Forge>,
     environment: &str,
     keys: &[(&Id, &String)],
-) -> Result<Option<Places>, Stop> {
+) -> Result<Option<Places>, Failure> {
     let Some(branch) = open(sealing, forge, environment, None)? else {
         return Ok(None);
     };

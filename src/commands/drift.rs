@@ -5,13 +5,13 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::branch::refuse_other_branches;
+use super::failure::Failure;
 use super::forge::{Forge, SETTINGS};
 use super::history::History;
 use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
 use super::settings::{environment_name, file, keys_dir};
-use super::stop::Stop;
-use super::{blank, print, report_stop, write_report};
+use super::{blank, print, report_failure, write_report};
 use crate::ci::Context;
 use crate::cli::{Cli, DriftArgs, Format, Gates, Scope, Sealing};
 use crate::config::Source;
@@ -33,13 +33,13 @@ pub(super) fn run(cli: &Cli, args: &DriftArgs, say: Say) -> Exit {
     match make(cli, args, say) {
         Ok(drift) if drift.is_alarming() => Exit::Pending,
         Ok(_) => Exit::Done,
-        Err(stop) => report_stop(say, stop),
+        Err(failure) => report_failure(say, failure),
     }
 }
 
 /// What a program reads where there is no drift to be told.
-fn failed(cli: &Cli, stop: Stop) -> Stop {
-    let error = json!({ "message": stop.error, "hint": stop.hint });
+fn failed(cli: &Cli, failure: Failure) -> Failure {
+    let error = json!({ "message": failure.error, "hint": failure.hint });
     let json = json::text(&json!({ "format_version": 1, "status": "error", "error": error }));
     if let Some(path) = &cli.global.report
         && let Err(error) = write_report(path, &json)
@@ -53,15 +53,15 @@ fn failed(cli: &Cli, stop: Stop) -> Stop {
     if cli.global.format == Format::Json {
         print(&json);
     }
-    stop
+    failure
 }
 
-fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
-    let (drift, plan, name) = found(cli, args, say).map_err(|stop| failed(cli, stop))?;
+fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Failure> {
+    let (drift, plan, name) = found(cli, args, say).map_err(|failure| failed(cli, failure))?;
     let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
     if let Some(path) = &cli.global.report {
         write_report(path, &json::text(&render::json(&drift, &name))).map_err(|error| {
-            Stop::error(format!(
+            Failure::error(format!(
                 "cannot write the report {}: {}",
                 path.display(),
                 file_error(&error)
@@ -75,16 +75,19 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Stop> {
     }
     // the log has the drift, whatever becomes of the issue
     if args.issue {
-        keep_issue(cli, args, &drift, &plan, &marker, &name, say).map_err(|stop| Stop {
-            error: format!("no issue: {}; what it would say is in this log", stop.error),
-            ..stop
+        keep_issue(cli, args, &drift, &plan, &marker, &name, say).map_err(|failure| Failure {
+            error: format!(
+                "no issue: {}; what it would say is in this log",
+                failure.error
+            ),
+            ..failure
         })?;
     }
     Ok(drift)
 }
 
 /// Finds the drift; the plan and the file's name come with it.
-fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String), Stop> {
+fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String), Failure> {
     if args.issue {
         // people read the issue as the state of the branch that is applied
         let (context, path) = (Context::of_process(), file(&cli.global));
@@ -138,7 +141,7 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
 }
 
 /// Versions of the file, the newest first; those that are no valid file are passed over.
-fn versions(history: &History) -> Result<Vec<Version>, Stop> {
+fn versions(history: &History) -> Result<Vec<Version>, Failure> {
     let Some((git, path)) = history.checkout() else {
         return Ok(Vec::new());
     };
@@ -170,11 +173,12 @@ fn keep_issue(
     marker: &str,
     name: &str,
     say: Say,
-) -> Result<(), Stop> {
+) -> Result<(), Failure> {
     let context = Context::of_process();
     let forge = Forge::open(&args.gitea, &context, &file(&cli.global))?;
-    let forge = forge
-        .ok_or_else(|| Stop::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS))?;
+    let forge = forge.ok_or_else(|| {
+        Failure::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS)
+    })?;
     let environment = environment_name(&cli.global);
     let title = |state: &str| format!("NetBird drift ({environment}): {state}");
     let (title, body) = match drift.is_alarming() {

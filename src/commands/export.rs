@@ -1,11 +1,11 @@
 //! `export`: the live account as a netbird.json, or as the server's own answers.
 
+use super::failure::Failure;
 use super::session::notices::of_token;
 use super::session::{check, unreadable};
 use super::settings::{connect, file, readable};
-use super::stop::Stop;
 use super::versions::of_netbird;
-use super::{print, report_stop};
+use super::{print, report_failure};
 use crate::actual::Actual;
 use crate::cli::{Cli, ExportArgs};
 use crate::config;
@@ -20,11 +20,11 @@ use crate::text::{count, visible};
 pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
     match make(cli, args, say) {
         Ok(()) => Exit::Done,
-        Err(stop) => report_stop(say, stop),
+        Err(failure) => report_failure(say, failure),
     }
 }
 
-fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
+fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
     readable()?;
     let api = connect(&args.server, false)?;
     // every key may have moved: the events tell which peer came by which
@@ -41,7 +41,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Stop> {
     if args.raw {
         let answers = serde_json::to_value(&snapshot);
         let answers = answers.map_err(|error| {
-            Stop::error(format!("an answer cannot be read: {}", json::why(&error)))
+            Failure::error(format!("an answer cannot be read: {}", json::why(&error)))
         })?;
         print(&json::text(&answers));
         return Ok(());

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use super::failure::Failure;
 use super::settings::{environment, find_token, setting};
-use super::stop::Stop;
 use super::versions::{of_gitea, old_gitea};
 use crate::ci::Context;
 use crate::cli::GiteaArgs;
@@ -109,7 +109,7 @@ impl Forge {
         args: &GiteaArgs,
         context: &Context,
         file: &Path,
-    ) -> Result<Option<Forge>, Stop> {
+    ) -> Result<Option<Forge>, Failure> {
         let token = find_token("GITEA_TOKEN", args.gitea_token_file.as_ref())?;
         let url = setting(args.gitea_url.as_ref()).or_else(|| context.server_url.clone());
         let name = setting(args.gitea_repo.as_ref()).or_else(|| context.repository.clone());
@@ -160,7 +160,7 @@ impl Forge {
     }
 
     /// Reads the file at the branch's tip.
-    pub(super) fn source(&self) -> Result<Source, Stop> {
+    pub(super) fn source(&self) -> Result<Source, Failure> {
         let Target { branch, path } = self.target()?;
         let file = self.repo.file(branch, path);
         let file = file.map_err(|error| {
@@ -206,7 +206,11 @@ impl Forge {
     /// Returns who applies what the branch has now, for a run whose own file is another one: a newer run of the same
     /// workflow whose commit has the branch's file. The server makes the run of a push a moment after it, so where none is
     /// seen it is looked for again, after `wait`, which doubles each time.
-    pub(super) fn successor(&self, context: &Context, wait: Duration) -> Result<Successor, Stop> {
+    pub(super) fn successor(
+        &self,
+        context: &Context,
+        wait: Duration,
+    ) -> Result<Successor, Failure> {
         let Target { branch, path } = self.target()?;
         let Some(commit) = &context.sha else {
             return Ok(Successor::Unrelated);
@@ -251,7 +255,7 @@ impl Forge {
     }
 
     /// A commit that a rule refused: several rules have one answer, so the branch is asked which it was.
-    fn refused(&self, error: CommitError, branch: &str) -> Stop {
+    fn refused(&self, error: CommitError, branch: &str) -> Failure {
         let is_rule = matches!(
             &error,
             CommitError::Refused {
@@ -260,10 +264,10 @@ impl Forge {
             }
         );
         let why = is_rule.then(|| self.repo.why_refused(branch)).flatten();
-        let stop = Stop::from(error);
+        let failure = Failure::from(error);
         match why {
-            Some(why) => stop.hint(why),
-            None => stop,
+            Some(why) => failure.hint(why),
+            None => failure,
         }
     }
 
@@ -273,13 +277,13 @@ impl Forge {
         names: &BTreeSet<String>,
         via_pr: bool,
         environment: &str,
-    ) -> Result<Marked, Stop> {
+    ) -> Result<Marked, Failure> {
         let target = self.target()?;
         let policy = Policy::default();
         if via_pr {
             let (proposed, edit) =
                 propose::mark_enrolled(&self.repo, target, environment, names, policy)
-                    .map_err(|error| Stop::from(error).aside(old_gitea(&self.repo)))?;
+                    .map_err(|error| Failure::from(error).aside(old_gitea(&self.repo)))?;
             let (became, text, place) = match proposed {
                 Proposed::Open { number, url, moved } => match moved {
                     Moved::Opened => {
@@ -339,7 +343,7 @@ impl Forge {
     }
 
     /// Posts a comment on a pull request. The body begins with its marker.
-    pub(super) fn upsert(&self, number: u64, body: &str) -> Result<Posted, Stop> {
+    pub(super) fn upsert(&self, number: u64, body: &str) -> Result<Posted, Failure> {
         let posted = comment::upsert(&self.repo, number, marker(body), body);
         posted.map_err(|error| of_gitea(&self.repo, error))
     }
@@ -375,7 +379,7 @@ fn nothing_to_do() -> String {
 }
 
 /// The file's path in the repository: below the checkout's root, or as it was given where there is no checkout.
-fn path_in_repository(file: &Path) -> Result<String, Stop> {
+fn path_in_repository(file: &Path) -> Result<String, Failure> {
     let directory = file.parent().unwrap_or(Path::new(""));
     if let Ok(Opened::Checkout(git)) = Git::open(directory) {
         return Ok(located(&git, file)?);
@@ -383,7 +387,7 @@ fn path_in_repository(file: &Path) -> Result<String, Stop> {
     let given = file.to_str().filter(|_| file.is_relative());
     let given = given.map(|path| path.trim_start_matches("./").to_owned());
     given.ok_or_else(|| {
-        Stop::error(format!(
+        Failure::error(format!(
             "{} is in no checkout, so its path in the repository is not known",
             file.display()
         ))
@@ -395,11 +399,11 @@ fn located(git: &Git, file: &Path) -> Result<String> {
     Ok(git.locate(file)?.as_str().to_owned())
 }
 
-impl From<CommitError> for Stop {
+impl From<CommitError> for Failure {
     fn from(error: CommitError) -> Self {
-        Stop {
+        Failure {
             hint: error.hint(),
-            ..Stop::error(error.to_string())
+            ..Failure::error(error.to_string())
         }
     }
 }

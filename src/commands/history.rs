@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::stop::Stop;
+use super::failure::Failure;
 use crate::ci::{Context, Event};
 use crate::cli;
 use crate::code::Code;
@@ -36,7 +36,7 @@ impl History {
         args: &cli::History,
         prune: Prune,
         context: &Context,
-    ) -> Result<History, Stop> {
+    ) -> Result<History, Failure> {
         let directory = file.parent().unwrap_or(Path::new(""));
         let git = match Git::open(directory) {
             Ok(Opened::Checkout(git)) => git,
@@ -99,13 +99,13 @@ impl History {
                     Some(Source::from_bytes(file.display().to_string(), text)?)
                 }
                 MergedFile::Absent => {
-                    return Err(Stop::error(format!(
+                    return Err(Failure::error(format!(
                         "the merge would leave no {}",
                         file.display()
                     )));
                 }
                 MergedFile::Conflict => {
-                    return Err(Stop::error(format!(
+                    return Err(Failure::error(format!(
                         "{} conflicts with the base branch",
                         file.display()
                     ))
@@ -113,7 +113,7 @@ impl History {
                 }
                 MergedFile::TooLittleHistory | MergedFile::OldGit(..) if needs_merge => {
                     let why = merge.notices().into_iter().next();
-                    return Err(Stop::error(why.unwrap_or_default()));
+                    return Err(Failure::error(why.unwrap_or_default()));
                 }
                 MergedFile::TooLittleHistory | MergedFile::OldGit(..) => None,
             };
@@ -166,14 +166,14 @@ impl History {
     }
 
     /// The file as the newest commit has it; `None` where there is no commit.
-    pub(super) fn committed(&self, file: &Path) -> Result<Option<Source>, Stop> {
+    pub(super) fn committed(&self, file: &Path) -> Result<Option<Source>, Failure> {
         let (Some((git, path)), Some(tip)) = (&self.checkout, self.ledger.tip()) else {
             return Ok(None);
         };
         let name = file.display().to_string();
         match git.show(tip, path).map_err(anyhow::Error::new)? {
             Some(text) => Ok(Some(Source::from_bytes(name, text)?)),
-            None => Err(Stop::error(format!("the newest commit has no {name}"))
+            None => Err(Failure::error(format!("the newest commit has no {name}"))
                 .hint("drift is told from the committed file: commit it, or name it with --file")),
         }
     }
@@ -184,10 +184,10 @@ impl History {
     }
 }
 
-fn unknown_head(context: &Context) -> Stop {
+fn unknown_head(context: &Context) -> Failure {
     let pull = context.pull_request.as_ref();
     let number = pull.map(|pull| pull.number).unwrap_or_default();
-    Stop::error(format!(
+    Failure::error(format!(
         "the commits of pull request #{number} are not in this checkout, so there is no plan of it"
     ))
     .hint(format!(
@@ -197,7 +197,7 @@ fn unknown_head(context: &Context) -> Stop {
 
 /// Whether a pull request's job is about the file at all: its branch has another one than the commit where it began. True
 /// where that cannot be told.
-pub(super) fn is_touched(file: &Path, context: &Context) -> Result<bool, Stop> {
+pub(super) fn is_touched(file: &Path, context: &Context) -> Result<bool, Failure> {
     let git = match Git::open(file.parent().unwrap_or(Path::new(""))) {
         Ok(Opened::Checkout(git)) => git,
         Ok(Opened::NotACheckout | Opened::NoGit) => return Ok(true),
@@ -240,7 +240,7 @@ fn merge(
     git: &Git,
     path: &RepoPath,
     context: &Context,
-) -> Result<Option<crate::ledger::MergeView>, Stop> {
+) -> Result<Option<crate::ledger::MergeView>, Failure> {
     match ends(git, context).map_err(anyhow::Error::new)? {
         Some((base, head)) => Ok(Some(
             merge_view(git, &base, &head, path).map_err(anyhow::Error::new)?,

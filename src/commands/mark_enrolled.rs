@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::failure::Failure;
 use super::forge::Forge;
 use super::settings::{environment_name, file, readable};
-use super::stop::Stop;
-use super::{annotate, print, report, report_stop};
+use super::{annotate, print, report, report_failure};
 use crate::ci::Context;
 use crate::cli::{Cli, Format, MarkArgs};
 use crate::edit::{self, Edit};
@@ -23,8 +23,8 @@ pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
             json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
             "result": text })
         }
-        Err(stop) => json!({ "format_version": 1, "marked": [], "already": [],
-            "error": { "message": stop.error, "hint": stop.hint } }),
+        Err(failure) => json!({ "format_version": 1, "marked": [], "already": [],
+            "error": { "message": failure.error, "hint": failure.hint } }),
     };
     let json = crate::json::text(&json);
     let mut exit = Exit::Done;
@@ -40,15 +40,15 @@ pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
     }
     match result {
         Ok(_) => exit,
-        Err(stop) => {
-            annotate(&file(&cli.global).display().to_string(), &stop.problems);
-            report_stop(say, stop)
+        Err(failure) => {
+            annotate(&file(&cli.global).display().to_string(), &failure.problems);
+            report_failure(say, failure)
         }
     }
 }
 
 /// Returns what became of the names, and where.
-fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Stop> {
+fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Failure> {
     readable()?;
     let path = file(&cli.global);
     let mut names: BTreeSet<String> = args.names.iter().cloned().collect();
@@ -68,7 +68,7 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Stop> {
     if args.local {
         // looked at first: one unknown name, and nothing is written
         let before = std::fs::read(&path).map_err(|error| {
-            Stop::error(format!(
+            Failure::error(format!(
                 "cannot read {}: {}",
                 path.display(),
                 file_error(&error)
@@ -81,7 +81,7 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Stop> {
     let context = Context::of_process();
     let forge = Forge::open(&args.gitea, &context, &path)?;
     let forge = forge.ok_or_else(|| {
-        Stop::error(Forge::not_configured(&args.gitea, &context)).hint(
+        Failure::error(Forge::not_configured(&args.gitea, &context)).hint(
             "set GITEA_URL, GITEA_REPO and GITEA_TOKEN, or use --local to edit the file on disk",
         )
     })?;
@@ -92,11 +92,11 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Stop> {
 }
 
 /// Checks before anything is written that the file is valid, that it has each name, and that each can be marked.
-fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Stop> {
+fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Failure> {
     refuse_missing(&edit::mark_enrolled(place, text, names)?, place)
 }
 
-fn refuse_missing(edit: &Edit, place: &str) -> Result<(), Stop> {
+fn refuse_missing(edit: &Edit, place: &str) -> Result<(), Failure> {
     if edit.missing.is_empty() {
         return Ok(());
     }
@@ -109,7 +109,7 @@ fn refuse_missing(edit: &Edit, place: &str) -> Result<(), Stop> {
         "{place} declares no setup key {}; nothing was written",
         names.join(", ")
     );
-    Err(Stop::error(visible(&text)))
+    Err(Failure::error(visible(&text)))
 }
 
 fn said(edit: &Edit, text: &str) -> String {
@@ -159,13 +159,13 @@ fn names_in(text: &str) -> Vec<String> {
 }
 
 /// Reads names from a file, or from stdin where it is `-`.
-fn read_names(path: &Path) -> Result<Vec<String>, Stop> {
+fn read_names(path: &Path) -> Result<Vec<String>, Failure> {
     let text = match path == Path::new("-") {
         true => std::io::read_to_string(std::io::stdin()),
         false => std::fs::read_to_string(path),
     };
     let text = text.map_err(|error| {
-        Stop::error(format!(
+        Failure::error(format!(
             "cannot read {}: {}",
             path.display(),
             file_error(&error)

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::copies;
+use super::failure::Failure;
 use super::forge::Forge;
 use super::history::is_touched;
 use super::session::{Origin, Request, Session};
 use super::settings::{file, keys_dir};
-use super::stop::Stop;
 use super::{Ending, blank, end_posted, publish, refused};
 use crate::change::Change;
 use crate::ci::{Context, PullRequest};
@@ -24,7 +24,7 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let mut red = Vec::new();
     let ending = match make(cli, args, &mut document, &mut red) {
         Ok(ending) => ending,
-        Err(stop) => Ending::stopped(document, stop, false),
+        Err(failure) => Ending::stopped(document, failure, false),
     };
     let posted = if args.comment {
         let context = Context::of_process();
@@ -41,12 +41,12 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
         Ok(())
     };
     let exit = end_posted(cli, say, ending, posted);
-    if let Some(stop) = refused(&red) {
+    if let Some(failure) = refused(&red) {
         let error = format!(
             "{}\nonce this is merged, every apply is refused",
-            stop.error
+            failure.error
         );
-        say.error("refused", &error, stop.hint.as_deref());
+        say.error("refused", &error, failure.hint.as_deref());
     }
     exit
 }
@@ -57,7 +57,7 @@ fn make(
     args: &PlanArgs,
     document: &mut Document,
     red: &mut Vec<Refusal>,
-) -> Result<Ending, Stop> {
+) -> Result<Ending, Failure> {
     let (path, context) = (file(&cli.global), Context::of_process());
     let of_pull_request = context.is_pull_request_event()
         && context.pull_request.is_some()
@@ -129,7 +129,7 @@ fn is_closed(
     args: &PlanArgs,
     context: &Context,
     file: &Path,
-) -> Result<bool, Stop> {
+) -> Result<bool, Failure> {
     if pull.is_closed || !args.comment {
         return Ok(pull.is_closed);
     }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::failure::Failure;
 use super::forge::Forge;
-use super::stop::Stop;
 use super::versions::of_gitea;
 use crate::ci::{Context, Event};
 use crate::cli::GiteaArgs;
@@ -36,10 +36,10 @@ pub(super) fn plan(
             .pull_request
             .as_ref()
             .is_some_and(|pull| pull.is_fork);
-        let stop = of_gitea(&forge.repo, error);
+        let failure = of_gitea(&forge.repo, error);
         match is_cut_down && of_fork {
-            true => stop.hint(OF_FORK),
-            false => stop,
+            true => failure.hint(OF_FORK),
+            false => failure,
         }
     })?;
     say.note(&format!("comment: {url}"));
@@ -71,7 +71,7 @@ pub(super) fn correction(
     Ok(())
 }
 
-fn pull_request(context: &Context) -> Result<u64, Stop> {
+fn pull_request(context: &Context) -> Result<u64, Failure> {
     if let Some(pull) = &context.pull_request {
         return Ok(pull.number);
     }
@@ -79,7 +79,7 @@ fn pull_request(context: &Context) -> Result<u64, Stop> {
         Some(problem) => format!("which pull request this job is of is not told: {problem}"),
         None => "this job is not of a pull request".to_owned(),
     };
-    Err(Stop::error(error).hint("--comment is for jobs of pull_request and pull_request_target"))
+    Err(Failure::error(error).hint("--comment is for jobs of pull_request and pull_request_target"))
 }
 
 /// Why a comment that was asked for is missing.
@@ -88,9 +88,9 @@ pub(super) struct Missing {
     hint: Option<String>,
 }
 
-impl<E: Into<Stop>> From<E> for Missing {
+impl<E: Into<Failure>> From<E> for Missing {
     fn from(error: E) -> Self {
-        let Stop { error, hint, .. } = error.into();
+        let Failure { error, hint, .. } = error.into();
         Missing {
             text: format!("cannot comment: {error}"),
             hint,
@@ -179,20 +179,20 @@ struct Posts<'a> {
 
 impl Posts<'_> {
     /// Posts the result, and returns who wrote it.
-    fn post(&self, number: u64) -> Result<Option<i64>, Stop> {
+    fn post(&self, number: u64) -> Result<Option<i64>, Failure> {
         let posted = self.forge.upsert(number, self.body)?;
         self.say.note(&format!("comment: {}", posted.url));
         Ok(posted.author)
     }
 
     /// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
-    fn has_result(&self, number: u64, me: Option<i64>) -> Result<bool, Stop> {
+    fn has_result(&self, number: u64, me: Option<i64>) -> Result<bool, Failure> {
         let texts = self.forge.texts(number, self.body, me)?;
         Ok(texts.iter().any(|text| markdown::is_result(text)))
     }
 
     /// Posts the result on the pull requests that were merged before this one and have none yet, back to the first that has.
-    fn earlier(&self, file: &Path, mut me: Option<i64>) -> Result<(), Stop> {
+    fn earlier(&self, file: &Path, mut me: Option<i64>) -> Result<(), Failure> {
         let commits = commits(file).map_err(anyhow::Error::new)?;
         // after a rebase or a fast-forward the last commit of a pull request alone is known to be its: what changed the
         // file before it, back to the next one that is known, is taken to have come with it

@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::agreements;
+use super::failure::Failure;
 use super::forge::Forge;
 use super::history::History;
 use super::settings::{connect, environment, file, halt, readable, recipients, replaced, setting};
-use super::stop::Stop;
 use super::versions::of_netbird;
 use crate::actual::Actual;
 use crate::address::Address;
@@ -43,13 +43,13 @@ use crate::validate::{Valid, validate};
 use crate::wire::SetupKey;
 
 /// Validates; all problems are one error.
-pub(super) fn check(source: &Source) -> Result<Valid, Stop> {
-    validate(source).map_err(|problems| Stop::from(&problems))
+pub(super) fn check(source: &Source) -> Result<Valid, Failure> {
+    validate(source).map_err(|problems| Failure::from(&problems))
 }
 
 /// An answer of the server that is not of the form that we read.
-pub(super) fn unreadable(error: crate::actual::Unreadable) -> Stop {
-    Stop::error(error.to_string())
+pub(super) fn unreadable(error: crate::actual::Unreadable) -> Failure {
+    Failure::error(error.to_string())
 }
 
 /// What was asked for, and what was found so far.
@@ -93,7 +93,7 @@ pub(super) struct Request<'a> {
 
 impl Session {
     /// Reads the file, the settings and the live account. `document` is filled as far as it goes, for the error too.
-    pub(super) fn open(request: &Request, document: &mut Document) -> Result<Session, Stop> {
+    pub(super) fn open(request: &Request, document: &mut Document) -> Result<Session, Failure> {
         let started = Instant::now();
         readable()?;
         let global = &request.cli.global;
@@ -193,7 +193,7 @@ impl Session {
     }
 
     /// Reads the snapshot into actual state.
-    fn read(&mut self) -> Result<(), Stop> {
+    fn read(&mut self) -> Result<(), Failure> {
         self.renames = plan::renames(&self.valid.desired, &self.snapshot, &self.options.ledger);
         let actual = Actual::read_renamed(&self.snapshot, self.renames.names());
         self.actual = actual.map_err(unreadable)?;
@@ -207,7 +207,7 @@ impl Session {
         gates: &Gates,
         gitea: &GiteaArgs,
         file: &Path,
-    ) -> Result<Plan, Stop> {
+    ) -> Result<Plan, Failure> {
         // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
         let more = More {
             events: self.offboards(),
@@ -257,7 +257,7 @@ impl Session {
         gates: &Gates,
         gitea: &GiteaArgs,
         file: &Path,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<Outcome, Failure> {
         let held = plan.held.iter().filter(|held| held.weight() > 0);
         let causes = || {
             plan.causes
@@ -273,7 +273,7 @@ impl Session {
         if !outcome.agreements.iter().any(is_open) {
             return Ok(outcome);
         }
-        let asked = Forge::open(gitea, &self.context, file).map_err(|stop| stop.error);
+        let asked = Forge::open(gitea, &self.context, file).map_err(|failure| failure.error);
         let asked = asked.and_then(|forge| {
             let words = |error: anyhow::Error| format!("{error:#}");
             agreements::in_this_description(evidence, &self.context, forge.as_ref())
@@ -304,7 +304,7 @@ impl Session {
 
     /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again, so that all
     /// referrers are named at once.
-    fn plan_whole(&mut self) -> Result<Plan, Stop> {
+    fn plan_whole(&mut self) -> Result<Plan, Failure> {
         loop {
             let planned = plan::plan(
                 &self.valid.desired,
@@ -327,7 +327,7 @@ impl Session {
     }
 
     /// Fetches what a plan needs beside the lists of every plan. Returns whether anything was missing.
-    fn complete(&mut self, more: More) -> Result<bool, Stop> {
+    fn complete(&mut self, more: More) -> Result<bool, Failure> {
         match self.api.clone() {
             Some(api) => Ok(fetch::complete(&api, more, &mut self.snapshot)?),
             None => Ok(false),
@@ -384,7 +384,7 @@ impl Session {
         file: &Path,
         applying: bool,
         document: &mut Document,
-    ) -> Result<Plan, Stop> {
+    ) -> Result<Plan, Failure> {
         let plan = self.plan(gates, gitea, file);
         self.measure();
         let mut plan = plan.inspect_err(|_| *document = self.document.clone())?;
@@ -498,7 +498,7 @@ impl Session {
     }
 
     /// All problems of a plan as one error, with their places in the file.
-    fn stop(&self, problems: &[Problem]) -> Stop {
+    fn stop(&self, problems: &[Problem]) -> Failure {
         let place = |problem: &Problem| {
             let group = problem.group();
             let reference = self.valid.references.iter().find(|reference| {
@@ -533,7 +533,7 @@ impl Session {
                     .map(|hint| format!("\n    {}", crate::text::visible(hint))),
             );
         }
-        Stop::error(text)
+        Failure::error(text)
     }
 }
 
@@ -551,15 +551,15 @@ fn server_name(api: &Api) -> String {
     base.strip_suffix("/api").unwrap_or(&base).to_owned()
 }
 
-fn recorded(path: &Path) -> Result<Snapshot, Stop> {
+fn recorded(path: &Path) -> Result<Snapshot, Failure> {
     let shown = path.display();
     let text = std::fs::read(path)
-        .map_err(|error| Stop::error(format!("cannot read {shown}: {}", file_error(&error))))?;
+        .map_err(|error| Failure::error(format!("cannot read {shown}: {}", file_error(&error))))?;
     // as a map first: serde takes a list, an empty one too, for a struct
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
     snapshot.map_err(|error| {
-        Stop::error(format!(
+        Failure::error(format!(
             "{shown} is no recorded account: {}",
             json::why(&error)
         ))

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::stop::Stop;
+use super::failure::Failure;
 use crate::address::Address;
 use crate::api::{self, Api, Token};
 use crate::cli::{Global, Sealing, Server};
@@ -29,10 +29,10 @@ const HALT: &str = "NETBIRD_GITOPS_HALT";
 
 /// Checks that every variable that the program reads is text. One that is not must not count as unset: fewer people
 /// would get new keys, a check would be off.
-pub(super) fn readable() -> Result<(), Stop> {
+pub(super) fn readable() -> Result<(), Failure> {
     match unreadable_variables() {
         None => Ok(()),
-        Some(text) => Err(Stop::error(text).hint("set it again, in UTF-8, or unset it")),
+        Some(text) => Err(Failure::error(text).hint("set it again, in UTF-8, or unset it")),
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) fn environment_name(global: &Global) -> String {
 }
 
 /// The objects that `--replace` names.
-pub(super) fn replaced(text: &str) -> Result<Address, Stop> {
+pub(super) fn replaced(text: &str) -> Result<Address, Failure> {
     let found = text.split_once('/').and_then(|(section, name)| {
         let is_kind = |kind: &Kind| section == kind.section() || section == kind.word();
         let kind = Kind::ALL.into_iter().find(is_kind)?;
@@ -94,13 +94,13 @@ pub(super) fn replaced(text: &str) -> Result<Address, Stop> {
     });
     found.ok_or_else(|| {
         let text = crate::text::visible(text).into_owned();
-        Stop::error(format!("{text:?} names no entry: KIND/NAME is wanted"))
+        Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted"))
             .hint("as in setup_keys/NAME or policies/NAME")
     })
 }
 
 /// Who can open new keys.
-pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Stop> {
+pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Failure> {
     let sources = Sources {
         keys: sealing.recipient.clone(),
         files: sealing.recipients_file.clone(),
@@ -112,12 +112,12 @@ pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Stop> {
 }
 
 /// Makes a client from flags and environment. `in_pull_request`: a fork's job has no secrets, which is worth a word.
-pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Stop> {
+pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Failure> {
     let token = token(server, in_pull_request)?;
     let Some(url) = setting(server.netbird_url.as_ref()) else {
         let hint =
             "set NETBIRD_API_URL, or --netbird-url, to something like https://netbird.example.com";
-        return Err(Stop::error("no NetBird server is named").hint(hint));
+        return Err(Failure::error("no NetBird server is named").hint(hint));
     };
     let mut config = api::config(&url)?;
     config.connect_timeout = Duration::from_secs_f64(server.connect_timeout);
@@ -129,16 +129,16 @@ pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Sto
     Ok(Api::new(config, &token)?)
 }
 
-fn token(server: &Server, in_pull_request: bool) -> Result<Token, Stop> {
+fn token(server: &Server, in_pull_request: bool) -> Result<Token, Failure> {
     match find_token("NETBIRD_API_TOKEN", server.netbird_token_file.as_ref())? {
         Some(token) => Ok(token),
         None if in_pull_request => {
-            Err(Stop::refused("there is no NetBird token in this pull request's job").hint(
+            Err(Failure::refused("there is no NetBird token in this pull request's job").hint(
                 "a pull request from a fork has no secrets: let somebody with write access push the branch, or switch \
                  to the pull_request_target workflow (examples/workflows/plan-forks.yml)",
             ))
         }
-        None => Err(Stop::error("there is no NetBird token").hint(
+        None => Err(Failure::error("there is no NetBird token").hint(
             "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply; in a job it comes \
              from the secret NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)",
         )),
@@ -147,15 +147,15 @@ fn token(server: &Server, in_pull_request: bool) -> Result<Token, Stop> {
 
 /// Finds a token: the file that a flag names goes before the variable `name` that holds the token itself, and that one
 /// before the variable `name`_FILE that names a file. `None` where there is none of them.
-pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Token>, Stop> {
+pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Token>, Failure> {
     let from_file = |path: String, origin: String| {
         let text = std::fs::read_to_string(&path).map_err(|error| {
-            Stop::error(format!(
+            Failure::error(format!(
                 "cannot read the token file {path}: {}",
                 file_error(&error)
             ))
         })?;
-        Ok::<_, Stop>((origin, text))
+        Ok::<_, Failure>((origin, text))
     };
     let file_variable = format!("{name}_FILE");
     let (origin, text) = if let Some(path) = setting(flag) {
@@ -169,9 +169,9 @@ pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Tok
     } else {
         return Ok(None);
     };
-    let token = Token::parse(&text).map_err(|error| Stop {
+    let token = Token::parse(&text).map_err(|error| Failure {
         hint: error.hint(),
-        ..Stop::error(format!("{origin}: {error}"))
+        ..Failure::error(format!("{origin}: {error}"))
     })?;
     Ok(Some(token.from(origin)))
 }

@@ -4,7 +4,7 @@
 //! Nothing here depends on when it ran last: it looks at keys, peers and events as they are. An idle run makes one request.
 
 mod done;
-mod said;
+mod output;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,17 +12,17 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::aloud::Aloud;
 use super::apply::early_gates;
 use super::branch::refuse_other_branches;
+use super::failure::Failure;
 use super::forge::{Forge, Marked};
 use super::history::History;
+use super::progress::Announcer;
 use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file, readable};
 use super::signals::signals;
-use super::stop::Stop;
 use super::versions::of_netbird;
-use super::{annotate, print, report, report_stop};
+use super::{annotate, print, report, report_failure};
 use crate::actual::Actual;
 use crate::api::Api;
 use crate::apply::{Conduct, apply, settle_members};
@@ -81,8 +81,8 @@ struct Synced {
 }
 
 impl Synced {
-    fn fail(&mut self, stop: Stop) {
-        let Stop { error, hint, .. } = stop;
+    fn fail(&mut self, failure: Failure) {
+        let Failure { error, hint, .. } = failure;
         self.failure = match self.failure.take() {
             Some((first, kept)) => Some((format!("{first}\n{error}"), kept.or(hint))),
             None => Some((error, hint)),
@@ -97,12 +97,12 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
     };
     let (mut exit, stop) = match make(cli, args, &mut synced, say) {
         Ok(exit) => (exit, None),
-        Err(stop) => (stop.exit, Some(stop)),
+        Err(failure) => (failure.exit, Some(failure)),
     };
-    if let Some(stop) = &stop {
-        synced.failure = Some((stop.error.clone(), stop.hint.clone()));
+    if let Some(failure) = &stop {
+        synced.failure = Some((failure.error.clone(), failure.hint.clone()));
     }
-    let json = said::json(&synced);
+    let json = output::json(&synced);
     if report(cli, &json, say) != Exit::Done {
         // 1 says that nothing changed
         exit = match (exit, synced.done.is_empty() || synced.dry_run) {
@@ -113,13 +113,13 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
     }
     match (cli.global.format, &stop) {
         (Format::Json, _) => print(&json),
-        (Format::Text | Format::Markdown, None) => print(&said::text(&synced)),
+        (Format::Text | Format::Markdown, None) => print(&output::text(&synced)),
         (Format::Text | Format::Markdown, Some(_)) => {}
     }
     match (stop, &synced.failure) {
-        (Some(stop), _) => {
-            annotate(&file(&cli.global).display().to_string(), &stop.problems);
-            report_stop(say, stop);
+        (Some(failure), _) => {
+            annotate(&file(&cli.global).display().to_string(), &failure.problems);
+            report_failure(say, failure);
         }
         (None, Some((error, hint))) => say.error("error", error, hint.as_deref()),
         (None, None) => {}
@@ -136,7 +136,7 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
     exit
 }
 
-fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exit, Stop> {
+fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exit, Failure> {
     let path = file(&cli.global);
     let context = Context::of_process();
     if !args.dry_run {
@@ -190,9 +190,9 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
             match forge.mark(&ready, args.via_pr, &environment_name(&cli.global)) {
                 Ok(marked) => synced.marked = Some(marked),
                 // peers and groups are done; the flags are found missing again by the next run
-                Err(stop) => synced.fail(Stop {
-                    error: format!("not committed: {}", stop.error),
-                    ..stop
+                Err(failure) => synced.fail(Failure {
+                    error: format!("not committed: {}", failure.error),
+                    ..failure
                 }),
             }
         }
@@ -201,7 +201,7 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
             let why = Forge::not_configured(&args.gitea, &context);
             let hint = "set GITEA_TOKEN from the secret BOT_TOKEN (docs/gitea.md, step 5), or say --no-commit where \
                         something else commits";
-            synced.fail(Stop::error(format!("not committed: {why}")).hint(hint));
+            synced.fail(Failure::error(format!("not committed: {why}")).hint(hint));
         }
         _ => {}
     }
@@ -220,7 +220,7 @@ fn enroll(
     desired: &Desired,
     synced: &mut Synced,
     say: Say,
-) -> Result<(), Stop> {
+) -> Result<(), Failure> {
     let snapshot = fetch(api, &Needs::enrollment(), desired);
     synced.requests = api.requests();
     let snapshot = snapshot.map_err(|error| of_netbird(api, error))?;
@@ -237,7 +237,7 @@ fn enroll(
         && !args.dry_run
     {
         return Err(
-            Stop::refused(format!("{}; nothing was changed", refusal.text)).hint(refusal.hint),
+            Failure::refused(format!("{}; nothing was changed", refusal.text)).hint(refusal.hint),
         );
     }
     let ledger = ledger(path, context, desired, &actual)?;
@@ -302,7 +302,7 @@ fn ledger(
     context: &Context,
     desired: &Desired,
     actual: &Actual,
-) -> Result<Arc<Ledger>, Stop> {
+) -> Result<Arc<Ledger>, Failure> {
     // nothing is deleted here, so a shallow checkout is none
     let History { ledger, .. } =
         History::read(path, &cli::History::default(), Prune::None, context)?;
@@ -344,7 +344,7 @@ fn carry_out(
         fresh: &|| Ok(()),
         puts_back: true,
     };
-    let mut observer = Aloud::new(say);
+    let mut observer = Announcer::new(say);
     let mut applied = apply(api, plan, actual, conduct, &mut observer);
     if let Err(error) = settle_members(api, actual, &mut applied, &mut observer) {
         // what was done is done, and is committed

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cli::{Cli, Format};
-use crate::commands::stop::Stop;
+use crate::commands::failure::Failure;
 use crate::commands::{annotate, print, report, session, settings};
 use crate::config::{self, Problem, Problems};
 use crate::exit::Exit;
@@ -14,8 +14,8 @@ use crate::validate::{Valid, validate};
 pub(super) fn run(cli: &Cli, say: Say) -> Exit {
     let file = settings::file(&cli.global);
     let result = config::load(&file)
-        .map_err(Failure::Unread)
-        .and_then(|source| validate(&source).map_err(Failure::Wrong));
+        .map_err(Unfit::Unread)
+        .and_then(|source| validate(&source).map_err(Unfit::Wrong));
     let answer = crate::json::text(&answer(&result));
     let reported = report(cli, &answer, say);
     if cli.global.format == Format::Json {
@@ -33,33 +33,33 @@ pub(super) fn run(cli: &Cli, say: Say) -> Exit {
             reported
         }
         Err(failure) => {
-            let stop = Stop::from(failure);
-            annotate(&file.display().to_string(), &stop.problems);
-            say.error("error", &stop.error, stop.hint.as_deref());
-            stop.exit
+            let failure = Failure::from(failure);
+            annotate(&file.display().to_string(), &failure.problems);
+            say.error("error", &failure.error, failure.hint.as_deref());
+            failure.exit
         }
     }
 }
 
 /// Why a file is not valid.
-enum Failure {
+enum Unfit {
     /// There is no text to judge.
     Unread(config::SourceError),
     /// It says what cannot be.
     Wrong(Problems),
 }
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
+impl From<Unfit> for Failure {
+    fn from(failure: Unfit) -> Self {
         match failure {
-            Failure::Unread(error) => Stop::from(error),
-            Failure::Wrong(problems) => Stop::from(&problems),
+            Unfit::Unread(error) => Failure::from(error),
+            Unfit::Wrong(problems) => Failure::from(&problems),
         }
     }
 }
 
 /// The answer for programs: every problem and every notice with its code and its place, nothing folded.
-fn answer(result: &Result<Valid, Failure>) -> Value {
+fn answer(result: &Result<Valid, Unfit>) -> Value {
     let list = |problems: &mut dyn Iterator<Item = &Problem>| -> Vec<Value> {
         let entry = |problem: &Problem| {
             json!({ "code": problem.code.word(), "line": problem.line, "column": problem.column,
@@ -67,18 +67,18 @@ fn answer(result: &Result<Valid, Failure>) -> Value {
         };
         problems.map(entry).collect()
     };
-    let failed = |stop: &Stop, problems: Vec<Value>, notices: Vec<Value>| {
+    let failed = |failure: &Failure, problems: Vec<Value>, notices: Vec<Value>| {
         json!({ "format_version": 1, "status": "error", "problems": problems, "notices": notices,
-                "error": { "message": stop.error, "hint": stop.hint } })
+                "error": { "message": failure.error, "hint": failure.hint } })
     };
     match result {
         Ok(valid) => json!({ "format_version": 1, "status": "valid", "problems": [],
                              "notices": list(&mut valid.notices.iter()) }),
-        Err(Failure::Wrong(problems)) => failed(
-            &Stop::from(problems),
+        Err(Unfit::Wrong(problems)) => failed(
+            &Failure::from(problems),
             list(&mut problems.errors()),
             list(&mut problems.notices()),
         ),
-        Err(Failure::Unread(error)) => failed(&Stop::from(error), Vec::new(), Vec::new()),
+        Err(Unfit::Unread(error)) => failed(&Failure::from(error), Vec::new(), Vec::new()),
     }
 }

@@ -1,6 +1,6 @@
 //! Which server a run failed on: an old one lacks what the program needs, and its errors do not say so.
 
-use super::stop::Stop;
+use super::failure::Failure;
 use crate::api::{Api, ApiError};
 use crate::gitea::{self, Repo};
 
@@ -14,7 +14,7 @@ const GITEA_WORKFLOWS: (u32, u32) = (1, 26);
 const FORGEJO: (u32, u32) = (15, 0);
 
 /// Returns what an error of NetBird means for a run, with the server's version where that is an old one.
-pub(super) fn of_netbird(api: &Api, error: anyhow::Error) -> Stop {
+pub(super) fn of_netbird(api: &Api, error: anyhow::Error) -> Failure {
     let asks = error.downcast_ref::<ApiError>().is_some_and(|error| {
         !error.is_access()
             && !matches!(
@@ -23,7 +23,7 @@ pub(super) fn of_netbird(api: &Api, error: anyhow::Error) -> Stop {
             )
     });
     let old = if asks { old_netbird(api) } else { None };
-    Stop::from(error).aside(old)
+    Failure::from(error).aside(old)
 }
 
 /// Says which version this server is, if it is too old.
@@ -36,10 +36,10 @@ pub(super) fn old_netbird(api: &Api) -> Option<String> {
 }
 
 /// Returns what an error of Gitea means for a run, with the server's version where that is an old one.
-pub(super) fn of_gitea(repo: &Repo, error: gitea::Error) -> Stop {
+pub(super) fn of_gitea(repo: &Repo, error: gitea::Error) -> Failure {
     let asks = error.answer().is_some_and(|answer| answer.status != 401);
     let old = if asks { old_gitea(repo) } else { None };
-    Stop::from(error).aside(old)
+    Failure::from(error).aside(old)
 }
 
 /// Says which version this server is, if it is too old.

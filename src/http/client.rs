@@ -12,7 +12,7 @@ use ureq::tls::TlsConfig;
 use ureq::{Agent, Body};
 use zeroize::Zeroizing;
 
-use super::judge::{Failure, Phase, judge};
+use super::classify::{Failure, Phase, classify};
 use super::retry::{Outcome, Tries, Wait};
 use super::{BaseUrl, Call, Config, Error, Method, Reply, Token, proxy, retry, tls, url_refused};
 
@@ -118,11 +118,11 @@ impl Client {
             token_origin,
             ..
         } = &*self.0;
-        let judged = |phase| move |e: ureq::Error| judge(&e, phase, config);
+        let classified = |phase| move |e: ureq::Error| classify(&e, phase, config);
         let response =
-            send(agent, authorization, call.method, url, body).map_err(judged(Phase::Call))?;
+            send(agent, authorization, call.method, url, body).map_err(classified(Phase::Call))?;
         let (head, body) = response.into_parts();
-        let body = read_all(body, config.max_body_bytes).map_err(judged(Phase::Body))?;
+        let body = read_all(body, config.max_body_bytes).map_err(classified(Phase::Body))?;
         let mut reply = Reply::new(
             call.clone(),
             head.status.as_u16(),

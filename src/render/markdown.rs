@@ -1,7 +1,7 @@
 //! The plan as markdown for a pull request: the heading answers "do I need to worry?", the table says what, the details
 //! say how. Names are untrusted: they are inert wherever they stand.
 
-mod inert;
+mod escape;
 mod parts;
 mod sealed;
 mod table;
@@ -10,12 +10,12 @@ use super::{Document, Status, Unplanned};
 use crate::plan::Plan;
 use crate::text::count;
 
-pub use inert::marker;
-pub(super) use inert::{cell, line};
-pub use inert::{code, text};
+pub use escape::marker;
+pub(super) use escape::{cell, line};
+pub use escape::{code, text};
 pub use sealed::keep_sealed;
 
-use inert::fenced;
+use escape::fenced;
 
 /// Size that a comment must not exceed, in characters: larger ones slow the page and are mailed to watchers.
 pub const BUDGET: usize = 60_000;

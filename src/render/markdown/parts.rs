@@ -3,7 +3,7 @@
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::inert::{code, fenced, line, text};
+use super::escape::{code, fenced, line, text};
 use crate::address::Address;
 use crate::agreement;
 use crate::change::{Change, list_changes};

@@ -3,7 +3,7 @@
 //! A comment is rewritten by every run, and a run that was started again makes no keys: what earlier ones made is taken
 //! over from the text that stood there.
 
-use super::inert::{code, fenced};
+use super::escape::{code, fenced};
 use super::parts::folded;
 use crate::render::{CreatedKey, Document};
 use crate::text::count;

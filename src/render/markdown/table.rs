@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::inert::{cell, code, text};
+use super::escape::{cell, code, text};
 use super::{Level, result};
 use crate::change::{Change, Operation};
 use crate::kind::{FieldChange, Kind};

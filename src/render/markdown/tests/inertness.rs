@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::inert::{cell, code, fenced, line, marker, text};
+use super::super::escape::{cell, code, fenced, line, marker, text};
 use super::super::{BUDGET, document};
 use crate::address::Address;
 use crate::code::Code;

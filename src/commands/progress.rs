@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::stop::Stop;
+use super::failure::Failure;
 use super::write_report;
 use crate::apply::{Applied, Observer};
 use crate::change::Change;
@@ -15,7 +15,7 @@ use crate::text::{file_error, visible};
 pub(super) type Publish<'a> = Box<dyn Fn(&Document) + 'a>;
 
 /// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
-pub(super) struct Aloud<'a> {
+pub(super) struct Announcer<'a> {
     say: Say,
     in_job: bool,
     /// What the run has come to.
@@ -24,9 +24,9 @@ pub(super) struct Aloud<'a> {
     publish: Option<Publish<'a>>,
 }
 
-impl<'a> Aloud<'a> {
+impl<'a> Announcer<'a> {
     pub(super) fn new(say: Say) -> Self {
-        Aloud {
+        Announcer {
             say,
             in_job: Context::of_process().is_ci,
             document: Document::default(),
@@ -41,25 +41,25 @@ impl<'a> Aloud<'a> {
         path: Option<&PathBuf>,
         document: &Document,
         publish: Option<Publish<'a>>,
-    ) -> Result<Self, Stop> {
-        let mut aloud = Aloud {
+    ) -> Result<Self, Failure> {
+        let mut announcer = Announcer {
             document: document.clone(),
             report: path.cloned(),
             publish,
-            ..Aloud::new(say)
+            ..Announcer::new(say)
         };
         let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
-        aloud.document.statuses = vec![Status::Pending; changes];
-        if let Some(path) = &aloud.report {
-            write_report(path, &json::document(&aloud.document, true)).map_err(|error| {
-                Stop::error(format!(
+        announcer.document.statuses = vec![Status::Pending; changes];
+        if let Some(path) = &announcer.report {
+            write_report(path, &json::document(&announcer.document, true)).map_err(|error| {
+                Failure::error(format!(
                     "cannot write the report {}: {}",
                     path.display(),
                     file_error(&error)
                 ))
             })?;
         }
-        Ok(aloud)
+        Ok(announcer)
     }
 
     fn note(&mut self, applied: &Applied) {
@@ -69,7 +69,7 @@ impl<'a> Aloud<'a> {
     }
 }
 
-impl Observer for Aloud<'_> {
+impl Observer for Announcer<'_> {
     fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str) {
         let address = change.address.to_string();
         self.say.progress(&format!(

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 
 /// An exit code, and the words for stderr.
 #[derive(Debug)]
-pub(super) struct Stop {
+pub(super) struct Failure {
     pub(super) exit: Exit,
     pub(super) error: String,
     pub(super) hint: Option<String>,
@@ -15,10 +15,10 @@ pub(super) struct Stop {
     pub(super) problems: Vec<(usize, usize, String)>,
 }
 
-impl Stop {
+impl Failure {
     /// An error: exit code 1.
     pub(super) fn error(error: impl Into<String>) -> Self {
-        Stop {
+        Failure {
             exit: Exit::Error,
             error: error.into(),
             hint: None,
@@ -28,9 +28,9 @@ impl Stop {
 
     /// A refusal of a gate: exit code 3.
     pub(super) fn refused(error: impl Into<String>) -> Self {
-        Stop {
+        Failure {
             exit: Exit::Refused,
-            ..Stop::error(error)
+            ..Failure::error(error)
         }
     }
 
@@ -50,82 +50,82 @@ impl Stop {
     }
 }
 
-impl From<&Problems> for Stop {
+impl From<&Problems> for Failure {
     fn from(problems: &Problems) -> Self {
         let place =
             |problem: &config::Problem| (problem.line, problem.column, problem.message.clone());
-        Stop {
+        Failure {
             problems: problems.errors().map(place).collect(),
-            ..Stop::error(problems.to_string().trim_end())
+            ..Failure::error(problems.to_string().trim_end())
         }
     }
 }
 
-impl From<MarkError> for Stop {
+impl From<MarkError> for Failure {
     fn from(error: MarkError) -> Self {
         let text = error.to_string();
         match error {
-            MarkError::Source(error) => Stop::from(error),
-            MarkError::Invalid(problems) | MarkError::WouldBeInvalid(problems) => Stop {
+            MarkError::Source(error) => Failure::from(error),
+            MarkError::Invalid(problems) | MarkError::WouldBeInvalid(problems) => Failure {
                 error: text,
-                ..Stop::from(&problems)
+                ..Failure::from(&problems)
             },
-            MarkError::Edit(_, error) => Stop {
+            MarkError::Edit(_, error) => Failure {
                 problems: vec![(error.line, error.column, error.problem)],
-                ..Stop::error(text)
+                ..Failure::error(text)
             },
         }
     }
 }
 
-impl From<SourceError> for Stop {
+impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        Stop::from(&error)
+        Failure::from(&error)
     }
 }
 
-impl From<&SourceError> for Stop {
+impl From<&SourceError> for Failure {
     fn from(error: &SourceError) -> Self {
-        let stop = match error {
+        let failure = match error {
             // a file that large is no network: the gate of design §5
-            SourceError::TooBig { .. } => Stop::refused(error.message()),
-            _ => Stop::error(error.message()),
+            SourceError::TooBig { .. } => Failure::refused(error.message()),
+            _ => Failure::error(error.message()),
         };
-        stop.hint(error.hint())
+        failure.hint(error.hint())
     }
 }
 
-impl From<ApiError> for Stop {
+impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         let exit = if error.is_url_refused() {
             Exit::Refused
         } else {
             Exit::Error
         };
-        Stop {
+        Failure {
             exit,
             hint: error.hint(),
-            ..Stop::error(error.to_string())
+            ..Failure::error(error.to_string())
         }
     }
 }
 
-impl From<crate::gitea::Error> for Stop {
+impl From<crate::gitea::Error> for Failure {
     fn from(error: crate::gitea::Error) -> Self {
         let exit = if error.is_url_refused() {
             Exit::Refused
         } else {
             Exit::Error
         };
-        Stop {
+        Failure {
             exit,
             hint: error.hint(),
-            ..Stop::error(error.to_string())
+            ..Failure::error(error.to_string())
         }
     }
 }
 
-impl From<anyhow::Error> for Stop {
+impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let text = format!("{error:#}");
         let api = error.downcast_ref::<ApiError>();
@@ -139,10 +139,10 @@ impl From<anyhow::Error> for Stop {
             Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
             None => (text, hint),
         };
-        Stop {
+        Failure {
             exit,
             hint,
-            ..Stop::error(text)
+            ..Failure::error(text)
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) enum Phase {
     Body,
 }
 
-/// An error of ureq, judged.
+/// An error of ureq, classified.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) delivery: Delivery,
@@ -28,7 +28,7 @@ pub(super) struct Failure {
 
 /// Judges an error of ureq by what it shows of where the request was (seen with 3.5.2). What is not known to come
 /// from before the request left counts as ambiguous.
-pub(super) fn judge(error: &ureq::Error, phase: Phase, config: &Config) -> Failure {
+pub(super) fn classify(error: &ureq::Error, phase: Phase, config: &Config) -> Failure {
     use std::io::ErrorKind::*;
     let mut failure = Failure {
         delivery: Delivery::Ambiguous,
@@ -106,7 +106,7 @@ mod tests {
     use std::io;
 
     #[test]
-    fn judgements() {
+    fn classes() {
         let io = |kind: io::ErrorKind| ureq::Error::Io(kind.into());
         let dns = |why: &str| {
             ureq::Error::Io(io::Error::other(format!(
@@ -245,7 +245,7 @@ mod tests {
                 false,
             ),
         ] {
-            let failure = judge(&error, phase, &config);
+            let failure = classify(&error, phase, &config);
             assert_eq!(failure.delivery, delivery, "{error:?}");
             assert_eq!(failure.passing, passing, "{error:?}");
             assert_eq!(failure.disconnected, disconnected, "{error:?}");
