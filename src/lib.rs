@@ -1,4 +1,11 @@
 //! netbird-gitops: a NetBird network declared in a JSON file, planned on pull requests, applied from CI.
+//!
+//! A run goes from left to right. `config` and `validate` make `desired` state of the file, `fetch` and `actual` read the
+//! account, `ledger` reads the file's git history, which proves what was ever ours. `plan` compares them in five stages,
+//! `gates` may refuse the plan, `render` tells it, `apply` carries it out and verifies it. `kind` holds all that is known
+//! of a kind of object, one file each. `commands` name the stages of each command in order.
+//!
+//! Begin to read at `commands::plan`, then `plan`; docs/lifecycle.md tells the whole run.
 
 pub mod actual;
 pub mod address;
