@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn c015_what_is_no_file_has_an_error_of_its_own() {
+    fn what_is_no_file_has_an_error_of_its_own() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("netbird.json");
         let error = |bytes: &[u8]| {

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn c083_two_spellings_of_one_letter_look_alike() {
+    fn two_spellings_of_one_letter_look_alike() {
         let (composed, decomposed) = ("B\u{fc}ro", "Bu\u{308}ro");
         assert!(look_alike(composed, decomposed));
         assert!(!look_alike(composed, composed) && !look_alike(composed, "Buro"));

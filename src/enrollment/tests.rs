@@ -102,7 +102,7 @@ fn by_event() {
             outcome(&[used("k1", 90_000)], &two, Some(&[event("k1", "p2")])),
         ),
         (
-            "in any order, among others (C036, C019)",
+            "in any order, among others",
             outcome(
                 &[used("k1", 10), used("k2", 10)],
                 &two,
@@ -115,7 +115,7 @@ fn by_event() {
             ),
         ),
         (
-            "its peer is gone (C114): never another by its time",
+            "its peer is gone: never another by its time",
             outcome(&[used("k1", 10)], &two, Some(&[event("k1", "p9")])),
         ),
         (
@@ -143,7 +143,7 @@ fn by_event() {
             ),
         ),
         (
-            "two keys share an id (C088)",
+            "two keys share an id",
             outcome(
                 &[used("17", 10), used("17", 10), used("k2", 5_000)],
                 &two,
@@ -167,7 +167,7 @@ fn by_event() {
             ),
         ),
         (
-            "an ephemeral key (C119)",
+            "an ephemeral key",
             outcome(
                 &[over(used("k1", 10), json!({ "ephemeral": true }))],
                 &two,
@@ -181,12 +181,12 @@ fn by_event() {
 the event decides, whatever the times
     k1: Event(Id("p2"))
     p2 came by k1
-in any order, among others (C036, C019)
+in any order, among others
     k1: Event(Id("p2"))
     k2: Event(Id("p1"))
     p1 came by k2
     p2 came by k1
-its peer is gone (C114): never another by its time
+its peer is gone: never another by its time
     k1: PeerGone
 two peers in the log, one is gone
     k1: Event(Id("p2"))
@@ -198,7 +198,7 @@ two living peers in the log
 one peer in the log under two keys
     k1: Several([Id("p1")])
     k2: Several([Id("p1")])
-two keys share an id (C088)
+two keys share an id
     17: not asked
     k2: Nobody
 an unused key
@@ -208,7 +208,7 @@ a reusable key
     r1: not asked
     p1 came by r1
     p2 came by r1
-an ephemeral key (C119)
+an ephemeral key
     k1: not asked
     p1 came by k1
 
@@ -369,7 +369,7 @@ fn by_time() {
             ),
         ),
         (
-            "an ephemeral peer (C119)",
+            "an ephemeral peer",
             outcome(
                 &[used("k1", 3)],
                 &[over(peer("p1", 0), json!({ "ephemeral": true }))],
@@ -388,7 +388,7 @@ fn by_time() {
             ),
         ),
         (
-            "two keys share an id (C088)",
+            "two keys share an id",
             outcome(&[used("17", 3), used("17", 3)], &[peer("p1", 0)], None),
         ),
     ];
@@ -474,12 +474,12 @@ a reusable key fits worse
     p1 came by k1
 a person's peer
     k1: Nobody
-an ephemeral peer (C119)
+an ephemeral peer
     k1: Nobody
 a person's peer beside the right one
     k1: Time(Id("p2"))
     p2 came by k1
-two keys share an id (C088)
+two keys share an id
     17: not asked
 
 "#]]

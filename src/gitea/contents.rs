@@ -129,7 +129,7 @@ impl Repo {
         })
     }
 
-    /// Reads a file for which `/contents` gave none (C104: once the case for executable files).
+    /// Reads a file for which `/contents` gave none (once the case for executable files).
     ///
     /// `/raw` may answer for another ref than the one asked, or from a cache (§1.2): its `ETag` has to name the blob.
     fn raw(&self, path: &str, sha: &str, size: u64, at: &str) -> Result<Vec<u8>, Error> {
@@ -403,7 +403,7 @@ fn not_a_file(reply: &Reply, path: &str, contents: &Contents) -> Error {
     }
 }
 
-/// Standard base64 with padding; line breaks in it mean nothing (C033).
+/// Standard base64 with padding; line breaks in it mean nothing.
 fn decode_base64(text: &str, encoding: Option<&str>) -> Option<Vec<u8>> {
     if !matches!(encoding, None | Some("base64" | "")) {
         return None;

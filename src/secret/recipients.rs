@@ -164,7 +164,7 @@ mod tests {
         );
     }
 
-    /// C001: what is pasted into a comment must be one block with nothing that armor parsers refuse.
+    /// What is pasted into a comment must be one block with nothing that armor parsers refuse.
     #[test]
     fn the_sealed_text_is_a_clean_block() {
         let text = recipients(&[TAG, ED25519_PUBLIC, RSA_PUBLIC])
@@ -199,7 +199,7 @@ mod tests {
         assert!(nobody.seal(&SECRET.into()).is_err());
     }
 
-    /// C051: only the answer to the POST has the whole key.
+    /// Only the answer to the POST has the whole key.
     #[test]
     fn a_masked_key_is_not_sealed_and_not_repeated() {
         let all = recipients(&[ED25519_PUBLIC]);

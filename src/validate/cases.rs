@@ -1,5 +1,5 @@
-//! The numbered failure cases of other people that concern this stage, each by its trigger, and a file with many
-//! problems as people read it. (C065's other half, what a server refuses, is `plan`'s and `apply`'s.)
+//! Failures of other people that concern this stage, each by its trigger, and a file with many
+//! problems as people read it.
 
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -26,7 +26,7 @@ fn errors(text: &str) -> usize {
 }
 
 #[test]
-fn c002_null_is_an_error_with_its_path() {
+fn null_is_an_error_with_its_path() {
     let rows = [
         r#"{"groups": {"g": {"peers": ["a", null]}}}"#,
         r#"{"groups": null}"#,
@@ -63,7 +63,7 @@ fn c002_null_is_an_error_with_its_path() {
 }
 
 #[test]
-fn c009_a_policy_without_sources_is_an_error() {
+fn a_policy_without_sources_is_an_error() {
     let policy = |sources: &str| {
         format!(
             r#"{{"groups": {{"db": {{}}}}, "policies": {{"p": {{"sources": [{sources}], "destinations": ["db"]}}}}}}"#
@@ -74,7 +74,7 @@ fn c009_a_policy_without_sources_is_an_error() {
 }
 
 #[test]
-fn c015_what_manages_nothing_is_an_error() {
+fn what_manages_nothing_is_an_error() {
     let rows = [
         "{}",
         "null",
@@ -115,7 +115,7 @@ null
 }
 
 #[test]
-fn c021_c028_ports_are_numbers_or_plain_decimals() {
+fn ports_are_numbers_or_plain_decimals() {
     let file = |ports: &str| {
         format!(
             r#"{{"policies": {{"p": {{"sources": ["All"], "destinations": ["All"], "protocol": "tcp", "ports": {ports}}}}}}}"#
@@ -142,13 +142,13 @@ fn c021_c028_ports_are_numbers_or_plain_decimals() {
 }
 
 #[test]
-fn c050_blanks_at_the_ends_of_names() {
+fn blanks_at_the_ends_of_names() {
     let text = r#"{"groups": {"ops ": {}, " ops": {}, "ops": {}, "": {}, " ": {}, "o\tps": {}}}"#;
     assert_eq!(errors(text), 5, "{:?}", problems(text));
 }
 
 #[test]
-fn c065_protocols_and_their_ports() {
+fn protocols_and_their_ports() {
     let file = |fields: &str| {
         format!(
             r#"{{"policies": {{"p": {{"sources": ["All"], "destinations": ["All"], {fields}}}}}}}"#
@@ -172,7 +172,7 @@ fn c065_protocols_and_their_ports() {
 }
 
 #[test]
-fn c083_names_that_are_equal_when_composed() {
+fn names_that_are_equal_when_composed() {
     let twins = r#"{"groups": {"Bu\u0308ro": {}, "B\u00fcro": {}}}"#;
     assert_eq!(errors(twins), 1);
     let reference = r#"{"groups": {"Bu\u0308ro": {}}, "policies": {"p": {"sources": ["B\u00fcro"], "destinations": ["All"]}}}"#;
@@ -185,7 +185,7 @@ fn c083_names_that_are_equal_when_composed() {
 }
 
 #[test]
-fn c091_usage_limits() {
+fn usage_limits() {
     let key =
         |fields: &str| format!(r#"{{"setup_keys": {{"k": {{"expires_in": 3600, {fields}}}}}}}"#);
     assert_eq!(errors(&key(r#""type": "one-off", "usage_limit": 5"#)), 1);
@@ -197,7 +197,7 @@ fn c091_usage_limits() {
 }
 
 #[test]
-fn c093_auto_groups_are_names() {
+fn auto_groups_are_names() {
     let file = |groups: &str| {
         format!(
             r#"{{"groups": {{{groups}}}, "setup_keys": {{"k": {{"type": "one-off", "expires_in": 3600, "auto_groups": ["Lab Boxes"]}}}}}}"#
@@ -216,7 +216,7 @@ fn c093_auto_groups_are_names() {
 }
 
 #[test]
-fn c100_life_times_are_seconds() {
+fn life_times_are_seconds() {
     let key = |secs: i64| {
         problems(&format!(
             r#"{{"setup_keys": {{"k": {{"type": "one-off", "expires_in": {secs}}}}}}}"#

@@ -11,7 +11,7 @@ fn full() -> Value {
 }
 
 #[test]
-fn c005_every_field_arrives_at_once() {
+fn every_field_arrives_at_once() {
     let bench = Bench::scenario();
     bench.file(full());
     let run = bench.apply(&["--format", "json"]).expect(0);
@@ -47,7 +47,7 @@ fn the_example_applied() {
 }
 
 #[test]
-fn c006_what_refers_to_a_group_goes_before_it() {
+fn what_refers_to_a_group_goes_before_it() {
     let bench = Bench::scenario();
     let everything = json!({
         "groups": { "g": {}, "stays": {} },
@@ -78,7 +78,7 @@ fn c006_what_refers_to_a_group_goes_before_it() {
 }
 
 #[test]
-fn c044_fields_that_the_file_does_not_say_go_back_as_they_were() {
+fn fields_that_the_file_does_not_say_go_back_as_they_were() {
     let bench = Bench::scenario();
     let route = |metric: u32| json!({ "network": "10.4.0.0/16", "peer_groups": ["gw"], "groups": ["gw"], "metric": metric });
     let file =
@@ -118,7 +118,7 @@ fn a_policy_keeps_its_posture_checks_and_its_rule() {
 }
 
 #[test]
-fn t3_a_group_with_network_resources_is_changed_and_keeps_them() {
+fn a_group_with_network_resources_is_changed_and_keeps_them() {
     let bench = Bench::scenario_that_enrolls();
     let keys = bench.enrolled(&["p1"]);
     bench.agreed(json!({ "groups": { "lan": { "peers": [] } }, "setup_keys": keys }));
@@ -148,7 +148,7 @@ fn foreign_members_stay_and_are_said() {
 }
 
 #[test]
-fn c028_single_ports_and_ranges_go_as_ranges() {
+fn single_ports_and_ranges_go_as_ranges() {
     let bench = Bench::scenario();
     let policy = json!({ "sources": ["All"], "destinations": ["All"], "protocol": "tcp", "ports": ["443", "8000-8100"] });
     bench.agreed(json!({ "policies": { "p": policy } }));
@@ -162,7 +162,7 @@ fn c028_single_ports_and_ranges_go_as_ranges() {
 }
 
 #[test]
-fn c069_what_somebody_deleted_meanwhile_is_no_trouble_to_delete() {
+fn what_somebody_deleted_meanwhile_is_no_trouble_to_delete() {
     let bench = Bench::fake();
     bench.agreed(
         json!({ "policies": { "a": { "sources": ["All"], "destinations": ["All"] },
@@ -183,7 +183,7 @@ fn c069_what_somebody_deleted_meanwhile_is_no_trouble_to_delete() {
 }
 
 #[test]
-fn c069_what_somebody_deleted_meanwhile_cannot_be_changed() {
+fn what_somebody_deleted_meanwhile_cannot_be_changed() {
     let bench = Bench::fake();
     let policy = |protocol: &str| json!({ "sources": ["All"], "destinations": ["All"], "protocol": protocol });
     bench.agreed(json!({ "policies": { "a": policy("tcp"), "b": policy("tcp") } }));
@@ -228,7 +228,7 @@ fn it_stops_at_the_first_failure_and_says_what_is_left() {
 }
 
 #[test]
-fn c077_with_keep_going_independent_items_go_on() {
+fn with_keep_going_independent_items_go_on() {
     let bench = Bench::fake();
     bench.file(three_policies());
     let refusal = json!({ "message": "no", "code": 422 });
@@ -284,7 +284,7 @@ fn with_keep_going_nothing_is_taken_away_after_a_failure() {
 }
 
 #[test]
-fn c009_a_group_that_vanishes_before_its_policy_is_written_is_noticed() {
+fn a_group_that_vanishes_before_its_policy_is_written_is_noticed() {
     let bench = Bench::fake();
     let gone = bench.group("gone");
     bench.file(
@@ -300,7 +300,7 @@ fn c009_a_group_that_vanishes_before_its_policy_is_written_is_noticed() {
 }
 
 #[test]
-fn c093_groups_are_made_before_what_names_them_and_go_by_id() {
+fn groups_are_made_before_what_names_them_and_go_by_id() {
     let bench = Bench::fake();
     bench.file(json!({ "groups": { "Lab Boxes": {} },
                        "setup_keys": { "k": { "type": "reusable", "expires_in": 86400, "auto_groups": ["Lab Boxes"] } } }));
@@ -319,7 +319,7 @@ fn c093_groups_are_made_before_what_names_them_and_go_by_id() {
 }
 
 #[test]
-fn c075_the_commit_and_the_files_digest_are_told() {
+fn the_commit_and_the_files_digest_are_told() {
     let bench = Bench::fake();
     bench.file(json!({ "groups": { "g": {} } }));
     let run = bench

@@ -37,7 +37,7 @@ fn wrong_usage_is_1_and_help_is_0() {
 }
 
 #[test]
-fn c015_c055_what_is_no_file_and_what_is_no_token_is_an_error_before_any_request() {
+fn what_is_no_file_and_what_is_no_token_is_an_error_before_any_request() {
     let bench = bench();
     for text in [
         "",
@@ -67,7 +67,7 @@ fn c015_c055_what_is_no_file_and_what_is_no_token_is_an_error_before_any_request
 }
 
 #[test]
-fn c097_an_empty_variable_is_an_unset_one() {
+fn an_empty_variable_is_an_unset_one() {
     let bench = bench();
     let empty = [
         "NETBIRD_GITOPS_FILE",
@@ -106,7 +106,7 @@ netbird.json (sha256 "
 }
 
 #[test]
-fn c012_a_token_is_trimmed_and_what_is_none_is_named_and_not_shown() {
+fn a_token_is_trimmed_and_what_is_none_is_named_and_not_shown() {
     let bench = bench();
     let token = bench.server().token();
     for good in [format!("{token}\n"), format!(" \t{token} ")] {
@@ -134,7 +134,7 @@ fn c012_a_token_is_trimmed_and_what_is_none_is_named_and_not_shown() {
 }
 
 #[test]
-fn t12_c120_a_url_with_and_without_its_path_and_slash() {
+fn a_url_with_and_without_its_path_and_slash() {
     let bench = bench();
     let url = bench.server().url();
     for (at, end) in ["", "/", "/api", "/api/"].into_iter().enumerate() {
@@ -154,7 +154,7 @@ fn t12_c120_a_url_with_and_without_its_path_and_slash() {
 }
 
 #[test]
-fn c032_a_signal_ends_the_run_after_the_operation_in_hand() {
+fn a_signal_ends_the_run_after_the_operation_in_hand() {
     for signal in ["TERM", "INT"] {
         let bench = bench();
         let hook = |netbird: &fakes::NetBird, pid: Pid| {
@@ -180,7 +180,7 @@ fn c032_a_signal_ends_the_run_after_the_operation_in_hand() {
 }
 
 #[test]
-fn c032_a_signal_never_comes_between_a_key_and_its_secret() {
+fn a_signal_never_comes_between_a_key_and_its_secret() {
     let bench = Bench::fake();
     let key = json!({ "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] });
     bench.file(json!({ "groups": { "g": {} }, "setup_keys": { "k1": key, "k2": key } }));
@@ -212,7 +212,7 @@ fn plan_only_reads() {
 }
 
 #[test]
-fn c049_a_ca_file_that_is_none_is_named() {
+fn a_ca_file_that_is_none_is_named() {
     // trusting a private CA needs a server with TLS: src/http/tls.rs has that
     let bench = bench();
     fs::write(bench.path("ca.pem"), "no certificate").unwrap();

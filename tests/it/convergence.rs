@@ -72,7 +72,7 @@ proptest! {
     #![proptest_config(Config { cases: 64, max_shrink_iters: 300, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn c005_any_file_arrives_after_any_other(
+    fn any_file_arrives_after_any_other(
         first in files::file(false),
         second in files::file(false),
         enrolls in any::<bool>(),
@@ -91,7 +91,7 @@ proptest! {
 }
 
 #[test]
-fn c005_any_file_arrives_after_any_other_on_a_real_server() {
+fn any_file_arrives_after_any_other_on_a_real_server() {
     if Server::real().is_none() {
         return;
     }

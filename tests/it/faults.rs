@@ -19,7 +19,7 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn t1_a_token_that_was_deleted_is_an_error_and_no_plan() {
+fn a_token_that_was_deleted_is_an_error_and_no_plan() {
     let bench = bench();
     bench.apply(&[]).expect(0);
     bench.netbird().delete_token(&bench.server().token());
@@ -78,7 +78,7 @@ fn a_token_that_is_deleted_midway_stops_the_run() {
 }
 
 #[test]
-fn t11_a_read_that_fails_once_is_made_again() {
+fn a_read_that_fails_once_is_made_again() {
     for effect in [
         Effect::ErrorBefore,
         Effect::Html(502),
@@ -96,7 +96,7 @@ fn t11_a_read_that_fails_once_is_made_again() {
 }
 
 #[test]
-fn t11_a_read_that_keeps_failing_ends_the_run() {
+fn a_read_that_keeps_failing_ends_the_run() {
     for (effect, said) in [
         (Effect::Html(502), "502"),
         (Effect::ErrorBefore, "500"),
@@ -150,7 +150,7 @@ fn a_list_of_policies_that_fails_while_they_change_is_read_again() {
 }
 
 #[test]
-fn t11_a_server_that_hangs_ends_the_run_in_bounded_time() {
+fn a_server_that_hangs_ends_the_run_in_bounded_time() {
     let bench = bench();
     bench.netbird().fault(
         Fault::on("GET", "/groups")
@@ -178,7 +178,7 @@ fn too_many(retry_after: Option<u64>) -> Effect {
 }
 
 #[test]
-fn c017_a_429_is_waited_for_and_nothing_is_done_twice() {
+fn a_429_is_waited_for_and_nothing_is_done_twice() {
     for retry_after in [None, Some(1)] {
         let bench = bench();
         let times = if retry_after.is_some() { 1 } else { 5 };
@@ -199,7 +199,7 @@ fn c017_a_429_is_waited_for_and_nothing_is_done_twice() {
 }
 
 #[test]
-fn c017_a_429_that_does_not_end_ends_the_run_and_another_completes_it() {
+fn a_429_that_does_not_end_ends_the_run_and_another_completes_it() {
     let bench = bench();
     bench.netbird().fault(
         Fault::on("POST", "/groups")
@@ -239,7 +239,7 @@ fn lost(effect: Effect) -> (Bench, Run) {
 }
 
 #[test]
-fn c086_a_creation_that_arrived_without_an_answer_is_found_in_the_list() {
+fn a_creation_that_arrived_without_an_answer_is_found_in_the_list() {
     for effect in [
         Effect::CutAfter,
         Effect::CutBody,
@@ -254,7 +254,7 @@ fn c086_a_creation_that_arrived_without_an_answer_is_found_in_the_list() {
 }
 
 #[test]
-fn c086_a_creation_that_did_not_arrive_is_not_made_blindly_again() {
+fn a_creation_that_did_not_arrive_is_not_made_blindly_again() {
     for effect in [
         Effect::CutBefore,
         Effect::ErrorBefore,
@@ -293,7 +293,7 @@ fn changes_and_deletions_that_lost_their_answer() {
 }
 
 #[test]
-fn c120_a_web_page_is_never_an_empty_account() {
+fn a_web_page_is_never_an_empty_account() {
     for (status, why) in [
         (200, " answered HTML, not JSON"),
         (403, "not JSON (status 403)"),
@@ -310,7 +310,7 @@ fn c120_a_web_page_is_never_an_empty_account() {
 }
 
 #[test]
-fn c120_a_redirect_is_not_followed_and_gets_no_token() {
+fn a_redirect_is_not_followed_and_gets_no_token() {
     let (bench, elsewhere) = (bench(), NetBird::start());
     let place = format!("{}/api/groups", elsewhere.url());
     bench.netbird().fault(

@@ -9,7 +9,7 @@ use crate::cli::bench;
 use crate::run::Bench;
 
 #[test]
-fn c035_c066_stdout_has_the_document_and_nothing_else() {
+fn stdout_has_the_document_and_nothing_else() {
     let bench = bench();
     for level in [&[][..], &["-vv"]] {
         let plan = bench
@@ -135,7 +135,7 @@ fn validate_says_it_in_every_format_and_makes_no_request() {
 }
 
 #[test]
-fn c035_a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_goes_away_is_no_error() {
     let bench = bench();
     for format in ["text", "json"] {
         let mut command = bench.command(&["plan", "--format", format]);

@@ -54,7 +54,7 @@ fn refused(
 }
 
 #[test]
-fn c108_more_deletions_than_agreed() {
+fn more_deletions_than_agreed() {
     let bench = Bench::fake();
     bench.agreed(groups(14)).file(groups(2));
     let run = refused(&bench, "deletions", &["--prune", "all"], &[]);
@@ -105,7 +105,7 @@ fn removed_members_count_as_deletions() {
 }
 
 #[test]
-fn c015_t7_the_last_objects_of_a_kind() {
+fn the_last_objects_of_a_kind() {
     let bench = Bench::fake();
     bench.agreed(two_routes());
     bench.file(json!({ "groups": { "g": {} }, "routes": {} }));

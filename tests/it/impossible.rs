@@ -6,7 +6,7 @@ use snapbox::{assert_data_eq, file};
 use crate::run::{Bench, id, redact};
 
 #[test]
-fn t10_unknown_groups_are_found_in_every_place() {
+fn unknown_groups_are_found_in_every_place() {
     let bench = Bench::scenario();
     bench.group("pilots");
     bench.server().clear_requests();
@@ -79,7 +79,7 @@ fn a_group_name_that_stands_for_two_is_an_error_with_both_ids() {
 }
 
 #[test]
-fn t10_a_group_is_not_deleted_under_those_who_refer_to_it_and_all_are_named() {
+fn a_group_is_not_deleted_under_those_who_refer_to_it_and_all_are_named() {
     let bench = Bench::fake();
     bench.agreed(json!({ "groups": { "g": {}, "keep": {} } }));
     let group = bench.id("/groups", "g");
@@ -137,7 +137,7 @@ fn t10_a_group_is_not_deleted_under_those_who_refer_to_it_and_all_are_named() {
 }
 
 #[test]
-fn c009_a_group_that_goes_is_missed_by_what_stays() {
+fn a_group_that_goes_is_missed_by_what_stays() {
     let bench = Bench::fake();
     let policy = json!({ "sources": ["db"], "destinations": ["web"] });
     bench.agreed(json!({ "groups": { "db": {}, "web": {} }, "policies": { "p": policy } }));

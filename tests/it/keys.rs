@@ -292,7 +292,7 @@ fn second_keys_that_go_by_reissue_after_have_that_change_for_a_cause() {
 }
 
 #[test]
-fn c084_expired_revoked_or_used_up_is_reported_and_not_remade() {
+fn expired_revoked_or_used_up_is_reported_and_not_remade() {
     let bench = Bench::fake();
     bench.agreed(file(json!({})));
     bench.netbird().advance(90_000);
@@ -313,7 +313,7 @@ fn c084_expired_revoked_or_used_up_is_reported_and_not_remade() {
 }
 
 #[test]
-fn c084_a_key_that_expires_soon_is_announced() {
+fn a_key_that_expires_soon_is_announced() {
     let bench = Bench::fake();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = i64::try_from(now.unwrap().as_secs()).unwrap();
@@ -400,7 +400,7 @@ fn reissue_after_remakes_a_dead_key_of_before_and_leaves_it_there() {
 }
 
 #[test]
-fn t8_a_consumed_key_is_done_whether_it_is_there_or_gone() {
+fn a_consumed_key_is_done_whether_it_is_there_or_gone() {
     let bench = Bench::scenario_that_enrolls();
     bench.agreed(file(json!({})));
     bench.server().enroll(&bench.unseal("k"), "k").unwrap();
@@ -449,7 +449,7 @@ fn a_rename_to_a_name_that_another_peer_bears_is_left_alone() {
 }
 
 #[test]
-fn c088_ids_of_old_servers_are_opaque() {
+fn ids_of_old_servers_are_opaque() {
     let bench = Bench::fake();
     bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
     bench.file(file(json!({})));
@@ -464,7 +464,7 @@ fn c088_ids_of_old_servers_are_opaque() {
 }
 
 #[test]
-fn c091_c100_limits_and_life_times_are_said() {
+fn limits_and_life_times_are_said() {
     let bench = Bench::fake();
     bench.file(json!({ "setup_keys": { "a": { "type": "reusable", "expires_in": 7, "usage_limit": 0 }, "b": { "type": "reusable", "expires_in": 0 } } }));
     let run = bench.plan(&[]).expect(0);

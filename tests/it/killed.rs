@@ -45,32 +45,32 @@ fn killed(method: &str, path: &str, prepare: impl Fn(&Bench)) {
 }
 
 #[test]
-fn t6_c032_killed_when_the_key_is_made() {
+fn killed_when_the_key_is_made() {
     killed("POST", "/setup-keys", pending);
 }
 
 #[test]
-fn t6_killed_when_the_sealed_key_gets_its_groups() {
+fn killed_when_the_sealed_key_gets_its_groups() {
     killed("PUT", "/setup-keys/", pending);
 }
 
 #[test]
-fn t6_killed_when_a_replacement_is_made() {
+fn killed_when_a_replacement_is_made() {
     killed("POST", "/setup-keys", replacement);
 }
 
 #[test]
-fn t6_killed_when_a_replacement_gets_its_groups() {
+fn killed_when_a_replacement_gets_its_groups() {
     killed("PUT", "/setup-keys/", replacement);
 }
 
 #[test]
-fn t6_killed_when_the_replaced_key_goes() {
+fn killed_when_the_replaced_key_goes() {
     killed("DELETE", "/setup-keys/", replacement);
 }
 
 #[test]
-fn t6_killed_when_a_key_is_remade_by_hand() {
+fn killed_when_a_key_is_remade_by_hand() {
     for (method, path) in [
         ("POST", "/setup-keys"),
         ("PUT", "/setup-keys/"),

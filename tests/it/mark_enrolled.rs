@@ -77,7 +77,7 @@ fn the_answer_as_json() {
 }
 
 #[test]
-fn c014_nothing_to_flip_is_no_commit() {
+fn nothing_to_flip_is_no_commit() {
     let site = site();
     let tip = site.repo().tip("main");
     let run = site.run(&["mark-enrolled", "done"]).expect(0);
@@ -86,7 +86,7 @@ fn c014_nothing_to_flip_is_no_commit() {
 }
 
 #[test]
-fn c060_a_name_that_is_not_there_is_an_error_and_nothing_is_written() {
+fn a_name_that_is_not_there_is_an_error_and_nothing_is_written() {
     let site = site();
     let run = site.run(&["mark-enrolled", "a", "B"]).expect(1);
     run.says("netbird.json on main declares no setup key \"B\"; nothing was written");
@@ -101,7 +101,7 @@ fn c060_a_name_that_is_not_there_is_an_error_and_nothing_is_written() {
 }
 
 #[test]
-fn c060_a_wrong_path_or_branch_makes_no_file() {
+fn a_wrong_path_or_branch_makes_no_file() {
     for (args, said) in [
         (&["--file", "netbird.jsn"][..], "404"),
         (&["--file", "deep/netbird.json"], "404"),
@@ -196,7 +196,7 @@ fn the_file_on_disk_keeps_its_bytes_and_its_mode() {
 }
 
 #[test]
-fn c033_bytes_of_all_kinds_survive_the_commit() {
+fn bytes_of_all_kinds_survive_the_commit() {
     let odd = format!(
         "\u{feff}{}",
         text()
@@ -214,7 +214,7 @@ fn c033_bytes_of_all_kinds_survive_the_commit() {
 }
 
 #[test]
-fn c118_the_blobs_id_is_sent_though_other_files_came_later() {
+fn the_blobs_id_is_sent_though_other_files_came_later() {
     let site = site();
     site.gitea().push("main", "README.md", "x", "another file");
     let sha = site.gitea().sha("main", "netbird.json").unwrap();
@@ -229,7 +229,7 @@ fn c118_the_blobs_id_is_sent_though_other_files_came_later() {
 }
 
 #[test]
-fn c118_a_stale_write_is_made_again_on_the_new_text() {
+fn a_stale_write_is_made_again_on_the_new_text() {
     let site = site();
     let human = text().replacen("{\n", "{\n  \"groups\": {},\n", 1);
     let pushed = human.clone();
@@ -242,7 +242,7 @@ fn c118_a_stale_write_is_made_again_on_the_new_text() {
 }
 
 #[test]
-fn c104_what_is_no_file_is_named() {
+fn what_is_no_file_is_named() {
     let site = site();
     let push = site.gitea().change("main").delete("netbird.json");
     push.file_of_mode("netbird.json", "120000", "real.json")
@@ -258,7 +258,7 @@ fn c104_what_is_no_file_is_named() {
 }
 
 #[test]
-fn c104_content_that_is_null_is_read_raw_and_never_taken_for_empty() {
+fn content_that_is_null_is_read_raw_and_never_taken_for_empty() {
     let site = site();
     site.gitea().set_max_blob_size(10);
     site.run(&["mark-enrolled", "a"]).expect(0);

@@ -66,7 +66,7 @@ fn every_kind_of_operation() {
 }
 
 #[test]
-fn c103_what_agrees_is_no_change_whatever_its_history() {
+fn what_agrees_is_no_change_whatever_its_history() {
     let bench = Bench::scenario();
     bench.agreed(small());
     bench.plan(&[]).expect(0).shows("No changes");
@@ -95,7 +95,7 @@ fn detailed_exit_codes_tell_changes_from_none() {
 }
 
 #[test]
-fn c042_t4_order_is_no_difference() {
+fn order_is_no_difference() {
     let bench = Bench::scenario_that_enrolls();
     let keys = bench.enrolled(&["p-a", "p-b", "p-c"]);
     let file = |peers: [&str; 3], sources: [&str; 2]| {
@@ -112,7 +112,7 @@ fn c042_t4_order_is_no_difference() {
 }
 
 #[test]
-fn c029_a_missing_section_is_not_managed_and_an_empty_one_wants_nothing() {
+fn a_missing_section_is_not_managed_and_an_empty_one_wants_nothing() {
     let bench = Bench::fake();
     bench.agreed(json!({
         "groups": { "g": {} },
@@ -137,7 +137,7 @@ fn c029_a_missing_section_is_not_managed_and_an_empty_one_wants_nothing() {
 }
 
 #[test]
-fn c039_issued_groups_and_all_stay_whatever_the_flags() {
+fn issued_groups_and_all_stay_whatever_the_flags() {
     let bench = Bench::fake();
     bench.netbird().issue_group("IdP-staff", "jwt");
     bench.netbird().issue_group("scim", "integration");
@@ -161,7 +161,7 @@ fn c039_issued_groups_and_all_stay_whatever_the_flags() {
 }
 
 #[test]
-fn c080_the_default_policy_is_shown_as_such() {
+fn the_default_policy_is_shown_as_such() {
     let bench = Bench::fake();
     bench.file(small());
     bench.plan(&[]).expect(0).shows("policy \"Default\"");
@@ -170,7 +170,7 @@ fn c080_the_default_policy_is_shown_as_such() {
 }
 
 #[test]
-fn c013_a_port_range_is_shown_and_carried() {
+fn a_port_range_is_shown_and_carried() {
     let bench = Bench::scenario();
     let (web, db) = (bench.group("web"), bench.group("db"));
     let rule = json!({ "name": "p", "enabled": true, "action": "accept", "bidirectional": true, "protocol": "tcp",
@@ -199,7 +199,7 @@ fn c013_a_port_range_is_shown_and_carried() {
 }
 
 #[test]
-fn c047_a_policy_of_several_rules_is_refused_and_made_anew_on_request() {
+fn a_policy_of_several_rules_is_refused_and_made_anew_on_request() {
     let bench = Bench::fake();
     bench.agreed(small());
     let groups = [bench.id("/groups", "web"), bench.id("/groups", "db")];
@@ -226,7 +226,7 @@ fn c047_a_policy_of_several_rules_is_refused_and_made_anew_on_request() {
 }
 
 #[test]
-fn c022_a_live_rule_without_sources_is_updated_in_place() {
+fn a_live_rule_without_sources_is_updated_in_place() {
     let bench = Bench::fake();
     let (web, db) = (bench.group("web"), bench.group("db"));
     let rule = json!({ "name": "p", "enabled": true, "action": "accept", "bidirectional": true, "protocol": "all",
@@ -245,7 +245,7 @@ fn c022_a_live_rule_without_sources_is_updated_in_place() {
 }
 
 #[test]
-fn c090_a_policys_description_is_its_own_and_not_its_rules() {
+fn a_policys_description_is_its_own_and_not_its_rules() {
     let bench = Bench::scenario();
     let file = |fields: Value| {
         let mut policy = json!({ "sources": ["All"], "destinations": ["All"] });
@@ -272,7 +272,7 @@ fn c090_a_policys_description_is_its_own_and_not_its_rules() {
 }
 
 #[test]
-fn c068_a_member_that_vanished_is_drift() {
+fn a_member_that_vanished_is_drift() {
     let bench = Bench::scenario_that_enrolls();
     let file = |enrolled: bool| {
         json!({
@@ -304,7 +304,7 @@ fn c068_a_member_that_vanished_is_drift() {
 }
 
 #[test]
-fn c116_t8_a_marked_key_whose_peer_is_gone_is_said_and_never_made_again() {
+fn a_marked_key_whose_peer_is_gone_is_said_and_never_made_again() {
     let bench = Bench::scenario();
     bench.file(json!({
         "groups": { "db": { "peers": ["db-01"] }, "other": {} },
@@ -352,7 +352,7 @@ fn machines_that_enrolled_at_one_moment_are_told_apart_by_the_event_log() {
 }
 
 #[test]
-fn c083_a_live_group_that_only_looks_alike_is_hinted_at() {
+fn a_live_group_that_only_looks_alike_is_hinted_at() {
     let bench = Bench::fake();
     bench.group("B\u{fc}ro");
     bench.file(
@@ -365,7 +365,7 @@ fn c083_a_live_group_that_only_looks_alike_is_hinted_at() {
 }
 
 #[test]
-fn c094_only_what_differs_is_shown() {
+fn only_what_differs_is_shown() {
     let bench = Bench::fake();
     let peers: Vec<String> = (0..80).map(|n| format!("p{n:02}")).collect();
     let peers: Vec<&str> = peers.iter().map(String::as_str).collect();
@@ -379,7 +379,7 @@ fn c094_only_what_differs_is_shown() {
 }
 
 #[test]
-fn t5_a_plan_of_a_live_key_shows_no_secret() {
+fn a_plan_of_a_live_key_shows_no_secret() {
     let bench = Bench::fake();
     bench.agreed(json!({ "setup_keys": { "k": { "type": "reusable", "expires_in": 0 } } }));
     bench.file(json!({ "setup_keys": { "k": { "type": "reusable", "expires_in": 86400 } } }));
@@ -396,7 +396,7 @@ fn t5_a_plan_of_a_live_key_shows_no_secret() {
 }
 
 #[test]
-fn t9_host_bits_and_empty_texts_are_no_difference() {
+fn host_bits_and_empty_texts_are_no_difference() {
     let bench = Bench::scenario();
     let route = json!({ "description": "", "network": "10.9.0.0/16", "peer_groups": ["g"], "groups": ["g"] });
     bench.agreed(json!({ "groups": { "g": {} }, "routes": { "r": route } }));

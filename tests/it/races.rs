@@ -49,7 +49,7 @@ fn members(bench: &Bench) -> Vec<String> {
 }
 
 #[test]
-fn t2_a_machine_that_enrolls_while_its_group_is_written_is_put_back() {
+fn a_machine_that_enrolls_while_its_group_is_written_is_put_back() {
     let (bench, run) = enrolled_in_between(|_| {});
     run.says(
         "group gw: some-host joined while it was written and was thrown out by that; put back",
@@ -62,14 +62,14 @@ fn t2_a_machine_that_enrolls_while_its_group_is_written_is_put_back() {
 }
 
 #[test]
-fn t2_with_the_event_log_off_its_key_tells_where_it_belongs() {
+fn with_the_event_log_off_its_key_tells_where_it_belongs() {
     let (bench, run) = enrolled_in_between(|netbird| netbird.event_log(false));
     run.says("put back");
     assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
 }
 
 #[test]
-fn t2_events_that_are_late_are_no_trouble() {
+fn events_that_are_late_are_no_trouble() {
     let (bench, run) = enrolled_in_between(|netbird| netbird.late_events(1));
     run.says("put back");
     assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
@@ -103,7 +103,7 @@ fn a_member_that_somebody_adds_while_the_group_is_written_is_put_back() {
 }
 
 #[test]
-fn t2_a_machine_that_was_thrown_out_is_put_back_even_where_the_run_fails_later() {
+fn a_machine_that_was_thrown_out_is_put_back_even_where_the_run_fails_later() {
     let bench = Bench::fake();
     let mut file = gateway(&bench, &["m1"]);
     bench.agreed(file.clone());
@@ -256,7 +256,7 @@ fn who_is_thrown_out_by_the_putting_back_comes_back_too() {
 }
 
 #[test]
-fn c116_a_machine_that_is_deleted_while_it_joins_is_noticed() {
+fn a_machine_that_is_deleted_while_it_joins_is_noticed() {
     let bench = Bench::fake();
     let mut file = gateway(&bench, &["m1"]);
     bench.agreed(file.clone());
@@ -342,7 +342,7 @@ fn other(bench: &Bench) -> Command {
 }
 
 #[test]
-fn c032_a_run_that_begins_and_ends_within_another() {
+fn a_run_that_begins_and_ends_within_another() {
     // before each write of the first run the second one does everything
     let moments = [
         ("POST", "/groups"),
@@ -378,7 +378,7 @@ fn c032_a_run_that_begins_and_ends_within_another() {
 }
 
 #[test]
-fn c032_two_runs_on_a_server_that_takes_both_creations_end_in_one_object_of_each_name() {
+fn two_runs_on_a_server_that_takes_both_creations_end_in_one_object_of_each_name() {
     // before the first creation of each kind the second run does everything, and the server does not see that
     let moments = [
         "/groups",
@@ -404,7 +404,7 @@ fn c032_two_runs_on_a_server_that_takes_both_creations_end_in_one_object_of_each
 }
 
 #[test]
-fn c032_the_first_of_two_runs_leaves_the_second_ones_objects_to_it() {
+fn the_first_of_two_runs_leaves_the_second_ones_objects_to_it() {
     let bench = Bench::fake();
     bench.netbird().unserialised(true);
     bench.file(one_of_each());
@@ -421,7 +421,7 @@ fn c032_the_first_of_two_runs_leaves_the_second_ones_objects_to_it() {
 }
 
 #[test]
-fn c032_a_machine_in_the_surplus_group_moves_with_it() {
+fn a_machine_in_the_surplus_group_moves_with_it() {
     let bench = Bench::fake();
     bench.netbird().unserialised(true);
     let file = json!({ "groups": { "g1": {} }, "policies": {} });
@@ -615,7 +615,7 @@ fn a_second_group_that_somebody_needs_stays_and_is_named() {
 }
 
 #[test]
-fn c032_two_runs_at_once_end_in_one_object_of_each_name() {
+fn two_runs_at_once_end_in_one_object_of_each_name() {
     for _ in 0..3 {
         let bench = Bench::scenario_that_enrolls();
         bench.git(&["init", "-q", "-b", "main"]);
@@ -646,7 +646,7 @@ fn c032_two_runs_at_once_end_in_one_object_of_each_name() {
 }
 
 #[test]
-fn c032_of_two_keys_of_one_name_the_older_stays_and_the_other_goes_with_its_file() {
+fn of_two_keys_of_one_name_the_older_stays_and_the_other_goes_with_its_file() {
     let bench = Bench::fake();
     bench.file(one_of_each());
     let mut second = other(&bench);

@@ -8,7 +8,7 @@ use crate::run::{Bench, RECIPIENT, open};
 use crate::secrets::{assert_one_sealed_key, one_key};
 
 #[test]
-fn c062_c105_wrong_recipients_are_refused_before_the_first_write() {
+fn wrong_recipients_are_refused_before_the_first_write() {
     let typo = RECIPIENT.replace("age12p", "age12q");
     let plugin = "age1yubikey1qwt50d05nh5vutpdzmlg5wn80xq5negm4uj9ghv0snvdd3yysf5yw3rhl3t";
     for wrong in [&typo, plugin, "ssh-dss AAAAB3NzaC1kc3MAAACBAP", "hello"] {

@@ -54,7 +54,7 @@ fn cells(row: &str) -> [usize; 2] {
 }
 
 #[test]
-fn c026_c056_c123_names_are_inert_in_a_comment() {
+fn names_are_inert_in_a_comment() {
     let bench = Bench::fake();
     let groups: Map<_, _> = HOSTILE
         .iter()
@@ -186,7 +186,7 @@ fn names_that_move_the_cursor_are_shown_as_escapes() {
 }
 
 #[test]
-fn c073_a_plan_that_is_cut_says_so_at_the_top_and_keeps_its_deletions() {
+fn a_plan_that_is_cut_says_so_at_the_top_and_keeps_its_deletions() {
     let bench = Bench::fake();
     for number in 0..12 {
         bench.group(&format!("old-{number:02}"));

@@ -81,7 +81,7 @@ fn it_is_on_disk_before_the_next_request_and_gets_its_groups_only_then() {
 
 #[test]
 #[cfg(unix)]
-fn c113_the_file_is_for_its_owner_alone() {
+fn the_file_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::fake();
     bench.file(one_key()).apply(&[]).expect(0);
@@ -105,7 +105,7 @@ pub(crate) fn replacement(bench: &Bench) {
 }
 
 #[test]
-fn c086_t6_an_answer_that_is_lost_leaves_no_key_behind() {
+fn an_answer_that_is_lost_leaves_no_key_behind() {
     for effect in [
         Effect::CutAfter,
         Effect::CutBody,
@@ -174,7 +174,7 @@ fn answers_that_are_lost_twice_leave_no_key_behind_either() {
 }
 
 #[test]
-fn c086_a_create_that_did_not_arrive_is_not_made_blindly_again() {
+fn a_key_whose_creation_did_not_arrive_is_not_made_blindly_again() {
     for effect in [Effect::CutBefore, Effect::ErrorBefore, Effect::Html(502)] {
         let bench = Bench::fake();
         bench.file(one_key());
@@ -267,7 +267,7 @@ fn a_disk_that_fails_after_the_key_was_made_takes_the_key_back() {
 }
 
 #[test]
-fn c098_t5_no_output_at_any_level_holds_a_secret() {
+fn no_output_at_any_level_holds_a_secret() {
     let bench = Bench::fake();
     replacement(&bench);
     bench
@@ -305,7 +305,7 @@ fn c098_t5_no_output_at_any_level_holds_a_secret() {
 }
 
 #[test]
-fn c051_a_masked_key_is_never_sealed() {
+fn a_masked_key_is_never_sealed() {
     let bench = Bench::fake();
     bench.file(one_key());
     let made = json!({ "id": "d2m9k4bl0ubs73a9k5d0", "key": "7C0E2****", "name": "k", "type": "one-off", "valid": true });
@@ -354,7 +354,7 @@ fn in_a_job_the_sealed_text_is_in_the_log_before_the_next_request() {
 }
 
 #[test]
-fn c001_as_text_it_is_a_block_that_can_be_copied() {
+fn as_text_it_is_a_block_that_can_be_copied() {
     let bench = Bench::fake();
     bench.file(one_key());
     let run = bench

@@ -63,7 +63,7 @@ fn mark_enrolled_names_the_way_out() {
 }
 
 #[test]
-fn c097_an_empty_variable_is_unset() {
+fn an_empty_variable_is_unset() {
     let site = used(Site::fake(), ["a"]);
     site.gitea().clear_requests();
     for (name, value) in [
@@ -93,7 +93,7 @@ fn c097_an_empty_variable_is_unset() {
 }
 
 #[test]
-fn c097_an_empty_branch_is_unset_and_said() {
+fn an_empty_branch_is_unset_and_said() {
     let site = used(Site::fake(), ["a"]);
     let run = site.run_with(&["sync-events"], &[("GITEA_BRANCH", "")]);
     run.expect(1)
@@ -102,7 +102,7 @@ fn c097_an_empty_branch_is_unset_and_said() {
 }
 
 #[test]
-fn c012_a_token_with_white_space_is_trimmed_and_one_with_a_scheme_is_named() {
+fn a_token_with_white_space_is_trimmed_and_one_with_a_scheme_is_named() {
     let site = used(Site::fake(), ["a"]);
     let token = site.repo().token();
     for bad in [format!("token {token}"), format!("\"{token}\"")] {

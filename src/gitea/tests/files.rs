@@ -38,7 +38,7 @@ fn a_recorded_file() {
 #[test]
 fn forms_of_content() {
     assert_eq!(read(contents(json!({}))).unwrap().bytes, b"{}\n");
-    // C033: base64 wrapped by a proxy or another server.
+    // Base64 wrapped by a proxy or another server.
     assert_eq!(
         read(contents(json!({"content": "e3\r\n0K\n"})))
             .unwrap()

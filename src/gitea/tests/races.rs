@@ -222,7 +222,7 @@ fn policy() -> Policy<'static> {
 }
 
 #[test]
-fn eight_writers_at_once_all_succeed() {
+fn eight_commits_at_once_all_arrive() {
     let keys: Vec<String> = (0..8).map(|n| format!("key-{n}")).collect();
     let members: Vec<String> = keys
         .iter()

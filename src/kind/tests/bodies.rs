@@ -160,7 +160,7 @@ fn a_new_policy_takes_the_documented_defaults() {
     );
 }
 
-/// C013 and C094: a change of the description alone carries ports, posture checks, authorized groups and what a later
+/// A change of the description alone carries ports, posture checks, authorized groups and what a later
 /// version knows; the rule's id is repeated.
 #[test]
 fn an_update_of_a_policy_keeps_what_is_not_ours() {
@@ -223,7 +223,7 @@ fn an_update_of_a_policy_keeps_what_is_not_ours() {
     );
 }
 
-/// C028: the server refuses ports and ranges in one rule, so one range makes ranges of all.
+/// The server refuses ports and ranges in one rule, so one range makes ranges of all.
 #[test]
 fn ports_go_as_ranges_as_soon_as_one_is_a_range() {
     let fields = |ports: Value| json!({ "sources": ["pilots"], "destinations": ["db"], "protocol": "TCP", "ports": ports });

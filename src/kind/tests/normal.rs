@@ -30,7 +30,6 @@ fn without(mut object: Value, field: &str) -> Value {
     object
 }
 
-/// C022 and T4.
 #[test]
 fn null_empty_and_absent_are_one() {
     for (kind, object, lists) in [
@@ -93,7 +92,7 @@ fn null_empty_and_absent_are_one() {
     }
 }
 
-/// C042: the server has no order and repeats what it was sent twice.
+/// The server has no order and repeats what it was sent twice.
 #[test]
 fn lists_are_sets() {
     assert_same(
@@ -132,7 +131,7 @@ fn lists_are_sets() {
     );
 }
 
-/// C021 and C028: 443 is 443 to 443, however it was written.
+/// 443 is 443 to 443, however it was written.
 #[test]
 fn a_port_is_a_range_of_one() {
     let ports = |rule: Value| {
@@ -159,7 +158,7 @@ fn a_port_is_a_range_of_one() {
         ),
         ["ports"]
     );
-    // C013: a live range is never "all ports"
+    // a live range is never "all ports"
     let file = desired(
         &json!({ "policies": { "x": { "sources": ["db"], "destinations": ["lan"], "protocol": "tcp",
                                                      "ports": [443] } } }),
@@ -197,7 +196,7 @@ fn the_placeholder_of_a_domain_route_is_nothing() {
     );
 }
 
-/// T9: what the server masks or folds is canonical in the file already, so the second plan is empty.
+/// What the server masks or folds is canonical in the file already, so the second plan is empty.
 #[test]
 fn a_file_speaks_as_the_server_answers() {
     let file = desired(&json!({ "routes": {
@@ -259,7 +258,7 @@ fn a_policy_is_on_where_both_its_switches_are() {
     }
 }
 
-/// C090: a policy's description is its own; the rule's is never read and never lost.
+/// A policy's description is its own; the rule's is never read and never lost.
 #[test]
 fn one_description_is_ours() {
     let live = over(

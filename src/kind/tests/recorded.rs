@@ -282,7 +282,7 @@ fn the_recorded_account_reads() {
     );
 }
 
-/// Every event reads, the odd ones too (C019): an unknown code and texts in the place of numbers are no error.
+/// Every event reads, the odd ones too: an unknown code and texts in the place of numbers are no error.
 #[test]
 fn every_recorded_event_reads() {
     let recordings = recordings();
@@ -301,7 +301,7 @@ fn every_recorded_event_reads() {
     assert_eq!((odd.target_id.as_str(), odd.meta("name")), ("", None));
 }
 
-/// C051: a key that was shown once is masked in every later answer, and nothing of it is read.
+/// A key that was shown once is masked in every later answer, and nothing of it is read.
 #[test]
 fn nothing_of_a_key_is_read() {
     for (recording, answer) in objects(Kind::SetupKey) {

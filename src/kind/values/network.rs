@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn t9_host_bits_are_said_and_never_a_difference() {
+    fn host_bits_are_said_and_never_a_difference() {
         let masked = check(&FILE.replace("ROW", "10.1.2.3/24"))
             .expect("a valid file")
             .desired;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn what_is_no_network_is_refused() {
         let rows = [
             "10.0.0.0/33",
             "10.0.0.0/-1",

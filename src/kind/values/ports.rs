@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn what_is_no_port_is_refused() {
         let rows = [
             r#"["0443"]"#,
             r#"["80, 443"]"#,

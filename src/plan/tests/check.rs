@@ -239,13 +239,13 @@ fn what_cannot_be_changed_is_refused() {
                 .outcome(),
         ),
         (
-            "undeclared protected groups (C039)",
+            "undeclared protected groups",
             Case::new(json!({ "groups": { "x": {} } }), live(issued("jwt")))
                 .prune_all()
                 .outcome(),
         ),
         (
-            "a policy of several rules (C047)",
+            "a policy of several rules",
             Case::new(open.clone(), two_rules()).outcome(),
         ),
         (
@@ -281,10 +281,10 @@ members of an integration's group
     impossible: group staff is issued by integration: it is never changed here | refer to it without declaring it, or declare it without peers
 a jwt group that is declared without peers
     nothing
-undeclared protected groups (C039)
+undeclared protected groups
     create group x
     unmanaged: group staff
-a policy of several rules (C047)
+a policy of several rules
     impossible: policy p has 2 rules in NetBird, and the file can say one; an update cannot take rules out | look at the rules in NetBird; --replace policies/p makes it anew with the declared one alone
 a policy of several rules, --replace
     replace policy p (making): --replace names it
@@ -299,7 +299,7 @@ a temporary access policy
 "#]].raw());
 }
 
-/// Sections that are missing are not managed; an empty one wants nothing (C029).
+/// Sections that are missing are not managed; an empty one wants nothing.
 #[test]
 fn a_missing_section_is_left_alone() {
     let live = json!({ "groups": [group("g", &[])], "policies": [policy("p", &["g"], &["g"])],

@@ -30,7 +30,7 @@ create nameserver group n
     );
 }
 
-/// C006: everything that used the group goes, and the group last; C080: the new policy before the old one.
+/// Everything that used the group goes, and the group last; and the new policy before the old one.
 #[test]
 fn what_goes_comes_last_and_in_reverse() {
     let file = json!({

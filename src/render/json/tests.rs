@@ -11,7 +11,7 @@ fn value(made: &Document, applied: bool) -> Value {
 }
 
 #[test]
-fn whole_documents() {
+fn whole_documents_in_json() {
     assert_data_eq!(
         document(&examples::mixed(), false),
         file!["../snapshots/mixed.json": Text].raw()

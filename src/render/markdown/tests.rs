@@ -14,7 +14,7 @@ use crate::render::{Document, Status, examples};
 use crate::testing::{Case, group, key};
 
 #[test]
-fn whole_documents() {
+fn whole_documents_in_markdown() {
     let plan = |made: &Document| document(made, false, BUDGET);
     let apply = |made: &Document| document(made, true, BUDGET);
     assert_data_eq!(
@@ -76,7 +76,7 @@ fn large(creations: usize, deletions: usize) -> Document {
     document
 }
 
-/// C073: what is left out is said at the top, and deletions are in full to the last.
+/// What is left out is said at the top, and deletions are in full to the last.
 #[test]
 fn a_long_plan_leaves_out_what_matters_least() {
     for (creations, deletions) in [(10, 10), (600, 40), (3_000, 300), (3_000, 900)] {
@@ -172,7 +172,7 @@ fn many_sealed_keys_are_left_out_for_no_budget() {
     assert!(rest.chars().count() <= BUDGET);
 }
 
-/// C001: a block at column 0 that opens as it is when it is copied.
+/// A block at column 0 that opens as it is when it is copied.
 #[test]
 fn a_sealed_key_is_a_block_of_its_own() {
     let mut made = examples::applied();

@@ -8,7 +8,7 @@ use crate::render::examples;
 use crate::testing::Case;
 
 #[test]
-fn whole_documents() {
+fn whole_documents_on_a_terminal() {
     let plain = Color(false);
     assert_data_eq!(
         plan(&examples::new_account(), plain),

@@ -110,7 +110,7 @@ fn a_file_that_another_run_has_written_since_is_left_alone() {
     assert_eq!(theirs.remove().unwrap(), Removal::LeftAlone);
 }
 
-/// C113: nothing half-written, whatever fails.
+/// Nothing half-written, whatever fails.
 #[test]
 fn a_failure_leaves_no_file() {
     let (_dir, keys) = probed();

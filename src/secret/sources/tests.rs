@@ -140,7 +140,7 @@ fn each_class_of_wrong_line_has_its_message() {
     }
 }
 
-/// C062: two good keys, and three that cannot be used: all three are told.
+/// Two good keys, and three that cannot be used: all three are told.
 #[test]
 fn all_wrong_lines_are_told_at_once_and_none_is_skipped() {
     let text = format!(
@@ -165,7 +165,7 @@ fn all_wrong_lines_are_told_at_once_and_none_is_skipped() {
     );
 }
 
-/// C098: a private key pasted by mistake is one loud error, and no part of it is repeated.
+/// A private key pasted by mistake is one loud error, and no part of it is repeated.
 #[test]
 fn a_secret_key_is_never_repeated() {
     let age_keygen = format!("# created: 2026-01-01\n# public key: {ALICE}\n{SECRET_KEY}\n");

@@ -7,7 +7,7 @@ use snapbox::str;
 use crate::validate::testing::{assert_table, check};
 
 #[test]
-fn fields() {
+fn fields_of_groups() {
     let rows = [
         r#""g": {}"#,
         r#""g": {"peers": []}"#,

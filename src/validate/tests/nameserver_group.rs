@@ -118,7 +118,7 @@ fn primary_follows_from_the_domains() {
 }
 
 #[test]
-fn names_have_at_most_40_characters() {
+fn names_of_nameserver_groups_have_at_most_40_characters() {
     let file = |name: &str| {
         format!(
             r#"{{"dns": {{"nameserver_groups": {{"{name}": {{{SERVER}, "primary": true}}}}}}}}"#

@@ -11,7 +11,7 @@ use crate::validate::testing::{assert_table, check};
 const FILE: &str = r#"{"groups": {"a": {}, "b": {}}, "policies": {"p": {"sources": ["a"], "destinations": ["b"], ROW}}}"#;
 
 #[test]
-fn fields() {
+fn fields_of_policies() {
     let rows = [
         r#""description": "", "enabled": false, "bidirectional": false, "action": "drop""#,
         r#""description": 1, "enabled": "yes", "bidirectional": "false", "action": null"#,
@@ -160,7 +160,7 @@ fn read(fields: &str) -> Policy {
 }
 
 #[test]
-fn what_is_left_out_is_not_ours() {
+fn what_a_policy_leaves_out_is_not_ours() {
     let set = |name: &str| BTreeSet::from([name.to_owned()]);
     let bare = Policy {
         sources: set("a"),

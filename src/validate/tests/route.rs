@@ -10,7 +10,7 @@ use crate::kind::{Kind, Resource, Route};
 use crate::validate::testing::{assert_table, check};
 
 #[test]
-fn fields() {
+fn fields_of_routes() {
     let rows = [
         r#""network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["All"]"#,
         r#""network": "10.0.0.0/8", "peer_groups": ["g"]"#,
@@ -116,7 +116,7 @@ fn a_route_has_one_to_32_domains() {
 }
 
 #[test]
-fn names_have_at_most_40_characters() {
+fn names_of_routes_have_at_most_40_characters() {
     let file = r#"{"routes": {"ROW": {"network": "10.0.0.0/8", "peer_groups": ["All"], "groups": ["All"]}}}"#;
     assert!(check(&file.replace("ROW", &"ü".repeat(40))).is_ok());
     let error = check(&file.replace("ROW", &"ü".repeat(41))).expect_err("an error");
@@ -127,7 +127,7 @@ fn names_have_at_most_40_characters() {
 }
 
 #[test]
-fn what_is_left_out_is_not_ours() {
+fn what_a_route_leaves_out_is_not_ours() {
     let file = r#"{"routes": {
         "bare": {"network": "10.0.0.0/8", "peer_groups": ["All"]},
         "full": {"description": "d", "domains": ["*.a.example"], "peer_groups": ["All"], "groups": ["All"],

@@ -22,7 +22,7 @@ fn a_name_that_no_peer_can_bear() {
 }
 
 #[test]
-fn fields() {
+fn fields_of_setup_keys() {
     let rows = [
         r#""type": "one-off", "expires_in": 604800"#,
         r#""type": "one-off", "expires_in": 604800, "usage_limit": 1, "auto_groups": ["g"], "enrolled": false"#,

@@ -54,7 +54,7 @@ fn committed(bench: &Bench, text: &str) {
 }
 
 #[test]
-fn c029_a_lost_section_is_not_managed() {
+fn a_lost_section_is_not_managed() {
     for section in ["groups", "setup_keys", "policies", "routes", "dns"] {
         let bench = agreed();
         let before = account(&bench);
@@ -71,7 +71,7 @@ fn c029_a_lost_section_is_not_managed() {
 }
 
 #[test]
-fn c015_t7_everything_lost_is_an_error() {
+fn everything_lost_is_an_error() {
     let bench = agreed();
     let before = account(&bench);
     for text in ["", " \n", "{}", "null", "[]", "{\"groups\": null}"] {
@@ -90,7 +90,7 @@ fn c015_t7_everything_lost_is_an_error() {
 }
 
 #[test]
-fn c029_emptied_sections_meet_the_gates() {
+fn emptied_sections_meet_the_gates() {
     for section in [
         "groups",
         "setup_keys",
@@ -117,7 +117,7 @@ fn c029_emptied_sections_meet_the_gates() {
 }
 
 #[test]
-fn c108_half_lost_meets_the_limit() {
+fn half_lost_meets_the_limit() {
     let bench = Bench::in_git();
     let groups = |number: usize| {
         (0..number).fold(base(), |file, n| {

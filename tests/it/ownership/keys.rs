@@ -46,7 +46,7 @@ fn a_removed_key_that_was_used_goes_and_its_peer_with_it() {
 }
 
 #[test]
-fn c084_t8_a_key_that_is_done_is_left_and_never_made_again() {
+fn a_key_that_is_done_is_left_and_never_made_again() {
     let bench = Bench::in_git();
     bench.applied(0.0, file(&[("k", false)]));
     enroll(&bench, "k");
@@ -87,7 +87,7 @@ fn a_key_marked_enrolled_that_is_not_ours_stays_and_is_named() {
 }
 
 #[test]
-fn c006_dead_keys_of_ours_let_go_of_a_group_first() {
+fn dead_keys_of_ours_let_go_of_a_group_first() {
     let bench = Bench::in_git();
     let groups = |file: Value| {
         let mut file = file;
@@ -112,7 +112,7 @@ fn c006_dead_keys_of_ours_let_go_of_a_group_first() {
 }
 
 #[test]
-fn t10_a_foreign_dead_key_that_names_the_group_holds_it_and_nothing_else() {
+fn a_foreign_dead_key_that_names_the_group_holds_it_and_nothing_else() {
     let bench = Bench::in_git();
     let mut with_h = file(&[]);
     with_h["groups"]["h"] = json!({});

@@ -148,7 +148,7 @@ fn a_stranger_of_a_members_name_neither_joins_nor_throws_it_out() {
 }
 
 #[test]
-fn c068_a_member_that_was_lost_comes_back() {
+fn a_member_that_was_lost_comes_back() {
     let bench = Bench::in_git();
     bench.peer("gw-01");
     bench.applied(1.0, file(&["gw-01"]));
@@ -159,7 +159,7 @@ fn c068_a_member_that_was_lost_comes_back() {
 }
 
 #[test]
-fn c116_a_listed_key_without_its_peer_harms_nothing() {
+fn a_listed_key_without_its_peer_harms_nothing() {
     let bench = Bench::in_git();
     let keys = bench.enrolled(&["db-01"]);
     let whole =

@@ -211,7 +211,7 @@ fn a_held_group_that_is_in_use_stays_whoever_agrees() {
 }
 
 #[test]
-fn c039_protected_groups_are_never_touched() {
+fn protected_groups_are_never_touched() {
     let bench = Bench::in_git();
     let file = with(base(), "groups", "IdP-staff", json!({}));
     let file = with(file, "groups", "scim", json!({}));

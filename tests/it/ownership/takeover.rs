@@ -41,7 +41,7 @@ fn it_is_not_said_of_what_we_made() {
 }
 
 #[test]
-fn c080_the_default_policy_stays_and_is_named_until_it_is_declared() {
+fn the_default_policy_stays_and_is_named_until_it_is_declared() {
     let bench = Bench::in_git();
     let (section, _, entry) = kinds()[2].clone();
     bench.applied(1.0, with(base(), section, "p", entry.clone()));
@@ -71,7 +71,7 @@ fn c080_the_default_policy_stays_and_is_named_until_it_is_declared() {
 }
 
 #[test]
-fn c080_new_policies_are_there_before_default_goes() {
+fn new_policies_are_there_before_default_goes() {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     let (section, _, entry) = kinds()[2].clone();
@@ -81,7 +81,7 @@ fn c080_new_policies_are_there_before_default_goes() {
 }
 
 #[test]
-fn c103_what_was_edited_by_hand_and_then_declared_is_no_difference() {
+fn what_was_edited_by_hand_and_then_declared_is_no_difference() {
     let bench = Bench::in_git();
     let policy = |description: &str| json!({ "sources": ["g"], "destinations": ["g"], "description": description });
     bench.applied(1.0, with(base(), "policies", "p", policy("one")));

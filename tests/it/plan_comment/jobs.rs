@@ -23,7 +23,7 @@ fn the_jobs_own_token_comments_as_minus_two() {
 }
 
 #[test]
-fn c055_a_forks_job_has_no_secrets() {
+fn a_forks_job_has_no_secrets() {
     let proposal = Proposal::new();
     let pull = proposal.pull();
     let text = "there is no NetBird token in this pull request's job";
@@ -87,7 +87,7 @@ fn c055_a_forks_job_has_no_secrets() {
 }
 
 #[test]
-fn c055_a_refused_comment_of_an_own_pull_request_is_a_failure_that_hides_no_plan() {
+fn a_refused_comment_of_an_own_pull_request_is_a_failure_that_hides_no_plan() {
     let proposal = Proposal::new();
     let fault = Fault::on("*", &proposal.path(""))
         .always()

@@ -229,7 +229,7 @@ fn via_pr_opens_one_pull_request_and_updates_it() {
 }
 
 #[test]
-fn c033_c104_an_executable_file_with_odd_bytes_keeps_them() {
+fn an_executable_file_with_odd_bytes_keeps_them() {
     let site = used(Site::fake(), ["a"]);
     let odd = site
         .file()
@@ -249,7 +249,7 @@ fn c033_c104_an_executable_file_with_odd_bytes_keeps_them() {
 }
 
 #[test]
-fn c114_an_entry_that_goes_before_the_write_is_skipped() {
+fn an_entry_that_goes_before_the_write_is_skipped() {
     let site = used(Site::fake(), ["a", "b"]);
     let rest = format!("{:#}\n", file(&["b"]));
     let pushed = rest.clone();

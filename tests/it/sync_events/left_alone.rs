@@ -17,7 +17,7 @@ fn left_alone(run: &crate::run::Run) -> Vec<(String, String)> {
 }
 
 #[test]
-fn c114_a_key_whose_peer_is_gone() {
+fn a_key_whose_peer_is_gone() {
     let site = used(Site::fake(), ["a", "b"]);
     let gone = site.bench.id("/peers", "host-of-a");
     site.bench.netbird().deregister(&gone).unwrap();
@@ -55,7 +55,7 @@ fn a_key_whose_group_is_still_to_be_made_waits_for_the_apply() {
 }
 
 #[test]
-fn c058_a_name_that_another_peer_bears() {
+fn a_name_that_another_peer_bears() {
     let site = used(Site::fake(), ["a", "b"]);
     site.bench.peer("a");
     let before = site.file();
@@ -80,7 +80,7 @@ fn c058_a_name_that_another_peer_bears() {
 }
 
 #[test]
-fn c036_with_the_event_log_off_the_times_tell() {
+fn with_the_event_log_off_the_times_tell() {
     let site = Site::fake();
     site.bench.netbird().event_log(false);
     let site = used(site, ["a"]);
@@ -93,7 +93,7 @@ fn c036_with_the_event_log_off_the_times_tell() {
 }
 
 #[test]
-fn c036_several_machines_of_one_second_cannot_be_told_apart_without_events() {
+fn several_machines_of_one_second_cannot_be_told_apart_without_events() {
     let site = Site::fake();
     let netbird = site.bench.netbird();
     netbird.set_clock(jiff::Timestamp::now().as_second() - 3600);
@@ -112,7 +112,7 @@ fn c036_several_machines_of_one_second_cannot_be_told_apart_without_events() {
 }
 
 #[test]
-fn c036_a_rotated_log_is_said_and_the_times_tell() {
+fn a_rotated_log_is_said_and_the_times_tell() {
     let site = used(Site::fake(), ["a"]);
     site.bench.netbird().fill_events(10_000);
     let run = site.run(&["sync-events"]).expect(0);
@@ -133,7 +133,7 @@ fn an_event_that_is_late_is_no_trouble() {
 }
 
 #[test]
-fn c019_events_of_no_known_kind_or_peer_are_no_trouble() {
+fn events_of_no_known_kind_or_peer_are_no_trouble() {
     let site = used(Site::fake(), ["a"]);
     // removals of peers that nobody saw come, and events without anything in them
     let gone = site.bench.peer("temporary");
@@ -152,7 +152,7 @@ fn c019_events_of_no_known_kind_or_peer_are_no_trouble() {
 }
 
 #[test]
-fn c119_reusable_and_ephemeral_keys_are_nobodys_name() {
+fn reusable_and_ephemeral_keys_are_nobodys_name() {
     let site = Site::fake();
     let mut file = super::file(&["a"]);
     file["setup_keys"]["ci"] = json!({ "type": "reusable", "expires_in": 604800, "ephemeral": true, "auto_groups": ["g"] });
@@ -190,7 +190,7 @@ fn peers_that_came_by_keys_of_nobody_are_named() {
 }
 
 #[test]
-fn c067_nine_days_of_backlog_are_one_run_and_one_commit() {
+fn nine_days_of_backlog_are_one_run_and_one_commit() {
     let site = Site::fake();
     let day = 86_400;
     site.bench
@@ -224,7 +224,7 @@ fn c067_nine_days_of_backlog_are_one_run_and_one_commit() {
 }
 
 #[test]
-fn c003_names_beyond_ascii_are_names() {
+fn names_beyond_ascii_are_names() {
     let site = used(Site::fake(), ["🦉", "機器-01"]);
     let before = site.file();
     site.run(&["sync-events"]).expect(0);

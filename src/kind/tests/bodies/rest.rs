@@ -42,7 +42,7 @@ fn a_new_route_takes_the_documented_defaults() {
     );
 }
 
-/// C044: the access control groups are what guards the network.
+/// The access control groups are what guards the network.
 #[test]
 fn an_update_of_a_route_keeps_what_is_not_ours() {
     let kept = json!({ "access_control_groups": testing::groups(&["guards"]), "keep_route": true,

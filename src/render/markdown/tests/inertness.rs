@@ -1,4 +1,4 @@
-//! Names do nothing but show: C026, C056, C123.
+//! Names do nothing but show.
 
 use proptest::prelude::*;
 
