@@ -1,6 +1,7 @@
 //! The management API of NetBird: paths under `/api`, JSON in and out, errors by what they mean.
 //!
-//! Knows the transport and the refusals of the server (netbird-api.md §0), and no kind of object.
+//! Knows the transport and the refusals of the server (docs/netbird-api.md, "Requests and answers"), and no kind of
+//! object.
 
 mod error;
 #[cfg(test)]
@@ -90,7 +91,8 @@ impl Api {
         Ok((object(&reply)?, reply.server_time))
     }
 
-    /// Reads a list as texts, to be read one by one. `null` is an empty one (netbird-api.md §1.2).
+    /// Reads a list as texts, to be read one by one. `null` is an empty one (docs/netbird-api.md, "Null, empty and
+    /// absent").
     pub fn list(&self, path: &str) -> Result<Vec<Entry>, ApiError> {
         let mut reply = self.success(Method::Get, path, None)?;
         match reply.entries() {
@@ -123,7 +125,7 @@ impl Api {
         self.success(Method::Delete, path, None).map(drop)
     }
 
-    /// Creates a setup key. No other answer ever has the whole key (netbird-api.md §3).
+    /// Creates a setup key. No other answer ever has the whole key (docs/netbird-api.md, "Setup keys").
     ///
     /// Errors with [`ApiError::KeyUnusable`] when the key is masked or is no UUID.
     pub fn create_key(&self, path: &str, body: &Value) -> Result<NewKey, ApiError> {

@@ -1,7 +1,8 @@
 //! What the CI job around us says: its environment and its event file, as one plain value.
 //!
 //! Runners differ in what they set, servers in what they write, and an unset secret is a variable that is set and
-//! empty (gitea-api.md §3.2, §3.3): everything here is optional, and an empty variable is unset.
+//! empty (docs/gitea-api.md, "A job's environment", "Event payloads"): everything here is optional, and an empty
+//! variable is unset.
 
 mod output;
 mod payload;
@@ -33,7 +34,7 @@ pub struct Context {
     /// The repository's page, for links that people follow: by the server's own public name where the event tells it.
     pub repository_url: Option<String>,
     /// The server, without a slash at the end. It is the address that the runner was registered with: good for
-    /// requests, maybe not for people (gitea-api.md §3.2).
+    /// requests, maybe not for people (docs/gitea-api.md, "A job's environment").
     pub server_url: Option<String>,
     /// The server's API, as in `https://host/api/v1`, without a slash at the end.
     pub api_url: Option<String>,
@@ -44,7 +45,7 @@ pub struct Context {
     /// The repository's default branch, where the event tells it.
     pub default_branch: Option<String>,
     /// The commit; of a pull request its head (for `pull_request_target` the base's tip). In a scheduled run it may be
-    /// an old one (gitea-api.md §3.4).
+    /// an old one (docs/gitea-api.md, "Triggers").
     pub sha: Option<String>,
     /// Who started it.
     pub actor: Option<String>,
@@ -240,7 +241,7 @@ impl<F: Fn(&str) -> Option<String>> Variables<'_, F> {
         })
     }
 
-    /// Forgejo's runner says that it is Gitea's, too (gitea-api.md §3.2).
+    /// Forgejo's runner says that it is Gitea's, too (docs/gitea-api.md, "A job's environment").
     fn runner(&self) -> Runner {
         if self.is_on("FORGEJO_ACTIONS") {
             Runner::Forgejo

@@ -25,7 +25,8 @@ pub(crate) use table::{Field, Presence, Refused, Row, Shape, Table};
 
 pub use problem::{Place, Problem, Problems, Severity};
 
-/// The largest file that is read, in bytes: 10 MiB. Of a larger one Gitea gives no content (gitea-api.md §1).
+/// The largest file that is read, in bytes: 10 MiB. Of a larger one Gitea gives no content (docs/gitea-api.md, "Reading
+/// a file").
 pub const MAX_BYTES: usize = 10 << 20;
 
 const BOM: &str = "\u{feff}";

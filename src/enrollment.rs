@@ -1,8 +1,8 @@
 //! Which peer came by which setup key: a pure function of keys, peers and events.
 //!
 //! The event log is exact where it still has the enrollment; it keeps the newest 10,000 events only. Without the event,
-//! the key's last use and the peer's creation are one moment of one clock (netbird-api.md §12.1: 0.7 to 54 ms apart),
-//! and both times stay, so they bind for years.
+//! the key's last use and the peer's creation are one moment of one clock (docs/netbird-api.md, "Enrollment": 0.7 to 54
+//! ms apart), and both times stay, so they bind for years.
 
 mod detect;
 mod label;
@@ -76,7 +76,8 @@ pub struct Bindings {
     by_event: BTreeMap<Id, Id>,
     /// The key of each peer, where that is known by whatever proof.
     by_peer: BTreeMap<Id, Id>,
-    /// Whether the server tells of some peer not when it enrolled: NetBird before 0.55 (netbird-api.md §21).
+    /// Whether the server tells of some peer not when it enrolled: NetBird before 0.55 (docs/netbird-api.md,
+    /// "Versions").
     is_timeless: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Takes the body of an answer apart. `null` is an empty list (netbird-api.md §1.2).
+    /// Takes the body of an answer apart. `null` is an empty list (docs/netbird-api.md, "Null, empty and absent").
     ///
     /// Errors with the body where it is no list in JSON. What nobody reads of an entry is checked no further than its
     /// grammar.

@@ -134,7 +134,8 @@ fn account(_: &Plan, context: &Context) -> Option<Refusal> {
     })
 }
 
-/// What the roles may write (netbird-api.md §0.3). A person's token of a weaker role does not even see everything.
+/// What the roles may write (docs/netbird-api.md, "Roles"). A person's token of a weaker role does not even see
+/// everything.
 fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
     if !context.online {
         return None;

@@ -3,7 +3,7 @@
 //!
 //! This module and [`contents`](File), issues and pulls beside it speak the REST API, one function a call; [`commit`],
 //! [`propose`], [`comment`] and [`issue`] are what the commands need, each written so that two runs at once and answers
-//! that got lost do no harm. Facts about the server are in gitea-api.md; §n below means that page.
+//! that got lost do no harm. Facts about the server are in docs/gitea-api.md.
 
 pub mod comment;
 pub mod commit;
@@ -35,7 +35,7 @@ pub use message::commit_message;
 pub use pulls::{Pull, PullEnd};
 pub use runs::{Ancestry, Run};
 
-/// A user, or the automatic one of jobs, whose id is −2 (§1.8).
+/// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct User {
     /// The id.
@@ -59,7 +59,7 @@ pub struct Repo {
 pub fn config(url: &str) -> Result<Config, Error> {
     let base = BaseUrl::parse(url, "/api/v1").map_err(crate::http::Error::from)?;
     let mut config = Config::new(base);
-    // Gitea limits nobody by itself (§1.13); a job should not hang for what a proxy does.
+    // Gitea limits nobody by itself (docs/gitea-api.md, "Refusals"); a job should not hang for what a proxy does.
     config.retry.throttle_waits = 3;
     Ok(config)
 }
@@ -105,7 +105,8 @@ impl Repo {
         Ok(version.version)
     }
 
-    /// Returns the token's user (§1.8). Needs `read:user`, which the bot's token does without: [`Error::Scope`] then.
+    /// Returns the token's user (docs/gitea-api.md, "Users"). Needs `read:user`, which the bot's token does without:
+    /// [`Error::Scope`] then.
     pub fn user(&self) -> Result<User, Error> {
         decode(&self.ok(Method::Get, "/user", None)?, "a user")
     }
@@ -131,8 +132,8 @@ impl Repo {
 
     /// Reads a paginated list to its end, or until `enough` says so of a page.
     ///
-    /// The server caps pages silently, and its `Link` headers may name a host that a job cannot reach (§1.12): pages are
-    /// counted here, against the total.
+    /// The server caps pages silently, and its `Link` headers may name a host that a job cannot reach
+    /// (docs/gitea-api.md, "Pages and links"): pages are counted here, against the total.
     fn list<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -181,8 +182,8 @@ fn encode(segment: &str) -> String {
     utf8_percent_encode(segment, UNRESERVED).to_string()
 }
 
-/// Returns a path with its segments percent-encoded and the slashes kept. The server takes both forms (§1.3), some
-/// proxies do not take `%2F`.
+/// Returns a path with its segments percent-encoded and the slashes kept. The server takes both forms
+/// (docs/gitea-api.md, "Writing a file"), some proxies do not take `%2F`.
 fn encode_path(path: &str) -> String {
     path.split('/').map(encode).collect::<Vec<_>>().join("/")
 }

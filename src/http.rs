@@ -34,8 +34,8 @@ pub use token::{Token, TokenError, with_origin};
 pub use url::BaseUrl;
 pub use url_refused::{UrlProblem, UrlRefused};
 
-/// What this program calls itself. NetBird lifts its rate limit for names with "terraform" in them (netbird-api.md
-/// §0.4); we are not that.
+/// What this program calls itself. NetBird lifts its rate limit for names with "terraform" in them
+/// (docs/netbird-api.md, "Rate limit"); we are not that.
 pub const USER_AGENT: &str = concat!("netbird-gitops/", env!("CARGO_PKG_VERSION"));
 
 /// A method of HTTP.
@@ -99,7 +99,7 @@ pub struct Config {
 
 impl Config {
     /// Returns the defaults for a server: 10 s to connect, 60 s in all, the proxy of the environment, 256 MiB (a list
-    /// of 10,000 events has 3 MiB, netbird-api.md §19), 8 connections.
+    /// of 10,000 events has 3 MiB, docs/netbird-api.md, "Sizes"), 8 connections.
     pub fn new(base: BaseUrl) -> Config {
         Config {
             base,

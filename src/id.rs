@@ -13,7 +13,7 @@ impl Id {
     /// Returns the second in which the object was made, since 1970, or `None` where the id does not tell.
     ///
     /// NetBird's ids are xids: 20 characters of base32hex in lower case, of which the first 32 bits are the server's
-    /// clock at creation (netbird-api.md §1.3). Old keys and users have ids of another form.
+    /// clock at creation (docs/netbird-api.md, "Ids"). Old keys and users have ids of another form.
     pub fn created_at(&self) -> Option<i64> {
         let xid = self.0.len() == 20
             && self

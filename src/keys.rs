@@ -1,4 +1,4 @@
-//! The life cycle of setup keys: the table of design §4 as a function of one declared key and its live namesakes.
+//! The life cycle of setup keys: what becomes of a key, as a function of one declared key and its live namesakes.
 //!
 //! Names of keys are not unique and old keys are never purged, so a name often stands for several live keys: dead ones
 //! (used, expired, revoked), those that somebody made by hand, and at most one that is wanted. Whose they are is told in

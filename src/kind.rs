@@ -114,7 +114,8 @@ macro_rules! kinds {
             }
 
             /// Builds the body of a POST (no live object: undeclared fields take their documented defaults) or a PUT
-            /// (they go back as they are). A PUT is a full replacement on this server (netbird-api.md §1.1).
+            /// (they go back as they are). A PUT is a full replacement on this server (docs/netbird-api.md, "A PUT
+            /// replaces").
             pub fn request(
                 &self,
                 name: &str,

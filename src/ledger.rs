@@ -1,8 +1,8 @@
 //! The ledger: what the file's git history says was ever declared, since when and until when.
 //!
-//! It proves what is ours (design §3). The history is that of first parents: what the base branch had. What a feature
-//! branch added and took back before it was merged was never declared. Old versions are read leniently; one that cannot
-//! be read at all proves nothing and removes nothing; `timeline` says how.
+//! It proves what is ours (docs/ownership.md, "The proof"). The history is that of first parents: what the base branch
+//! had. What a feature branch added and took back before it was merged was never declared. Old versions are read
+//! leniently; one that cannot be read at all proves nothing and removes nothing; `timeline` says how.
 //!
 //! The ledger knows names and times. What to do with its answers is up to `plan::claim` and the gates.
 

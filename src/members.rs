@@ -1,7 +1,8 @@
 //! Who is meant by the names in a group's `peers`: names of setup keys and of live peers become ids.
 //!
-//! Hostnames are chosen by clients and are not unique, so a name alone proves nothing (design §2). Whatever cannot be
-//! told is a notice and never an error: nobody may block an apply by choosing a hostname.
+//! Hostnames are chosen by clients and are not unique, so a name alone proves nothing (docs/ownership.md, "Who came by
+//! which key"). Whatever cannot be told is a notice and never an error: nobody may block an apply by choosing a
+//! hostname.
 
 mod doubt;
 

@@ -1,7 +1,7 @@
 //! One spelling for what has several: domains and networks that are written otherwise and mean the same.
 //!
 //! The server keeps a nameserver group's domains as they were sent, and answers those of a route in lower case and Unicode
-//! (netbird-api.md §7, §8). So both sides of every comparison come through here.
+//! (docs/netbird-api.md, "Routes", "Nameserver groups"). So both sides of every comparison come through here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -94,8 +94,8 @@ fn adapt(delta: u32, length: u32, is_first: bool) -> u32 {
     k + 36 * delta / (delta + 38)
 }
 
-/// Returns a network with its host bits masked, as the server does it (netbird-api.md §7). `length` is that of the prefix
-/// in bits, at most 32 or 128.
+/// Returns a network with its host bits masked, as the server does it (docs/netbird-api.md, "Routes"). `length` is that
+/// of the prefix in bits, at most 32 or 128.
 pub fn masked(address: IpAddr, length: u32) -> String {
     let network = match address {
         IpAddr::V4(ip) => {

@@ -1,7 +1,7 @@
 //! NetBird's objects as its API answers them, with the fields that we read.
 //!
-//! Lenient on purpose: null, `[]` and absent mean the same (netbird-api.md §1.2), and fields of a later version are
-//! ignored here; they survive an update because `Live` keeps the whole answer.
+//! Lenient on purpose: null, `[]` and absent mean the same (docs/netbird-api.md, "Null, empty and absent"), and fields
+//! of a later version are ignored here; they survive an update because `Live` keeps the whole answer.
 
 use std::collections::BTreeMap;
 

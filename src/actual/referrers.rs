@@ -1,4 +1,5 @@
-//! Who else keeps a group or a peer from being deleted: what the file cannot declare (netbird-api.md §2, §4, §15).
+//! Who else keeps a group or a peer from being deleted: what the file cannot declare (docs/netbird-api.md, "What keeps
+//! an object").
 //!
 //! Some of it the server checks and refuses, naming one at a time; some it lets dangle. Both are named here, all of it,
 //! in words that people know: by name, with the network it is in.
@@ -34,7 +35,7 @@ struct Part {
     peers: &'static [&'static str],
 }
 
-/// From openapi.yml (schemas Service, IngressPeer, AgentNetworkPolicy, AgentNetworkBudgetRule); not run.
+/// Read, not run: docs/netbird-api.md, "What keeps an object".
 const PARTS: [Part; 4] = [
     Part {
         path: "/reverse-proxies/services",

@@ -18,7 +18,7 @@ pub struct Answer {
     /// The status, 400 to 599.
     pub status: u16,
     /// What the server says, on one line, at most 300 characters. Lower-cased by the server as a whole, your names too
-    /// (netbird-api.md §0.5).
+    /// (docs/netbird-api.md, "Errors").
     pub message: String,
     /// The server's name for the request, to find it in its log.
     pub request_id: Option<String>,
@@ -46,14 +46,14 @@ impl fmt::Display for Answer {
 /// Why a request to NetBird did not do what it was for.
 #[derive(Debug)]
 pub enum ApiError {
-    /// The server does not take the token: 401, or a 404 `invalid token` (netbird-api.md §0.2). Never "object
+    /// The server does not take the token: 401, or a 404 `invalid token` (docs/netbird-api.md, "Tokens"). Never "object
     /// missing".
     Unauthenticated(Answer),
     /// The token's user is blocked or waits for approval.
     Blocked(Answer),
     /// The role of the token's user does not allow this.
     Forbidden(Answer),
-    /// The server has no such path: a plain-text 404 (§0.1).
+    /// The server has no such path: a plain-text 404 (docs/netbird-api.md, "Requests and answers").
     PathUnknown(Answer),
     /// There is no such object: a 404 (for the DELETE of a group a 400) that names the object of the path.
     NotFound(Answer),
@@ -64,7 +64,7 @@ pub enum ApiError {
     /// The server failed: 5xx.
     Server(Answer),
     /// The server lists no policy at all while one of them has no rules: for a moment while policies are written, or for
-    /// good where one was left so (§5, §21).
+    /// good where one was left so (docs/netbird-api.md, "Policies: one rule").
     PolicyWithoutRules(Answer),
     /// The answer is JSON, but not what was asked for.
     Decode {
@@ -133,7 +133,7 @@ impl ApiError {
     }
 
     /// Is what the path names not there: a part of NetBird that this server does not have (a plain-text 404), or an object?
-    /// Before 0.46 a list under a network's path is a JSON 404 (netbird-api.md §21, D5).
+    /// Before 0.46 a list under a network's path is a JSON 404 (docs/netbird-api.md, "Versions").
     pub fn is_absent(&self) -> bool {
         match self {
             ApiError::PathUnknown(_) | ApiError::NotFound(_) => true,
@@ -142,7 +142,7 @@ impl ApiError {
         }
     }
 
-    /// Is the name taken (409; netbird-api.md §16)? Nameserver groups answer 422 for that.
+    /// Is the name taken (409; docs/netbird-api.md, "Unique names")? Nameserver groups answer 422 for that.
     pub fn already_exists(&self) -> bool {
         match self {
             ApiError::Refused(answer) => {
@@ -168,8 +168,8 @@ impl ApiError {
 
     /// May a write have been carried out although this is an error? Always false for reads.
     ///
-    /// A write is one transaction that may commit although its answer is lost (netbird-api.md §0.1): after this, look
-    /// before making it again.
+    /// A write is one transaction that may commit although its answer is lost (docs/netbird-api.md, "Requests and
+    /// answers"): after this, look before making it again.
     pub fn outcome_unknown(&self) -> bool {
         match self {
             ApiError::Http(error) => error.outcome_unknown(),
@@ -291,7 +291,7 @@ fn of_message(mut answer: Answer) -> ApiError {
 }
 
 /// Does the answer say that the policies cannot be listed, since one has no rules? Of other 500s it is told by its text
-/// alone (netbird-api.md §21, D4).
+/// alone (docs/netbird-api.md, "Policies: one rule").
 pub(super) fn policies_change(reply: &Reply) -> bool {
     let says = |body: Value| body["message"] == "no rules in the policy";
     reply.status == 500 && reply.call.method == Method::Get && reply.json().is_ok_and(says)

@@ -1,4 +1,4 @@
-//! Setup keys in an apply: sealed, stored, and usable only then (design §4).
+//! Setup keys in an apply: sealed, stored, and usable only then.
 //!
 //! A run can be killed at any instant. A key is made without groups, so it is one whose secret may not be sealed; the next
 //! plan sees that and makes it anew. What marks it as sealed, its groups or a write that changes nothing, comes once the

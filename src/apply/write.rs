@@ -135,7 +135,8 @@ impl Run<'_> {
     }
 
     /// Errors where an object is not the one any more whose deletion was planned. Its name and its form are what says that
-    /// it is ours to delete (design §3); a key that was used meanwhile is the only proof of the machine that came by it.
+    /// it is ours to delete (docs/ownership.md, "The form"); a key that was used meanwhile is the only proof of the
+    /// machine that came by it.
     fn still_to_go(&self, address: &Address, live: &Live, fresh: &Live) -> Result<()> {
         const STAYS: &str = "so it stays; run again";
         // who a peer is, is told by its id and its key
@@ -157,7 +158,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The server deletes every policy that names a peer with it (netbird-api.md §4). Those of the plan's time were seen.
+    /// The server deletes every policy that names a peer with it (docs/netbird-api.md, "Peers"). Those of the plan's
+    /// time were seen.
     fn names_no_peer(&self, peer: &Id) -> Result<()> {
         for policy in self.api.list(Kind::Policy.path())? {
             let policy = self.read(Kind::Policy, policy)?;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 /// Returns the line that names a problem in a file to the runner, without a newline: `::error file=F,line=L,col=C::MSG`.
 ///
-/// No runner makes an annotation of it (gitea-api.md §3.7): old ones print the line, newer ones `::error::F:L:C: MSG`.
-/// Neither decodes `%0A` and the like, so a newline becomes a blank and nothing else is escaped. In the file's name a
-/// comma or `::` would end the value; they become `?`.
+/// No runner makes an annotation of it (docs/gitea-api.md, "Lines of a log"): old ones print the line, newer ones
+/// `::error::F:L:C: MSG`. Neither decodes `%0A` and the like, so a newline becomes a blank and nothing else is escaped.
+/// In the file's name a comma or `::` would end the value; they become `?`.
 pub fn annotation(file: &str, line: usize, col: usize, msg: &str) -> String {
     let file = one_line(file).replace(',', "?").replace("::", "??");
     format!(
@@ -25,7 +25,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Returns the text with a blank before each line that a runner would take as a command: one that starts with `::` or
-/// `##[` (gitea-api.md §3.7). The text is taken to start a line.
+/// `##[` (docs/gitea-api.md, "Lines of a log"). The text is taken to start a line.
 ///
 /// For everything that others wrote: names, messages of servers, parts of files.
 pub fn safe_line(text: &str) -> Cow<'_, str> {

@@ -1,5 +1,5 @@
 //! The event file. Fields come and go with servers and versions, nulls stand where lists are wanted, and the whole may be
-//! `null`: whatever is not as expected counts as missing (gitea-api.md §3.3).
+//! `null`: whatever is not as expected counts as missing (docs/gitea-api.md, "Event payloads").
 
 use serde_json::Value;
 

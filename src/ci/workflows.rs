@@ -1,4 +1,5 @@
-//! The workflows that we ship: they parse, do what docs/gitea.md says, and avoid what gitea-api.md §3 and §5 warn of.
+//! The workflows that we ship: they parse, do what docs/gitea.md says, and avoid what docs/gitea-api.md, "Triggers",
+//! "Concurrency", warn of.
 
 mod scripts;
 mod secrets;
@@ -118,14 +119,14 @@ fn each_has_a_name_a_group_and_bounds() {
         let (mut names, mut groups) = (BTreeMap::new(), BTreeMap::new());
         for workflow in in_directory(directory) {
             let (path, yaml) = (&workflow.path, &workflow.yaml);
-            // Others are ignored by Gitea, and an error on Forgejo (§4.5).
+            // Others are ignored by Gitea, and an error on Forgejo (docs/gitea-api.md, "Triggers").
             for key in yaml.as_object().unwrap().keys() {
                 assert!(
                     ["name", "on", "concurrency", "permissions", "jobs"].contains(&key.as_str()),
                     "{path}: {key}"
                 );
             }
-            // Without a name all workflows share one commit status (§1.9).
+            // Without a name all workflows share one commit status (docs/gitea-api.md, "Statuses").
             assert_eq!(
                 names.insert(yaml["name"].as_str().unwrap().to_owned(), ()),
                 None,
@@ -136,7 +137,7 @@ fn each_has_a_name_a_group_and_bounds() {
             assert_eq!(
                 groups.insert(fixed, ()),
                 None,
-                "{path}: a group of two workflows loses runs (§3.5)"
+                "{path}: a group of two workflows loses runs"
             );
             let writes = !["plan.yml", "plan-forks.yml", "ci.yml"].contains(&workflow.file());
             assert_eq!(
@@ -204,7 +205,8 @@ fn triggers() {
             "enrollment.yml" | "drift.yml" => {
                 assert_eq!(on["workflow_dispatch"], json!({}));
                 let cron = on["schedule"][0]["cron"].as_str().unwrap();
-                // Six fields and @reboot are dropped silently; every minute runs every two (§3.4).
+                // Six fields and @reboot are dropped silently; every minute runs every two (docs/gitea-api.md,
+                // "Triggers").
                 let fields: Vec<&str> = cron.split(' ').collect();
                 assert!(fields.len() == 5 && fields[0] != "*", "{cron}");
             }

@@ -200,7 +200,7 @@ fn add(evidence: &mut Evidence, described: Described, first: Cause, last: Cause)
 }
 
 /// Returns a description, and whether it counts: its author may write, and the branch is of this repository. Whoever
-/// opened it can change it for ever (gitea-api.md, "who agreed").
+/// opened it can change it for ever (docs/gitea-api.md, "Who agreed").
 fn described(repo: &Repo, pull: Pull) -> Result<Described> {
     let author = pull.user.as_ref();
     let login = author.map(|user| visible(&user.login).into_owned());

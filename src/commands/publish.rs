@@ -13,7 +13,8 @@ use crate::render::{Document, markdown};
 
 /// How many commits back an apply looks for pull requests whose own run was superseded, cancelled or never started.
 const BACK: usize = 20;
-/// Gitea cuts the automatic token of such a job down, whatever the workflow asks for (gitea-api.md §2.3).
+/// Gitea cuts the automatic token of such a job down, whatever the workflow asks for (docs/gitea-api.md, "The job's
+/// token").
 const OF_FORK: &str = "this job is of a pull request from a fork, and its automatic token may not comment: \
                        examples/workflows/plan-forks.yml takes the place of plan.yml where authors work in forks";
 

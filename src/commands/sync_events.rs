@@ -315,7 +315,7 @@ fn ledger(
     })
 }
 
-/// How many events the server keeps (netbird-api.md §12).
+/// How many events the server keeps (docs/netbird-api.md, "Events").
 const EVENTS_KEPT: usize = 10_000;
 
 /// Returns the names of the used keys that are for one peer.

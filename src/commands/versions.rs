@@ -4,10 +4,10 @@ use super::failure::Failure;
 use crate::api::{Api, ApiError};
 use crate::gitea::{self, Repo};
 
-/// The oldest NetBird that everything works with (netbird-api.md, "Versions").
+/// The oldest NetBird that everything works with (docs/netbird-api.md, "Versions").
 const NETBIRD: (u32, u32) = (0, 55);
 
-/// The oldest Gitea for the commands, the oldest for the workflows, and the oldest Forgejo for both (gitea-api.md,
+/// The oldest Gitea for the commands, the oldest for the workflows, and the oldest Forgejo for both (docs/gitea-api.md,
 /// "Versions").
 const GITEA: (u32, u32) = (1, 23);
 const GITEA_WORKFLOWS: (u32, u32) = (1, 26);
@@ -47,7 +47,7 @@ pub(super) fn old_gitea(repo: &Repo) -> Option<String> {
     told(&repo.version().ok()?)
 }
 
-/// A Forgejo answers `15.0.3+gitea-1.22.0`, whatever it is (gitea-api.md §0).
+/// A Forgejo answers `15.0.3+gitea-1.22.0`, whatever it is (docs/gitea-api.md, "Versions").
 fn told(version: &str) -> Option<String> {
     let found = numbers(version)?;
     if let Some((version, _)) = version.split_once("+gitea-") {

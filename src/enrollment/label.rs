@@ -1,5 +1,5 @@
-//! DNS labels of peers: what the server makes of a name (netbird-api.md §4). It decides alone, so all that is said before
-//! it answered is a prediction, but for a name that is its own label.
+//! DNS labels of peers: what the server makes of a name (docs/netbird-api.md, "DNS labels of peers"). It decides alone,
+//! so all that is said before it answered is a prediction, but for a name that is its own label.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
 //! Who came by which key where the event log does not say it: an assignment over all used keys and all peers at once.
 //!
-//! A key's last use follows its peer's creation by 0.7 to 54 ms on the same clock (netbird-api.md §12.1). Machines that
-//! enroll one after the other fit several keys within the second, so what is settled leaves the rest: a peer whose key
-//! is known is no candidate for another. As long as no used key was deleted, nobody gets another's peer this way.
+//! A key's last use follows its peer's creation by 0.7 to 54 ms on the same clock (docs/netbird-api.md, "Enrollment").
+//! Machines that enroll one after the other fit several keys within the second, so what is settled leaves the rest: a
+//! peer whose key is known is no candidate for another. As long as no used key was deleted, nobody gets another's peer
+//! this way.
 
 use std::collections::{BTreeMap, BTreeSet};
 

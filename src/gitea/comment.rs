@@ -1,5 +1,5 @@
 //! One comment on a pull request that is kept up to date: found by a hidden marker at its very start and by its author,
-//! edited in place, made where it is missing (gitea-api.md §1.7).
+//! edited in place, made where it is missing (docs/gitea-api.md, "Comments").
 
 use super::{Comment, Error, Repo};
 use crate::render::markdown::keep_sealed;
@@ -177,7 +177,7 @@ const EDITS: u32 = 5;
 /// Returns whether the comment has the text now: it may be another's, or gone.
 ///
 /// Of two edits at once the server refuses one with a 500 `the comment is already changed`, whose text only its
-/// administrators see (gitea-api.md, "Versions"): so any 500 is tried again, with the same text.
+/// administrators see (docs/gitea-api.md, "Versions"): so any 500 is tried again, with the same text.
 fn edit(repo: &Repo, id: i64, body: &str) -> Result<bool, Error> {
     let mut n = 0;
     loop {

@@ -1,9 +1,9 @@
 //! One commit that changes one file, made so that nobody's work is lost: not ours, not a colleague's, not another run's.
 //!
 //! The server has no lock, and a status does not tell why it refused: a lost race is 403, 409, 422 or 500, also when
-//! only another file was pushed, and a success whose answer got lost is anything (gitea-api.md §1.3). So each round reads
-//! the branch's tip and the file, edits what it read, writes with the blob's id, and after a refusal lets the next
-//! reading decide: our bytes are there, or something moved, or the refusal is real.
+//! only another file was pushed, and a success whose answer got lost is anything (docs/gitea-api.md, "Writing a file").
+//! So each round reads the branch's tip and the file, edits what it read, writes with the blob's id, and after a
+//! refusal lets the next reading decide: our bytes are there, or something moved, or the refusal is real.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -53,7 +53,7 @@ pub struct Policy<'a> {
 pub const WAIT_MAX: Duration = Duration::from_secs(5);
 
 impl Default for Policy<'_> {
-    /// 60 s, 5 rounds (design §6).
+    /// 60 s, 5 rounds.
     fn default() -> Self {
         Policy {
             total: Duration::from_secs(60),
@@ -139,7 +139,7 @@ impl CommitError {
         match self {
             CommitError::Edit(_) => None,
             CommitError::Gitea(error) => error.hint(),
-            // Forgejo says "rejected" with a 500 and no text (§1.3).
+            // Forgejo says "rejected" with a 500 and no text (docs/gitea-api.md, "Writing a file").
             CommitError::Refused { error: Error::Server(_), .. } => Some(
                 "a rule of the branch or a hook refuses the commit, or the token is the automatic one of a job, which \
                  cannot commit: use the bot's token, or --via-pr"

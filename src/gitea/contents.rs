@@ -1,4 +1,4 @@
-//! Files and branches: `/contents`, `/raw`, `/branches` (gitea-api.md §1.1 to §1.5).
+//! Files and branches: `/contents`, `/raw`, `/branches` (docs/gitea-api.md, "Reading a file", "Branches").
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Error, Missing, Repo, decode, encode, encode_path};
 use crate::http::{Method, Reply};
 
-/// The largest file that is read through the raw endpoint: the gate of netbird.json (design §5).
+/// The largest file that is read through the raw endpoint: the limit of netbird.json (docs/gates.md).
 const RAW_MAX: u64 = 1 << 20;
 
 /// A file as it stands on a branch.
@@ -49,7 +49,7 @@ pub struct Put<'a> {
     pub new_branch: Option<&'a str>,
     /// The commit message.
     pub message: &'a str,
-    /// The time of the commit. Always sent: Gitea 1.25.0 makes it 0001 otherwise (§0).
+    /// The time of the commit. Always sent: Gitea 1.25.0 makes it 0001 otherwise (docs/gitea-api.md, "Versions").
     pub date: Timestamp,
 }
 
@@ -73,7 +73,7 @@ pub struct About {
     pub may_push: Option<bool>,
 }
 
-/// An object of `/contents`; more fields than these come and go (§1.1).
+/// An object of `/contents`; more fields than these come and go (docs/gitea-api.md, "Reading a file").
 #[derive(Debug, Deserialize)]
 struct Contents {
     #[serde(rename = "type")]
@@ -105,7 +105,7 @@ impl Repo {
         let size = contents.size.unwrap_or(0);
         let bytes = match contents.content.as_deref() {
             Some("") if size == 0 => Vec::new(),
-            // Gitea ≤1.23 and Forgejo say "too big" like this (§1.1).
+            // Gitea ≤1.23 and Forgejo say "too big" like this (docs/gitea-api.md, "Reading a file").
             Some("") => return Err(Error::FileTooBig { path, size }),
             Some(text) => {
                 decode_base64(text, contents.encoding.as_deref()).ok_or_else(|| Error::Decode {
@@ -131,7 +131,8 @@ impl Repo {
 
     /// Reads a file for which `/contents` gave none (once the case for executable files).
     ///
-    /// `/raw` may answer for another ref than the one asked, or from a cache (§1.2): its `ETag` has to name the blob.
+    /// `/raw` may answer for another ref than the one asked, or from a cache (docs/gitea-api.md, "Raw bytes"): its
+    /// `ETag` has to name the blob.
     fn raw(&self, path: &str, sha: &str, size: u64, at: &str) -> Result<Vec<u8>, Error> {
         let reply = self.send(
             Method::Get,
@@ -151,7 +152,8 @@ impl Repo {
 
     /// Writes a file that exists, as one commit, and returns the commit's id where the server tells.
     ///
-    /// The blob's id is always sent: without it Gitea 1.26 makes a file that is not there (§1.3).
+    /// The blob's id is always sent: without it Gitea 1.26 makes a file that is not there (docs/gitea-api.md, "Writing
+    /// a file").
     pub fn put_file(&self, put: &Put<'_>) -> Result<Option<String>, Error> {
         let path = checked(put.path)?;
         if put.sha.is_empty() {
@@ -176,7 +178,7 @@ impl Repo {
     }
 
     /// Makes files that are not there yet, as one commit onto `branch`, or onto `new_branch`, which is made off that one's
-    /// tip (§1.4). Returns the commit's id where the server tells.
+    /// tip (docs/gitea-api.md, "Writing several files"). Returns the commit's id where the server tells.
     pub fn create_files(
         &self,
         files: &[NewFile],
@@ -313,8 +315,9 @@ impl Repo {
         }
     }
 
-    /// Says which rule of a branch refused a commit, as far as the token's user may ask (gitea-api.md §1.5, §1.6): the rules
-    /// are for administrators, whether the user may push is for everybody. `None` where that tells nothing.
+    /// Says which rule of a branch refused a commit, as far as the token's user may ask (docs/gitea-api.md, "Branch
+    /// rules"): the rules are for administrators, whether the user may push is for everybody. `None` where that tells
+    /// nothing.
     pub fn why_refused(&self, branch: &str) -> Option<String> {
         let path = format!("/branches/{}", encode_path(branch));
         let shown = self.send(Method::Get, &path, None).ok()?.json().ok()?;
@@ -357,14 +360,15 @@ fn dates(date: Timestamp) -> Value {
     json!({"author": date.to_string(), "committer": date.to_string()})
 }
 
-/// Returns the id of the commit that was made. A 2xx whose body is cut short is a success all the same (§1.3).
+/// Returns the id of the commit that was made. A 2xx whose body is cut short is a success all the same
+/// (docs/gitea-api.md, "Writing a file").
 fn commit_id(reply: &Reply) -> Option<String> {
     let body = reply.json().ok()?;
     let sha = body.pointer("/commit/sha")?.as_str()?;
     Some(sha.to_owned()).filter(|sha| !sha.is_empty())
 }
 
-/// A directory is a list of its entries; so is an empty repository on Forgejo (§1.1).
+/// A directory is a list of its entries; so is an empty repository on Forgejo (docs/gitea-api.md, "Reading a file").
 fn contents(reply: &Reply, path: &str) -> Result<Contents, Error> {
     match reply.json()? {
         Value::Array(entries) => Err(Error::NotAFile {

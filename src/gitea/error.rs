@@ -1,4 +1,4 @@
-//! What an answer of Gitea means when it is not the one asked for (gitea-api.md §1.13).
+//! What an answer of Gitea means when it is not the one asked for (docs/gitea-api.md, "Refusals").
 //!
 //! A status means several things here, and texts are no contract: they choose hints, and tell a missing scope from a
 //! missing permission, nothing else.
@@ -56,7 +56,8 @@ pub enum Error {
         /// The scope that it takes, as the server names it.
         required: Option<String>,
     },
-    /// Not allowed: another 403. A branch rule, a hook, no write access, or a lost race (gitea-api.md §1.3).
+    /// Not allowed: another 403. A branch rule, a hook, no write access, or a lost race (docs/gitea-api.md, "Writing a
+    /// file").
     Forbidden(Answer),
     /// It does not exist, or the token may not see it: 404.
     NotFound(Answer),
@@ -271,7 +272,7 @@ impl Error {
     }
 
     /// Can the same write go through in another round: a lost race, a failing server, a lost answer? The status alone
-    /// does not tell (gitea-api.md §1.3): whoever asks reads again and decides.
+    /// does not tell (docs/gitea-api.md, "Writing a file"): whoever asks reads again and decides.
     pub(super) fn may_be_a_race(&self) -> bool {
         match self {
             Error::Forbidden(_) | Error::Server(_) => true,
@@ -344,7 +345,7 @@ fn forbidden_hint(message: &str) -> &'static str {
 }
 
 /// Returns the scope that the server asks for, if that is what the text is about. Gitea writes
-/// `required=[write:issue]`, Forgejo `scope(s): [write:issue]` (gitea-api.md §2.2).
+/// `required=[write:issue]`, Forgejo `scope(s): [write:issue]` (docs/gitea-api.md, "Token scopes").
 fn required_scope(message: &str) -> Option<Option<String>> {
     let (_, rest) = message.split_once("required scope")?;
     let inside = rest

@@ -1,7 +1,8 @@
-//! One issue about drift: opened when there is some, edited while it lasts, closed when it is gone (gitea-api.md §1.10).
+//! One issue about drift: opened when there is some, edited while it lasts, closed when it is gone (docs/gitea-api.md,
+//! "Issues and labels").
 //!
-//! Scheduled runs set no commit status (§1.9), so this is how they are heard. A closed issue is not opened again: the
-//! next drift is another story, and gets an issue of its own that people are told about.
+//! Scheduled runs set no commit status (docs/gitea-api.md, "Statuses"), so this is how they are heard. A closed issue
+//! is not opened again: the next drift is another story, and gets an issue of its own that people are told about.
 
 use super::{Error, Issue, IssueEdit, Repo, User};
 
@@ -145,7 +146,8 @@ fn ours(repo: &Repo, marker: &str) -> Result<(Vec<Issue>, Option<User>), Error> 
 
 /// Returns the open issues that start with the marker, the lowest number first.
 fn marked(repo: &Repo, marker: &str, me: Option<&User>) -> Result<Vec<Issue>, Error> {
-    // The automatic user of jobs is in no list of users (§1.6), so the server may not filter by it.
+    // The automatic user of jobs is in no list of users (docs/gitea-api.md, "Branch rules"), so the server may not
+    // filter by it.
     let creator = me.filter(|me| me.id > 0).map(|me| me.login.as_str());
     let mut issues = repo.open_issues(creator)?;
     issues.retain(|issue| issue.body.starts_with(marker));

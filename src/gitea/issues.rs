@@ -1,4 +1,5 @@
-//! Issues, their labels, and comments, which pull requests have as issues do (gitea-api.md §1.7, §1.10).
+//! Issues, their labels, and comments, which pull requests have as issues do (docs/gitea-api.md, "Comments", "Issues
+//! and labels").
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -74,8 +75,8 @@ struct Label {
 impl Repo {
     /// Returns all comments of an issue or pull request, oldest first.
     ///
-    /// One request: this list is not paginated, and a loop over pages would not end (§1.7). For an unknown number Gitea
-    /// answers 500.
+    /// One request: this list is not paginated, and a loop over pages would not end (docs/gitea-api.md, "Comments").
+    /// For an unknown number Gitea answers 500.
     pub fn comments(&self, number: u64) -> Result<Vec<Comment>, Error> {
         let reply = self.send(Method::Get, &format!("/issues/{number}/comments"), None)?;
         decode(&reply, "a list of comments")
@@ -127,7 +128,7 @@ impl Repo {
 
     /// Returns the id of a label of the repository, which is made where it is missing.
     ///
-    /// A second POST of a name makes a second label (§1.10), so the list comes first.
+    /// A second POST of a name makes a second label (docs/gitea-api.md, "Issues and labels"), so the list comes first.
     pub fn label(&self, name: &str) -> Result<i64, Error> {
         let is_it = |label: &Label| label.name == name;
         let labels: Vec<Label> = self.list("/labels", "a list of labels", |page: &[Label]| {

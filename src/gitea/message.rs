@@ -7,11 +7,11 @@ const NAME_MAX: usize = 100;
 /// The most names in a body.
 const NAMES_MAX: usize = 200;
 
-/// Returns the message of a commit that marks these keys (design §6).
+/// Returns the message of a commit that marks these keys.
 ///
 /// Names are other people's text, and servers read messages: `fixes #1` closes an issue, `[skip ci]` keeps workflows
-/// from starting (gitea-api.md §1.3, §3.4). A name with anything but letters, digits, blank, dot, dash and underscore
-/// stays out. Several keys are a number in the subject.
+/// from starting (docs/gitea-api.md, "Writing a file", "Triggers"). A name with anything but letters, digits, blank,
+/// dot, dash and underscore stays out. Several keys are a number in the subject.
 pub fn commit_message(names: &BTreeSet<String>) -> String {
     let harmless: Vec<&str> = names
         .iter()

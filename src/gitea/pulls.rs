@@ -1,4 +1,4 @@
-//! Pull requests (gitea-api.md §1.11).
+//! Pull requests (docs/gitea-api.md, "Pull requests").
 
 use serde::Deserialize;
 use serde_json::json;
@@ -73,7 +73,8 @@ impl Repo {
         )
     }
 
-    /// Returns the pull request that was merged as this commit, if there is one (§1.11). The commit's full id.
+    /// Returns the pull request that was merged as this commit, if there is one (docs/gitea-api.md, "Pull requests").
+    /// The commit's full id.
     pub fn pull_merged_as(&self, commit: &str) -> Result<Option<Pull>, Error> {
         match self.send(
             Method::Get,
@@ -86,7 +87,7 @@ impl Repo {
         }
     }
 
-    /// Returns who may write to the repository; whoever reads it may ask (gitea-api.md, "who agreed"). No pages.
+    /// Returns who may write to the repository; whoever reads it may ask (docs/gitea-api.md, "Who agreed"). No pages.
     pub fn writers(&self) -> Result<Vec<User>, Error> {
         decode(
             &self.send(Method::Get, "/assignees", None)?,
@@ -96,7 +97,8 @@ impl Repo {
 
     /// Returns the open pull request of this repository's branch `head` into `base`.
     pub fn open_pull(&self, base: &str, head: &str) -> Result<Option<Pull>, Error> {
-        // Finds one of any state (§1.11): none at all is the usual case, and known after one request.
+        // Finds one of any state (docs/gitea-api.md, "Pull requests"): none at all is the usual case, and known after
+        // one request.
         let path = format!("/pulls/{}/{}", encode(base), encode(head));
         match self.send(Method::Get, &path, None) {
             Err(error) if error.is_not_found() => return Ok(None),
@@ -114,7 +116,7 @@ impl Repo {
     /// Returns all open pull requests of this repository's branch `head` into `base`, the lowest number first. There is one
     /// at most, but for two that were opened at the same instant.
     pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>, Error> {
-        // The filters of this list are not to be relied on (§1.11).
+        // The filters of this list are not to be relied on (docs/gitea-api.md, "Pull requests").
         let mut pulls: Vec<Pull> =
             self.list("/pulls?state=open", "a list of pull requests", |_| false)?;
         pulls.retain(|pull| pull.is_open(base, head));

@@ -1,5 +1,5 @@
 //! Runs of workflows, and how two commits are related: what tells whether a newer run applies what this one must not
-//! (gitea-api.md, "Executed later").
+//! (docs/gitea-api.md, "Runs").
 
 use serde::Deserialize;
 

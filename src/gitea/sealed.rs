@@ -2,7 +2,7 @@
 //!
 //! One file a key, `ENVIRONMENT/NAME.KEYID.age`. A key's id is made once, so a path is only ever created and two runs at
 //! once cannot take each other's copy. The branch begins at the default branch and has its workflows, so the message of
-//! every commit on it keeps them from starting (gitea-api.md, "branches of sealed keys").
+//! every commit on it keeps them from starting (docs/gitea-api.md, "Branches of sealed keys").
 
 use std::fmt;
 

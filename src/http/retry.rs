@@ -1,7 +1,8 @@
 //! Which requests are made again, when, and how often: a policy without I/O.
 //!
-//! The server knows no idempotency keys (netbird-api.md §0.1), so a POST that may have arrived is never made again. A
-//! 429 says that nothing was done (§0.4), whatever the method.
+//! The server knows no idempotency keys (docs/netbird-api.md, "Requests and answers"), so a POST that may have arrived
+//! is never made again. A
+//! 429 says that nothing was done (docs/netbird-api.md, "Rate limit"), whatever the method.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -120,7 +121,7 @@ impl Tries {
                 Method::Get,
                 Outcome::Answered(502..=504) | Outcome::Disconnected | Outcome::Passing,
             ) => reads,
-            // Several plain mistakes are 500s on this server (netbird-api.md §0.5): one more try, no more.
+            // Several plain mistakes are 500s on this server (docs/netbird-api.md, "Errors"): one more try, no more.
             (Method::Get, Outcome::Answered(500)) if self.after_500 == 0 => reads,
             // Replacing or deleting the same object twice ends the same.
             (Method::Put | Method::Delete, Outcome::Disconnected) => reads.min(1),

@@ -1,4 +1,4 @@
-//! The table of design §4, as what a plan makes of one declared key and its live namesakes.
+//! What a plan makes of one declared key and its live namesakes.
 
 mod anew;
 mod whose;

@@ -26,9 +26,9 @@ pub struct Descriptor {
     /// Whether its objects can be renamed (`renamed_from`).
     pub can_be_renamed: bool,
     /// Whether the server refuses every change while two objects bear one name, which two runs at once can make
-    /// (netbird-api.md §16).
+    /// (docs/netbird-api.md, "Unique names").
     pub has_unique_names: bool,
-    /// The code of a deletion's event (netbird-api.md §12.2).
+    /// The code of a deletion's event (docs/netbird-api.md, "Events").
     pub deletion_event: Option<&'static str>,
     /// The fields that the history of the file is read for, beside names.
     pub traces: &'static [(&'static str, Trace)],

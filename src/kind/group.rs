@@ -1,4 +1,4 @@
-//! Groups: sets of peers that everything else refers to (netbird-api.md §2).
+//! Groups: sets of peers that everything else refers to (docs/netbird-api.md, "Groups").
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Nameserver groups: who asks which name servers for which domains (netbird-api.md §8).
+//! Nameserver groups: who asks which name servers for which domains (docs/netbird-api.md, "Nameserver groups").
 
 use std::collections::BTreeSet;
 
@@ -155,7 +155,8 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
     Some(Declared::Resource(Resource::NameserverGroup(group)))
 }
 
-/// Primary means for all domains: the server takes it exactly where there are none (netbird-api.md §8).
+/// Primary means for all domains: the server takes it exactly where there are none (docs/netbird-api.md, "Nameserver
+/// groups").
 fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
     let listed = entry
         .get("domains")

@@ -1,4 +1,4 @@
-//! Peers: enrolled machines, of which we only ever change the name (netbird-api.md §4).
+//! Peers: enrolled machines, of which we only ever change the name (docs/netbird-api.md, "Peers").
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -49,7 +49,8 @@ impl Spec for Peer {
         })
     }
 
-    /// The ssh and expiration flags go back as they came: left out they would be switched off (netbird-api.md §4).
+    /// The ssh and expiration flags go back as they came: left out they would be switched off (docs/netbird-api.md,
+    /// "Peers").
     fn request(
         &self,
         _name: &str,

@@ -1,4 +1,4 @@
-//! Policies: one firewall rule between groups (netbird-api.md §5).
+//! Policies: one firewall rule between groups (docs/netbird-api.md, "Policies: one rule").
 
 mod answer;
 mod entry;
@@ -175,7 +175,8 @@ impl Spec for Policy {
         }
         default(&mut body, "source_posture_checks", json!([]));
 
-        // the rule's id must be repeated: without it an old policy gets a second rule (netbird-api.md §5)
+        // the rule's id must be repeated: without it an old policy gets a second rule (docs/netbird-api.md, "Policies:
+        // one rule")
         let rule = live.and_then(|live| live["rules"].get(0));
         let mut rule = base_of(rule, &[]);
         default(&mut rule, "name", json!(name));

@@ -1,4 +1,4 @@
-//! Routes: a network, or domains, reached through the peers of groups (netbird-api.md §7).
+//! Routes: a network, or domains, reached through the peers of groups (docs/netbird-api.md, "Routes").
 
 use std::collections::BTreeSet;
 
@@ -308,7 +308,7 @@ impl Spec for Route {
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let route: Answer = wire.read()?;
-        // a domain route comes with a placeholder network, so the type decides (netbird-api.md §7)
+        // a domain route comes with a placeholder network, so the type decides (docs/netbird-api.md, "Routes")
         let by_domain = route.network_type == "Domain";
         let canonical = Route {
             description: Some(route.description),

@@ -1,4 +1,4 @@
-//! Setup keys: credentials that enroll peers (netbird-api.md §3). Their life cycle is in `keys`.
+//! Setup keys: credentials that enroll peers (docs/netbird-api.md, "Setup keys"). Their life cycle is in `keys`.
 
 mod entry;
 
@@ -145,7 +145,7 @@ impl Spec for SetupKey {
         })
     }
 
-    /// A new key is made without groups: only what is sealed gets its groups (design §4). A PUT changes groups and
+    /// A new key is made without groups: only what is sealed gets its groups. A PUT changes groups and
     /// must repeat `revoked`, since a key cannot be un-revoked.
     fn request(
         &self,

@@ -1,4 +1,4 @@
-//! What a pull request is about: the merge, not the branch (design §3).
+//! What a pull request is about: the merge, not the branch.
 
 use crate::git::{Git, Merged, RepoPath, Sha};
 

@@ -1,4 +1,4 @@
-//! Who is meant by a name in a group: each sentence of design §2, and what nobody can do by choosing a hostname.
+//! Who is meant by a name in a group, and what nobody can do by choosing a hostname.
 
 mod history;
 

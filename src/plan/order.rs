@@ -4,7 +4,8 @@
 //! last, in reverse. A group that gains and loses members is written twice: the new ones first, the old ones leave at
 //! the end, when everything that replaces their access is in place. Routes are the exception: the server refuses a
 //! second route of a network through the same routers (409), so the old one goes first. So does a peer whose name
-//! another gets: while it lives, the server gives the name's DNS label a suffix (netbird-api.md §4).
+//! another gets: while it lives, the server gives the name's DNS label a suffix (docs/netbird-api.md, "DNS labels of
+//! peers").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -192,7 +193,8 @@ impl<'a> Order<'a> {
     }
 
     /// Returns the live objects that keep the server from taking this one: routes in its way, or another object of
-    /// a name that has to be unique, which two runs at once can make and no change passes (netbird-api.md §16).
+    /// a name that has to be unique, which two runs at once can make and no change passes (docs/netbird-api.md, "Unique
+    /// names").
     fn blockers(&self, change: &Change) -> Vec<&'a Live> {
         let kind = change.address.kind;
         if !kind.descriptor().has_unique_names {
@@ -221,8 +223,9 @@ impl<'a> Order<'a> {
             .collect()
     }
 
-    /// Returns whether the server refuses `wanted` because of `other` (netbird-api.md §7): they are of the same network or
-    /// domains and share a group of routers, or a peer in one. A route through a single peer is never in the way.
+    /// Returns whether the server refuses `wanted` because of `other` (docs/netbird-api.md, "Routes"): they are of the
+    /// same network or domains and share a group of routers, or a peer in one. A route through a single peer is never
+    /// in the way.
     fn blocks(&self, other: &Resource, wanted: &Resource) -> bool {
         let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else {
             return false;

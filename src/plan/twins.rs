@@ -1,9 +1,10 @@
 //! Groups that two runs made at once: of one name the oldest stays, and the others go once their members and all that
 //! refers to them have moved to it.
 //!
-//! A server on PostgreSQL does not write one after the other, so both creations succeed (netbird-api.md §21). Names in a
-//! file mean the one that stays. Canonical form knows groups by name, so that namesakes which differ by such a reference
-//! alone are equal; which object refers to a surplus one is read from its answer again, with other names for those.
+//! A server on PostgreSQL does not write one after the other, so both creations succeed (docs/netbird-api.md, "Unique
+//! names"). Names in a file mean the one that stays. Canonical form knows groups by name, so that namesakes which
+//! differ by such a reference alone are equal; which object refers to a surplus one is read from its answer again, with
+//! other names for those.
 
 use std::collections::{BTreeMap, BTreeSet};
 

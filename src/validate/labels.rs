@@ -9,7 +9,8 @@ use crate::desired::Desired;
 use crate::enrollment::{is_enrollable, plain_label};
 use crate::kind::{KeyType, Kind};
 
-/// Notes names of keys whose peer's DNS label is not what a reader expects (netbird-api.md §4).
+/// Notes names of keys whose peer's DNS label is not what a reader expects (docs/netbird-api.md, "DNS labels of
+/// peers").
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     let mut first: HashMap<String, &Entry<'_>> = HashMap::new();
     for entry in entries {

@@ -23,7 +23,7 @@ impl<'a> Destination<'a> {
     }
 }
 
-/// Notes routes to one destination through one group: the server refuses the second (netbird-api.md §7).
+/// Notes routes to one destination through one group: the server refuses the second (docs/netbird-api.md, "Routes").
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     let mut seen: HashMap<(Destination<'_>, &str), &Entry<'_>> = HashMap::new();
     let routes = entries

@@ -1,4 +1,4 @@
-//! What becomes of a setup key? The table of design §4, row by row.
+//! What becomes of a setup key? Case by case.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What is ours? Each row of the table of design §3: start from agreement, change one thing.
+//! What is ours? Each case of docs/ownership.md: start from agreement, change one thing.
 
 mod accidents;
 mod allow;

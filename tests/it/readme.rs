@@ -71,3 +71,75 @@ fn every_command_is_in_its_table_and_every_link_leads_somewhere() {
         assert!(root().join(target).exists(), "{target}");
     }
 }
+
+/// The text of every source file below a folder, comments in one piece: a citation may go over two lines.
+fn sources(folder: &Path, texts: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, texts);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let words = text.split_whitespace();
+            let words: Vec<&str> = words
+                .filter(|word| !["//", "///", "//!"].contains(word))
+                .collect();
+            texts.push((path.display().to_string(), words.join(" ")));
+        }
+    }
+}
+
+/// The headings that a text cites, each with its page: `docs/PAGE.md`, then one or more headings in quotes.
+fn cited(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (end, _) in text.match_indices(".md, \"") {
+        let before = &text[..end];
+        let Some(start) = before.rfind("docs/") else {
+            continue;
+        };
+        let page = format!("{}.md", &before[start..]);
+        if page.contains(' ') {
+            continue;
+        }
+        let mut rest = &text[end + ".md".len()..];
+        while let Some(quoted) = rest.strip_prefix(", \"") {
+            let (heading, after) = quoted.split_once('"').unwrap();
+            found.push((page.clone(), heading.to_owned()));
+            rest = after;
+        }
+    }
+    found
+}
+
+#[test]
+fn every_heading_that_a_comment_cites_is_on_its_page_and_every_fact_is_cited() {
+    let mut texts = Vec::new();
+    for folder in ["src", "tests", "benches"] {
+        sources(&root().join(folder), &mut texts);
+    }
+    let headings = |page: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let lines = text.lines().filter(|line| line.starts_with("##"));
+        lines
+            .map(|line| line.trim_start_matches('#').trim().to_owned())
+            .collect()
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for (path, text) in &texts {
+        for (page, heading) in cited(text) {
+            assert!(
+                headings(&page).contains(&heading),
+                "{path} cites {page}, which has no heading {heading:?}"
+            );
+            seen.insert((page, heading));
+        }
+    }
+    for page in ["docs/netbird-api.md", "docs/gitea-api.md"] {
+        for heading in headings(page) {
+            assert!(
+                seen.contains(&(page.to_owned(), heading.clone())),
+                "nothing leans on {page}, {heading:?}"
+            );
+        }
+    }
+}

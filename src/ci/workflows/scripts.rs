@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 
 use super::{SHIPPED, VARIANTS, WITHOUT_ACTIONS, all, in_directory};
 
-/// Runs a script as a runner does (gitea-api.md §3.2) and returns whether it went well, and what it said.
+/// Runs a script as a runner does (docs/gitea-api.md, "A job's environment") and returns whether it went well, and what
+/// it said.
 fn bash(script: &str, directory: &Path, env: &[(&str, &str)]) -> (bool, String) {
     let output = Command::new("bash")
         .args([

@@ -41,7 +41,7 @@ fn secrets_go_where_they_belong() {
                 docs.contains(&format!("| `{secret}` |")),
                 "docs/gitea.md has no row for {secret}"
             );
-            // Such a name cannot be stored (§2.2), but for the automatic one.
+            // Such a name cannot be stored (docs/gitea-api.md, "Token scopes"), but for the automatic one.
             assert!(
                 secret == "GITEA_TOKEN"
                     || !["GITEA_", "GITHUB_"].iter().any(|p| secret.starts_with(p))
@@ -57,7 +57,8 @@ fn secrets_go_where_they_belong() {
         // What a pull request can reach may read, not write.
         if workflow.text.contains("pull_request") {
             assert!(!workflow.text.contains("NETBIRD_APPLY_TOKEN"), "{path}");
-            // There the workflow is the base's, and a fork's automatic token cannot comment (§2.3).
+            // There the workflow is the base's, and a fork's automatic token cannot comment (docs/gitea-api.md, "The
+            // job's token").
             assert_eq!(
                 workflow.text.contains("BOT_TOKEN"),
                 workflow.text.contains("pull_request_target"),
@@ -73,7 +74,8 @@ fn secrets_go_where_they_belong() {
                 "plan" => ("NETBIRD_PLAN_TOKEN", "GITEA_TOKEN"),
                 // The automatic token cannot open what `created_by` finds again.
                 "drift" => ("NETBIRD_PLAN_TOKEN", "BOT_TOKEN"),
-                // It cannot commit either, on Forgejo and Gitea ≤1.25 (§2.3), and starts no apply (§2.4).
+                // It cannot commit either, on Forgejo and Gitea ≤1.25 (docs/gitea-api.md, "The job's token"), and
+                // starts no apply (docs/gitea-api.md, "The job's token").
                 "apply" | "sync-events" | "mark-enrolled" => ("NETBIRD_APPLY_TOKEN", "BOT_TOKEN"),
                 other => panic!("{path}: {other}"),
             };

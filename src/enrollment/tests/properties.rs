@@ -53,7 +53,8 @@ fn any_peers() -> impl Strategy<Value = Vec<Value>> {
 /// counts as used, and whether the machine is still there and bears its key's name.
 type Enrolled = (String, i64, i64, bool, bool);
 
-/// Enrollments as the server makes them (netbird-api.md §12.1), any number of them within the same instant.
+/// Enrollments as the server makes them (docs/netbird-api.md, "Enrollment"), any number of them within the same
+/// instant.
 fn any_enrollments() -> impl Strategy<Value = Vec<Enrolled>> {
     let gap = prop_oneof![0..20_i64, 0..400_i64, 900..1_100_i64];
     let often = prop::bool::weighted(0.8);

@@ -1,4 +1,4 @@
-//! What answers mean: each status of gitea-api.md §1.3 and §6.
+//! What answers mean: each status that docs/gitea-api.md, "Writing a file", tells of.
 
 use super::*;
 use crate::gitea::Error;

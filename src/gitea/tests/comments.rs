@@ -1,4 +1,4 @@
-//! The one comment (gitea-api.md §1.7, §6).
+//! The one comment (docs/gitea-api.md, "Comments").
 
 use super::*;
 use crate::gitea::comment::{Action, Posted, correct, upsert};

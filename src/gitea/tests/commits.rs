@@ -1,4 +1,4 @@
-//! The commit, answer by answer (gitea-api.md §1.3, §6).
+//! The commit, answer by answer (docs/gitea-api.md, "Writing a file").
 
 use std::cell::{Cell, RefCell};
 

@@ -1,4 +1,4 @@
-//! The one issue about drift (gitea-api.md §1.10).
+//! The one issue about drift (docs/gitea-api.md, "Issues and labels").
 
 use super::*;
 use crate::gitea::issue::{Kept, Link, Report, keep, resolve};

@@ -1,4 +1,4 @@
-//! The pull request instead of a commit (gitea-api.md §1.11).
+//! The pull request instead of a commit (docs/gitea-api.md, "Pull requests").
 
 use super::*;
 use crate::gitea::Error;

@@ -1,4 +1,4 @@
-//! Policies as the server answers them (netbird-api.md §5).
+//! Policies as the server answers them (docs/netbird-api.md, "Policies: one rule").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ struct Answer {
     description: String,
     /// Enforced or not.
     enabled: bool,
-    /// One in practice (netbird-api.md §5).
+    /// One in practice (docs/netbird-api.md, "Policies: one rule").
     #[serde(default, deserialize_with = "wire::nullable")]
     rules: Vec<Rule>,
     /// Ids of posture checks.

@@ -123,7 +123,7 @@ pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
     Some(Declared::Resource(Resource::Policy(policy)))
 }
 
-/// The server refuses ports beside `all` and `icmp` (netbird-api.md §5).
+/// The server refuses ports beside `all` and `icmp` (docs/netbird-api.md, "Policies: what is accepted").
 fn check_ports(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
     if entry
         .get("ports")

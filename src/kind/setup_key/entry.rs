@@ -284,7 +284,7 @@ fn auto_groups(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     groups
 }
 
-/// A one-off key is used once; the server stores 1 whatever a file says (netbird-api.md §3).
+/// A one-off key is used once; the server stores 1 whatever a file says (docs/netbird-api.md, "Setup keys").
 fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     let place = entry.place_of("usage_limit");
     let written = entry.mentions(&TABLE, "usage_limit");
@@ -361,7 +361,7 @@ fn reissue(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
 }
 
 /// The peer that enrolls gets the key's name, and the server makes its DNS label of the part before the first dot: where
-/// there is none, the rename is a 500 (netbird-api.md §4).
+/// there is none, the rename is a 500 (docs/netbird-api.md, "Peers").
 fn peer_name(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     let names_a_peer = draft.key_type == Some(KeyType::OneOff)
         && draft.ephemeral != Some(true)

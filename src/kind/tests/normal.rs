@@ -1,4 +1,5 @@
-//! Canonical form: what the server answers in several ways is one thing (netbird-api.md §1 and its traps).
+//! Canonical form: what the server answers in several ways is one thing (docs/netbird-api.md, "Null, empty and
+//! absent").
 
 use serde_json::{Value, json};
 

@@ -100,7 +100,8 @@ fn left_alone(resource: Resource) -> Resource {
     }
 }
 
-/// What the server must be sent to keep an object as it is: netbird-api.md §1.2 and §1.4, written down a second time.
+/// What the server must be sent to keep an object as it is: docs/netbird-api.md, "Null, empty and absent", written down
+/// a second time.
 fn keeps_everything(kind: Kind, answer: &Value) -> Value {
     let ids = |list: &Value| -> Value {
         let entries = list.as_array().into_iter().flatten();

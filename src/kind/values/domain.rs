@@ -1,4 +1,4 @@
-//! Domains, where the server would take nearly anything (netbird-api.md §7, §8).
+//! Domains, where the server would take nearly anything (docs/netbird-api.md, "Routes", "Nameserver groups").
 
 use std::net::IpAddr;
 

@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::config::{Cursor, Flaw, Log, quote};
 use crate::text::is_hidden;
 
-/// Longest name in characters. The server has no limit for most kinds (netbird-api.md §1.3).
+/// Longest name in characters. The server has no limit for most kinds (docs/netbird-api.md, "Names").
 pub(crate) const MAX_CHARS: usize = 255;
 
 /// Checks the name of an entry.

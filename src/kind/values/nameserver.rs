@@ -1,4 +1,4 @@
-//! The name servers of a nameserver group (netbird-api.md §8).
+//! The name servers of a nameserver group (docs/netbird-api.md, "Nameserver groups").
 
 use super::network;
 use crate::code::Code;
@@ -100,7 +100,7 @@ fn ip(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
         .ok()
 }
 
-/// The server takes any number, 0 and 70000 too (netbird-api.md §8).
+/// The server takes any number, 0 and 70000 too (docs/netbird-api.md, "Nameserver groups").
 fn port(value: &Cursor<'_>, log: &mut Log) -> Option<u16> {
     let port = value.integer(log, "a port from 1 to 65535")?;
     let valid = u16::try_from(port).ok().filter(|port| *port > 0);

@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::config::{Cursor, Flaw, Log, quote};
 use crate::spelling;
 
-/// Reads a network; one with host bits is masked as the server does it (netbird-api.md §7), with a notice.
+/// Reads a network; one with host bits is masked as the server does it (docs/netbird-api.md, "Routes"), with a notice.
 pub(crate) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let text = value.string(log, "a network such as \"192.168.1.0/24\"")?;
     match network(text) {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::code::Code;
 use crate::config::{Cursor, Flaw, Log, quote};
 
-/// Longest life in seconds; beyond it the server's clock overflows (netbird-api.md §3).
+/// Longest life in seconds; beyond it the server's clock overflows (docs/netbird-api.md, "Setup keys").
 const MAX_EXPIRES_IN_SECS: i64 = 9_223_372_036;
 const HOUR_SECS: i64 = 3600;
 const DAY_SECS: i64 = 86_400;

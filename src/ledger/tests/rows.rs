@@ -1,4 +1,4 @@
-//! The table of design §3, a row a test: start from agreement, change one thing.
+//! The table of docs/ownership.md, "The proof", a row a test: start from agreement, change one thing.
 
 use crate::git::testing::Repo;
 use crate::kind::{End, Form, Kind, Shape, Tie};

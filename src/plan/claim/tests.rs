@@ -1,4 +1,4 @@
-//! What is ours to delete: the table of design §3, and offboarding.
+//! What is ours to delete: docs/ownership.md, "The proof", and offboarding.
 
 mod forms;
 

@@ -1,9 +1,9 @@
 //! Untrusted text in markdown: it renders as itself and does nothing, in Gitea and wherever else GFM is read.
 //!
 //! Gitea links and mentions after it has rendered the markdown, so an escape that markdown undoes is not enough
-//! (gitea-api.md §1.7): a word joiner (U+2060) keeps such words apart, and shows nothing. What people copy, the id of a
-//! commit, the number of a pull request, a place in a file or a time, stands in a code span instead, with nothing in it
-//! that is not seen.
+//! (docs/gitea-api.md, "Comments"): a word joiner (U+2060) keeps such words apart, and shows nothing. What people copy,
+//! the id of a commit, the number of a pull request, a place in a file or a time, stands in a code span instead, with
+//! nothing in it that is not seen.
 
 use jiff::Timestamp;
 

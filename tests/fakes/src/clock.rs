@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-/// Go's zero time, which stands for "never" (§1.3).
+/// Go's zero time, which stands for "never".
 pub(crate) const NEVER: &str = "0001-01-01T00:00:00Z";
 
 /// Nanoseconds since 1970 throughout.

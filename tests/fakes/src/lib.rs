@@ -4,8 +4,8 @@
 //! [`NetBird`] is a NetBird management server on 127.0.0.1: it refuses what the real one refuses
 //! and keeps its quirks, and `netbird.py`, which judges a server by the contract, finds no
 //! difference that matters to us. [`Gitea`] is a Gitea or Forgejo with a real git repository, and
-//! stands the test of `gitea.py` alike. Sections (§) in this crate are those of the contracts,
-//! `netbird-api.md` and `gitea-api.md`. Any number of fakes run side by side.
+//! stands the test of `gitea.py` alike. What the program
+//! leans on of it is told in docs/netbird-api.md and docs/gitea-api.md. Any number of fakes run side by side.
 //!
 //! ```
 //! use fakes::{Effect, Fault, NetBird, client};

@@ -266,7 +266,7 @@ impl NetBird {
     }
 
     /// Lets creations of groups, nameserver groups and routes pass each other, as those that arrive at the same moment do on
-    /// PostgreSQL: both of one name succeed (§21). Changes are checked as ever.
+    /// PostgreSQL: both of one name succeed. Changes are checked as ever.
     pub fn unserialised(&self, on: bool) {
         self.account().blind = on;
     }

@@ -1,4 +1,4 @@
-//! The deletion rows of design §4: setup keys that go, and dead ones that let go of a group.
+//! Deletions: setup keys that go, and dead ones that let go of a group.
 
 use serde_json::{Value, json};
 

@@ -203,7 +203,7 @@ fn the_marker_is_one_comment() {
     }
 }
 
-/// Lines that a runner would take for commands (gitea-api.md §3.7), outside of what is escaped.
+/// Lines that a runner would take for commands (docs/gitea-api.md, "Lines of a log"), outside of what is escaped.
 fn commands(text: &str) -> Vec<&str> {
     text.lines()
         .filter(|line| line.starts_with("::") || line.starts_with("##["))

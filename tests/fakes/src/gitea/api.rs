@@ -1,4 +1,4 @@
-//! From a request to an answer: which call it is, who makes it, on which repository (§1.12, §1.13).
+//! From a request to an answer: which call it is, who makes it, on which repository.
 
 use std::sync::MutexGuard;
 

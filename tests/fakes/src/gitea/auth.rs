@@ -1,4 +1,4 @@
-//! Who speaks, what their token covers, and what they may do in a repository (§2).
+//! Who speaks, what their token covers, and what they may do in a repository.
 
 use super::flavour::Flavour;
 use super::forge::{Forge, Repo};
@@ -144,7 +144,7 @@ fn with_password(forge: &Forge, secret: &str) -> Option<Caller> {
         .or_else(by_password)
 }
 
-/// Sees that the token covers this part of the API (§2.2).
+/// Sees that the token covers this part of the API.
 pub(super) fn allow(
     flavour: Flavour,
     caller: &Caller,

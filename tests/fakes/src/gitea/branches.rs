@@ -1,4 +1,4 @@
-//! Branches (§1.5).
+//! Branches.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Comments on issues and pull requests (§1.7).
+//! Comments on issues and pull requests.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Reading files and folders (§1.1).
+//! Reading files and folders.
 
 pub(super) mod write;
 

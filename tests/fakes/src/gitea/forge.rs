@@ -17,7 +17,7 @@ use super::statuses::Status;
 use super::users::User;
 use crate::clock::Clock;
 
-/// The id of the user behind job tokens (§1.8).
+/// The id of the user behind job tokens.
 pub(super) const ACTIONS: i64 = -2;
 
 /// Everything that one server knows.
@@ -123,7 +123,7 @@ impl Forge {
     }
 
     /// Notes that a branch was pushed: who did it, which pull requests have it as their head, and
-    /// which issues the message closes (§1.3).
+    /// which issues the message closes.
     pub(super) fn pushed(
         &mut self,
         repo: i64,

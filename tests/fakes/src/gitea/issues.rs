@@ -1,4 +1,4 @@
-//! Issues; pull requests are issues with branches (§1.10).
+//! Issues; pull requests are issues with branches.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Labels (§1.10).
+//! Labels.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Lists in pages (§1.12).
+//! Lists in pages.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Branch rules: who may push what to which branch (§1.6).
+//! Branch rules: who may push what to which branch.
 
 use serde_json::{Value, json};
 

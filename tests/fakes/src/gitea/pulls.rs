@@ -1,4 +1,4 @@
-//! Pull requests within one repository (§1.11). There are no forks.
+//! Pull requests within one repository. There are no forks.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

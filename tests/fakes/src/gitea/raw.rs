@@ -1,4 +1,4 @@
-//! The bytes of a file (§1.2).
+//! The bytes of a file.
 
 use super::api::{Call, Outcome};
 use super::auth::Unit;

@@ -1,4 +1,4 @@
-//! The ways in which the server says no (§1.13).
+//! The ways in which the server says no.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Statuses of commits (§1.9).
+//! Statuses of commits.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

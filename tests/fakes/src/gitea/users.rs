@@ -1,4 +1,4 @@
-//! Users, and how answers show them (§1.8).
+//! Users, and how answers show them.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

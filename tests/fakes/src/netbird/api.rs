@@ -1,5 +1,5 @@
 //! From a request to an answer: which call it is, who makes it, and how what came of it is put on
-//! the wire (§0).
+//! the wire.
 
 use serde_json::{Value, json};
 

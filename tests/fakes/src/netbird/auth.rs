@@ -1,4 +1,4 @@
-//! Who speaks, and what that user may do (§0.2, §0.3).
+//! Who speaks, and what that user may do.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,4 +1,4 @@
-//! DNS settings (§9): one list.
+//! DNS settings: one list.
 
 use serde_json::json;
 

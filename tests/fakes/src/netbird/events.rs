@@ -1,4 +1,4 @@
-//! The event log (§12): newest first, 10,000 at most, all of `meta` texts.
+//! The event log: newest first, 10,000 at most, all of `meta` texts.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Groups (§2).
+//! Groups.
 
 use serde_json::{Value, json};
 

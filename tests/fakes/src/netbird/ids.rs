@@ -1,4 +1,4 @@
-//! Ids, setup keys and tokens in the forms of the real server (§0.2, §1.3).
+//! Ids, setup keys and tokens in the forms of the real server.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};

@@ -1,4 +1,4 @@
-//! Domain names as the server handles them: punycode (RFC 3492), labels of peers (§4), domains of
+//! Domain names as the server handles them: punycode (RFC 3492), labels of peers, domains of
 //! routes, nameserver groups, zones and resources.
 
 const LABEL_MAX: usize = 59;

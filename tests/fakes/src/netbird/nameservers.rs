@@ -1,4 +1,4 @@
-//! Nameserver groups (§8).
+//! Nameserver groups.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Networks (§11.1). What is in them is left to `resources` and `routers`.
+//! Networks. What is in them is left to `resources` and `routers`.
 
 mod resources;
 mod routers;

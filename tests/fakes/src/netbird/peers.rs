@@ -1,4 +1,4 @@
-//! Peers (§4): what the API shows of them and lets change. How they come in is left to `enrolment`.
+//! Peers: what the API shows of them and lets change. How they come in is left to `enrolment`.
 
 pub(super) mod enrolment;
 

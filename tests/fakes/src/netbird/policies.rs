@@ -1,4 +1,4 @@
-//! Policies (§5): how they are stored and shown. How a request becomes one is left to `rules`.
+//! Policies: how they are stored and shown. How a request becomes one is left to `rules`.
 
 pub(super) mod rules;
 

@@ -1,4 +1,4 @@
-//! Posture checks (§6). The server has no geo-location database, so a check of that kind is a 412.
+//! Posture checks. The server has no geo-location database, so a check of that kind is a 412.
 
 use serde_json::{Map, Value, json};
 

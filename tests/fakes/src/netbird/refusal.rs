@@ -1,4 +1,4 @@
-//! The ways in which the server says no (§0.5).
+//! The ways in which the server says no.
 
 use std::fmt;
 

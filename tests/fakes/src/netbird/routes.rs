@@ -1,4 +1,4 @@
-//! Routes (§7).
+//! Routes.
 
 use serde_json::{Value, json};
 

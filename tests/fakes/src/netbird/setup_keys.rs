@@ -1,4 +1,4 @@
-//! Setup keys (§3). That a key makes a peer is left to `peers::enrolment`.
+//! Setup keys. That a key makes a peer is left to `peers::enrolment`.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

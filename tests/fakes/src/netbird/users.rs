@@ -1,4 +1,4 @@
-//! Users (§13). Their tokens are left to `tokens`.
+//! Users. Their tokens are left to `tokens`.
 
 mod tokens;
 

@@ -1,4 +1,4 @@
-//! DNS zones and their records (§10).
+//! DNS zones and their records.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

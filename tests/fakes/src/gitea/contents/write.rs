@@ -1,4 +1,4 @@
-//! Writing files (§1.3, §1.4): what the server checks, the commit it makes, and the push at its
+//! Writing files: what the server checks, the commit it makes, and the push at its
 //! end, which another push may have overtaken. No lock is held from the check to the push, so two
 //! writers can meet here as they do on the real server.
 
@@ -168,7 +168,7 @@ fn check_branches(
     Ok(Some(tip))
 }
 
-/// Checks what is wanted against what is there (the table of §1.3).
+/// Checks what is wanted against what is there.
 fn change(files: &Files, tip: Option<&str>, file: &File) -> Result<Change, Refusal> {
     let File {
         operation,

@@ -1,4 +1,4 @@
-//! Resources of networks (§11.2). The groups of a resource are those that list it: there is no
+//! Resources of networks. The groups of a resource are those that list it: there is no
 //! second list.
 
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Routers of networks (§11.3). Ids and the metric are not checked.
+//! Routers of networks. Ids and the metric are not checked.
 
 use serde_json::{Value, json};
 

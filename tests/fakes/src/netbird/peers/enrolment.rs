@@ -1,4 +1,4 @@
-//! How a peer comes in (§3, §4, §12.1): with a setup key, or through the login of a person.
+//! How a peer comes in: with a setup key, or through the login of a person.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

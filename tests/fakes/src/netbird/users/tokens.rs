@@ -1,4 +1,4 @@
-//! Personal access tokens (§0.2, §13).
+//! Personal access tokens.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
