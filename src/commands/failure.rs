@@ -87,7 +87,7 @@ impl From<SourceError> for Failure {
 impl From<&SourceError> for Failure {
     fn from(error: &SourceError) -> Self {
         let failure = match error {
-            // a file that large is no network: the gate of design §5
+            // a file that large is no network: see docs/gates.md
             SourceError::TooBig { .. } => Failure::refused(error.message()),
             _ => Failure::error(error.message()),
         };

@@ -108,7 +108,7 @@ fn one_rule(change: &Change) -> Option<Problem> {
 }
 
 /// A policy of NetBird's SSH may say who of each source group may log in as whom. The file cannot, and the server refuses a
-/// source that such a policy says nothing of (netbird-api.md §5).
+/// source that such a policy says nothing of (docs/netbird-api.md, "Policies: what is accepted").
 fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
     let (Operation::Update { live, after, .. } | Operation::Replace { live, after, .. }) =
         &change.operation
@@ -132,7 +132,7 @@ fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
 }
 
 /// Who may log in, where a policy becomes one of NetBird's SSH or stops to be one: the server forgets the users of any other
-/// protocol, and the file has no field for them (netbird-api.md §5).
+/// protocol, and the file has no field for them (docs/netbird-api.md, "Policies: what is accepted").
 fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
     let notice = |change: &Change| {
         let (before, after) = match &change.operation {

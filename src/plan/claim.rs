@@ -1,7 +1,7 @@
 //! What of the live account is ours to touch: what stands for a declared entry, what is pruned, what is left alone.
 //!
 //! It runs before the diff, so that the diff needs no flags. The proof of what is ours is the file's git history beside
-//! the creation time in an object's id: the table of design §3. What is decided about setup keys is claimed as it is.
+//! the creation time in an object's id: docs/ownership.md. What is decided about setup keys is claimed as it is.
 
 mod sections;
 

@@ -27,7 +27,7 @@ pub(super) enum Standing {
     Unproved,
 }
 
-/// What the server makes by itself for a temporary access (netbird-api.md §4).
+/// What the server makes by itself for a temporary access (docs/netbird-api.md, "Peers").
 const TEMPORARY: &str = "Temporary access policy for peer ";
 
 /// Returns whether an object is never deleted, whatever the flags.

@@ -114,7 +114,7 @@ pub(crate) fn way_out(why: &Why) -> &'static str {
         Why::Needed(_) => {
             "take it out there in NetBird, then the next apply deletes it; or declare it again"
         }
-        // netbird-api.md §20: the list of the PUT is the whole list
+        // the list of the PUT is the whole list (docs/netbird-api.md, "A PUT replaces")
         Why::NeededByGone(_) => {
             "only the API takes that out of the group: PUT /api/groups/ID with {\"name\": \"NAME\"} and nothing else, then the \
              next apply deletes it; or declare it again"

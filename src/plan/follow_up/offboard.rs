@@ -1,4 +1,4 @@
-//! Offboarding: with the entry of a used key goes the peer that is bound to it (design §3).
+//! Offboarding: with the entry of a used key goes the peer that is bound to it (docs/ownership.md).
 //!
 //! A peer's deletion is the one thing that cannot be undone by an apply, so it needs proof: the key was ours, still lives
 //! and is bound to that peer, and no group lists it. The gates then want the word of somebody, whatever the number.
@@ -226,7 +226,7 @@ struct User<'a> {
 }
 
 /// What the peer's deletion would hit: the server deletes policies that name it whole, leaves routes through it dangling, and
-/// refuses while a router uses it (netbird-api.md §4).
+/// refuses while a router uses it (docs/netbird-api.md, "What keeps an object").
 fn users<'a>(peer: &Peer, so_far: &FollowUp, actual: &'a Actual) -> Vec<User<'a>> {
     let goes = |id: &Id| {
         let mut deleted = so_far.changes.iter().filter_map(Change::deleted);
