@@ -33,6 +33,7 @@ use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
 
+pub use crate::key_type::KeyType;
 pub use descriptor::Descriptor;
 pub use form::{End, Form, Shape, Tie, Trace};
 pub use group::{DeclaredGroup, Group};
@@ -41,7 +42,7 @@ pub use nameserver_group::{Nameserver, NameserverGroup};
 pub use peer::Peer;
 pub use policy::{Action, Beyond, Policy, PortRange, Protocol};
 pub use route::Route;
-pub use setup_key::{DeclaredKey, KeyType, SealedFor, SetupKey};
+pub use setup_key::{DeclaredKey, SealedFor, SetupKey};
 pub use spec::About;
 pub(crate) use spec::Spec;
 

@@ -35,6 +35,7 @@ pub mod hint;
 pub mod http;
 pub mod id;
 pub mod json;
+pub mod key_type;
 pub mod keys;
 pub mod kind;
 pub mod ledger;

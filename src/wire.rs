@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::entry::Entry;
 use crate::id::Id;
-use crate::kind::KeyType;
+use crate::key_type::KeyType;
 
 /// Reads null as the default.
 pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(

@@ -13,6 +13,7 @@ use super::values::names;
 use super::words::named;
 use super::{About, Descriptor, Groups, Live, Resource, Spec, Trace, Unresolved};
 use crate::entry::Entry;
+use crate::key_type::KeyType;
 use crate::sentence::Sentence;
 use crate::text::{count, duration};
 use crate::wire;
@@ -82,16 +83,6 @@ impl DeclaredKey {
     pub fn asked_anew(&self, now: Timestamp) -> Option<Timestamp> {
         self.reissue_after.filter(|instant| *instant <= now)
     }
-}
-
-/// What a setup key can be used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum KeyType {
-    /// Enrolls one peer.
-    OneOff,
-    /// Enrolls peers up to its usage limit.
-    Reusable,
 }
 
 impl SetupKey {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{DeclaredKey, KeyType, SealedFor};
+use super::{DeclaredKey, SealedFor};
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table, did_you_mean, quote};
+use crate::key_type::KeyType;
 use crate::kind::rows::own_groups;
 use crate::kind::values::{names, times};
 use crate::kind::{ALL, Declared};

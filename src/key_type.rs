@@ -1,0 +1,11 @@
+//! What a setup key can be used for, in the word that the file and the API share.
+
+/// What a setup key can be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyType {
+    /// Enrolls one peer.
+    OneOff,
+    /// Enrolls peers up to its usage limit.
+    Reusable,
+}
