@@ -21,14 +21,13 @@ impl Evidence {
         }
     }
 
-    /// Returns what is to be said of it, behind what it is said of: nothing where the event log tells.
+    /// Returns what is to be said of it, behind what it is said of: nothing where the event log tells. That it does not may
+    /// mean that it forgot the event, or that nobody needed to ask it.
     pub fn said(self) -> Option<&'static str> {
         match self {
             Evidence::Event => None,
-            Evidence::Time => Some("told by the times of key and peer, since the event is gone"),
-            Evidence::Name => {
-                Some("told by names and the times of key and peer, since the event is gone")
-            }
+            Evidence::Time => Some("told by the times of key and peer, not by an event"),
+            Evidence::Name => Some("told by names and the times of key and peer, not by an event"),
         }
     }
 }

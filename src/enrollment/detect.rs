@@ -176,10 +176,15 @@ impl NamedKey<'_> {
             return;
         }
         if self.was_flipped_back(key_id, options) {
+            let asked = match self.declared.reissue_after {
+                Some(_) => {
+                    "set reissue_after, which is older than that key, to the time of that change"
+                }
+                None => "set reissue_after beside it to the time of that change",
+            };
             let text = format!(
                 "was marked enrolled and is not any more, which alone changes nothing: the peer {} came by its key. To \
-                 enroll another machine, set reissue_after beside it to the time of that change; if none is meant, put \
-                 enrolled back to true",
+                 enroll another machine, {asked}; if none is meant, put enrolled back to true",
                 actual.peer_with_id(&peer.id)
             );
             detection.remarks.push(self.remark(Code::FlippedBack, text));

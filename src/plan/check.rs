@@ -161,8 +161,8 @@ fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
                 who(&Beyond::default(), actual)
             ),
             (None, true) => format!(
-                "is netbird-ssh: it lets {} log in to its destinations; other users can be named in NetBird's dashboard, the \
-                 file has no field for them",
+                "is netbird-ssh: it lets in to its destinations {}; users are named in NetBird's dashboard, the file has no \
+                 field for them",
                 who(&after.beyond, actual)
             ),
             _ => return None,
@@ -184,7 +184,7 @@ fn who(beyond: &Beyond, actual: &Actual) -> String {
     };
     let named: Vec<String> = beyond.authorized_groups.iter().map(entry).collect();
     match named.is_empty() {
-        true => "every user of the account as any local user".into(),
+        true => "every user of the account, as any local user".into(),
         false => named.join("; "),
     }
 }

@@ -163,7 +163,7 @@ spent before the file spoke of it
 waiting when the file spoke of it, and used since
     update group pilots
         peers [] → ["x"]
-    rename peer k: enrolled with this key; told by the times of key and peer, since the event is gone
+    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
         name "x" → "k"
         dns_label "x" → "k"
     note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
@@ -183,13 +183,13 @@ valid, from before, beside ours
 used, grants nothing, and newer than ours, which was used too
     update group pilots
         peers [] → ["ours"]
-    rename peer k: enrolled with this key; told by the times of key and peer, since the event is gone
+    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
         name "ours" → "k"
         dns_label "ours" → "k"
 used, from before, beside ours, which was used before it
     update group pilots
         peers [] → ["ours"]
-    rename peer k: enrolled with this key; told by the times of key and peer, since the event is gone
+    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
         name "ours" → "k"
         dns_label "ours" → "k"
 two of ours were used, and are as the file says
@@ -197,7 +197,7 @@ two of ours were used, and are as the file says
 one of them has no peer any more
     update group pilots
         peers [] → ["other"]
-    rename peer k: enrolled with this key; told by the times of key and peer, since the event is gone
+    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
         name "other" → "k"
         dns_label "other" → "k"
 expired before the file spoke of it

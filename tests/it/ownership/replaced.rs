@@ -129,7 +129,10 @@ fn flipped_back_alone_nothing_happens_and_what_is_missing_is_said() {
     // an instant that lies before the key asks for nothing either
     let before = jiff::Timestamp::from_second(second(-1.0)).unwrap();
     bench.declared(4.0, file(json!({ "reissue_after": before.to_string() })));
-    bench.leaves_all(&[]).says_anywhere(&missing);
+    let run = bench.leaves_all(&[]).says_anywhere(&missing);
+    run.says_anywhere(
+        "set reissue_after, which is older than that key, to the time of that change",
+    );
     // a key that was never marked is a plain enrollment
     let bench = Bench::in_git();
     bench.applied(0.0, file(json!({})));
