@@ -88,6 +88,7 @@ impl Actual {
         Live {
             id: peer.id.clone(),
             name: peer.name.clone(),
+            within: None,
             resource: Resource::Peer(kind::Peer {
                 name: peer.name.clone(),
             }),
@@ -145,7 +146,7 @@ impl Actual {
         actual.read_referrers(snapshot, &groups)?;
         drop(groups);
 
-        for kind in Kind::declared() {
+        for kind in Kind::sections() {
             for entry in snapshot.list(kind) {
                 let mut live = Resource::read(kind, entry.clone(), &actual.groups)
                     .map_err(|cause| unreadable(kind.section(), entry, cause))?;
@@ -156,14 +157,46 @@ impl Actual {
                     true => actual.groups.name(&live.id),
                     false => live.name.clone(),
                 };
-                let address = Address::new(kind, name);
-                actual.objects.entry(address).or_default().push(live);
+                actual.add(Address::new(kind, name), live)?;
             }
         }
         for namesakes in actual.objects.values_mut() {
             namesakes.sort_by(|a, b| a.id.cmp(&b.id));
         }
         Ok(actual)
+    }
+
+    /// Adds an object with what stands in it.
+    fn add(&mut self, address: Address, live: Live) -> Result<(), Unreadable> {
+        for kind in address.kind.children() {
+            let Some(listed) = kind.listed() else {
+                continue;
+            };
+            let unreadable = |cause| unreadable(address.kind.section(), &live.wire, cause);
+            let mut answer = live.wire.value().map_err(unreadable)?;
+            let Value::Array(entries) = answer[listed.answers].take() else {
+                continue;
+            };
+            for entry in entries.into_iter().map(Entry::from) {
+                let child = Resource::read(kind, entry, &self.groups).map_err(unreadable)?;
+                let child = Live {
+                    within: Some(live.id.clone()),
+                    ..child
+                };
+                self.add(address.child(kind, &child.name), child)?;
+            }
+        }
+        self.objects.entry(address).or_default().push(live);
+        Ok(())
+    }
+
+    /// Returns what stands in that object.
+    pub fn children<'a>(
+        &'a self,
+        parent: &'a Live,
+    ) -> impl Iterator<Item = (&'a Address, &'a Live)> {
+        let is_there = |(_, live): &(&Address, &Live)| live.within.as_ref() == Some(&parent.id);
+        self.each().filter(is_there)
     }
 
     /// Returns every live object of the kinds that a file can declare.
@@ -174,10 +207,13 @@ impl Actual {
 
     /// Returns the live objects of that kind and name, the oldest first.
     pub fn named(&self, kind: Kind, name: &str) -> &[Live] {
-        self.objects
-            .get(&Address::new(kind, name))
-            .map(Vec::as_slice)
-            .unwrap_or_default()
+        self.at(&Address::new(kind, name))
+    }
+
+    /// Returns the live objects of that address, the oldest first.
+    pub fn at(&self, address: &Address) -> &[Live] {
+        let namesakes = self.objects.get(address);
+        namesakes.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns the peers of that name, the oldest first.

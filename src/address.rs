@@ -4,12 +4,14 @@ use std::fmt;
 
 use crate::kind::Kind;
 
-/// An object as people name it: kind and name. Sorts by kind, then name.
+/// An object as people name it: kind and name, and the name of what it stands in. Sorts by kind, then by these.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
     /// The kind.
     pub kind: Kind,
-    /// The name in netbird.json.
+    /// The name of the object that it stands in, which is of its kind's parent; `None` where the kind has none.
+    pub within: Option<String>,
+    /// The name in netbird.json; empty for what there is one of.
     pub name: String,
 }
 
@@ -18,13 +20,48 @@ impl Address {
     pub fn new(kind: Kind, name: impl Into<String>) -> Self {
         Address {
             kind,
+            within: None,
             name: name.into(),
         }
+    }
+
+    /// The address of an object of that kind that stands in this one.
+    pub fn child(&self, kind: Kind, name: impl Into<String>) -> Self {
+        Address {
+            within: Some(self.name.clone()),
+            ..Address::new(kind, name)
+        }
+    }
+
+    /// Returns it with its name in quotes, as in `group "ops"`.
+    pub fn quoted(&self) -> String {
+        match self.name.as_str() {
+            "" => self.kind.label().to_owned(),
+            name => format!("{} {name:?}", self.kind.label()),
+        }
+    }
+
+    /// Returns it as command lines name it, as in `groups/ops`.
+    pub fn path(&self) -> String {
+        match self.kind.is_one() {
+            true => self.kind.word().to_owned(),
+            false => format!("{}/{}", self.kind.section(), self.name),
+        }
+    }
+
+    /// The address of what it stands in, if anything.
+    pub fn parent(&self) -> Option<Address> {
+        let kind = self.kind.parent()?;
+        let name = self.within.clone()?;
+        Some(Address::new(kind, name))
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind.label(), self.name)
+        match self.name.as_str() {
+            "" => write!(f, "{}", self.kind.label()),
+            name => write!(f, "{} {name}", self.kind.label()),
+        }
     }
 }

@@ -274,10 +274,10 @@ impl Evidence {
                 let label = plan.peer_labels.get(id);
                 label.map_or(id.0.as_str(), String::as_str)
             });
-            taken.add(row.address.kind, &row.address.name, member);
+            taken.add(row.address.clone(), member);
         }
         for (_, held) in &matter.held {
-            taken.add(held.address.kind, &held.address.name, None);
+            taken.add(held.address.clone(), None);
         }
         taken
     }

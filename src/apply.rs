@@ -8,6 +8,7 @@ mod creations;
 mod keys;
 mod members;
 mod namesakes;
+mod paths;
 mod put_back;
 mod verify;
 mod write;
@@ -34,6 +35,7 @@ use crate::render::{CreatedKey, Status};
 use crate::secret::{KeysDir, Recipients, StoredFile};
 
 use members::GroupWrites;
+use paths::NoParent;
 use write::NotKnown;
 
 pub use put_back::settle_members;
@@ -255,6 +257,8 @@ struct Run<'a> {
     foreign_members: &'a BTreeMap<String, BTreeSet<Id>>,
     api: &'a Api,
     groups: Groups,
+    /// What others stand in, as it is by now.
+    parents: BTreeMap<Address, Id>,
     custody: Option<&'a Custody>,
     observer: &'a mut dyn Observer,
     applied: &'a mut Applied,
@@ -293,6 +297,7 @@ impl Run<'_> {
             foreign_members: &plan.foreign_members,
             api,
             groups,
+            parents: plan.parents.clone(),
             custody,
             observer,
             applied,
@@ -405,7 +410,8 @@ impl Run<'_> {
                 said
             }
             Err(error) => {
-                let needs = error.downcast_ref::<Unresolved>().is_some() && conduct.keep_going;
+                let needs =
+                    (error.is::<Unresolved>() || error.is::<NoParent>()) && conduct.keep_going;
                 let access = error
                     .downcast_ref::<ApiError>()
                     .is_some_and(ApiError::is_access);
@@ -441,7 +447,7 @@ impl Run<'_> {
             (Operation::Create { after }, _) => self.create(address, after),
             (Operation::Replace { live, after, .. }, Part::Making) => {
                 // what the file does not say is carried over from the old one, as it is now
-                let fresh = self.read_again(address.kind, &live.id)?;
+                let fresh = self.read_again(live)?;
                 self.same_form(live, &fresh)?;
                 let after = after.over(&fresh.resource);
                 self.create(address, &after).map(|_| "made anew".to_owned())
@@ -469,7 +475,7 @@ impl Run<'_> {
     }
 
     fn record(&mut self, address: &Address, live: &Live) {
-        self.groups_learn(address, live);
+        self.learn(address, live);
         self.applied.made.insert(
             live.id.clone(),
             Made {
@@ -479,9 +485,13 @@ impl Run<'_> {
         );
     }
 
-    fn groups_learn(&mut self, address: &Address, live: &Live) {
+    /// Notes what others refer to, or stand in.
+    fn learn(&mut self, address: &Address, live: &Live) {
         if address.kind == Kind::Group {
             self.groups.insert(live.id.clone(), live.name.clone());
+        }
+        if address.kind.children().next().is_some() {
+            self.parents.insert(address.clone(), live.id.clone());
         }
     }
 }

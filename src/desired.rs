@@ -11,8 +11,9 @@ use crate::kind::{Declared, DeclaredGroup, DeclaredKey, Kind, Resource};
 /// A valid file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Desired {
-    /// The sections that the file has. A kind without one is not managed.
-    pub sections: BTreeSet<Kind>,
+    /// The sections that the file has, with the name of the object whose entry holds it, if any does. What has none is not
+    /// managed.
+    pub sections: BTreeSet<(Kind, Option<String>)>,
     /// The entries of all sections.
     pub entries: BTreeMap<Address, Declared>,
     /// Old name of an entry that was renamed (`renamed_from`).
@@ -20,9 +21,15 @@ pub struct Desired {
 }
 
 impl Desired {
-    /// Returns whether the file manages that kind.
+    /// Returns whether the file manages that kind; of what stands in other objects, whether it does in one of them.
     pub fn manages(&self, kind: Kind) -> bool {
-        self.sections.contains(&kind)
+        let mut sections = self.sections.range((kind, None)..);
+        sections.next().is_some_and(|(of, _)| *of == kind)
+    }
+
+    /// Returns whether the file manages what of that kind stands in the object of that name; without one, the kind.
+    pub fn manages_in(&self, kind: Kind, within: Option<&str>) -> bool {
+        self.sections.contains(&(kind, within.map(str::to_owned)))
     }
 
     /// Returns whether the file has that entry.
@@ -71,21 +78,21 @@ impl Desired {
         }
     }
 
-    /// Returns the entries that are in canonical form as they stand.
-    pub fn resources(&self) -> impl Iterator<Item = (&Address, &Resource)> {
+    /// Returns the entries that are in canonical form as they stand; of one address several, where its kind has several.
+    pub fn resources(&self) -> impl Iterator<Item = (&Address, &[Resource])> {
         self.entries
             .iter()
             .filter_map(|(address, entry)| match entry {
-                Declared::Resource(resource) => Some((address, resource)),
+                Declared::Resources(all) => Some((address, all.as_slice())),
                 _ => None,
             })
     }
 
     /// Returns the entry of that address, where it is in canonical form as it stands.
-    pub fn resource(&self, address: &Address) -> Option<&Resource> {
-        match self.entries.get(address)? {
-            Declared::Resource(resource) => Some(resource),
-            _ => None,
+    pub fn resource(&self, address: &Address) -> &[Resource] {
+        match self.entries.get(address) {
+            Some(Declared::Resources(all)) => all,
+            _ => &[],
         }
     }
 }

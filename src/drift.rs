@@ -206,7 +206,7 @@ pub fn blame_events(drift: &mut Drift, events: &[Event], actual: &Actual) {
     by_hand.sort_by_key(|event| std::cmp::Reverse(event.timestamp));
     for item in &mut drift.mismatched {
         let ids: BTreeSet<&str> = actual
-            .named(item.address.kind, &item.address.name)
+            .at(&item.address)
             .iter()
             .map(|live| live.id.0.as_str())
             .collect();
@@ -220,9 +220,13 @@ pub fn blame_events(drift: &mut Drift, events: &[Event], actual: &Actual) {
     }
     for item in &mut drift.missing {
         let code = item.address.kind.descriptor().deletion_event;
+        let name = item.address.name.as_str();
         let concerns = |event: &&&Event| {
+            let told = event.meta("name").and_then(|told| name.strip_prefix(told));
+            let told = told.map(str::trim_start);
+            // the name of a record has its type behind it
             Some(event.activity_code.as_str()) == code
-                && event.meta("name") == Some(item.address.name.as_str())
+                && told.is_some_and(|rest| rest.is_empty() || event.meta("type") == Some(rest))
         };
         item.doer = by_hand.iter().find(concerns).and_then(|event| doer(event));
     }

@@ -31,11 +31,14 @@ pub struct Export {
 /// Puts the account into the file's form.
 pub fn export(actual: &Actual) -> Export {
     let mut export = Export::default();
-    for (address, namesakes) in &actual.objects {
+    let sections = actual.objects.iter();
+    for (address, namesakes) in sections.filter(|(address, _)| address.parent().is_none()) {
         let entry = match address.kind {
             Kind::SetupKey => setup_key(address, namesakes, actual),
             _ => match namesakes.as_slice() {
-                [live] => entry(live, actual),
+                [live] => entry(live, actual).map(|entry| {
+                    entry.map(|entry| with_children(entry, live, &mut export, actual))
+                }),
                 _ => Err(format!(
                     "{} {} have this name",
                     namesakes.len(),
@@ -79,10 +82,11 @@ impl Export {
     pub fn file(&self) -> Value {
         let mut sections: BTreeMap<Kind, Map<String, Value>> = BTreeMap::new();
         for (address, entry) in &self.entries {
-            sections
-                .entry(address.kind)
-                .or_default()
-                .insert(address.name.clone(), entry.clone());
+            let section = sections.entry(address.kind).or_default();
+            match entry {
+                Value::Object(fields) if address.kind.is_one() => section.clone_from(fields),
+                entry => drop(section.insert(address.name.clone(), entry.clone())),
+            }
         }
         let mut file = Map::new();
         for (kind, entries) in sections {
@@ -109,7 +113,7 @@ impl Export {
 fn block(place: &Map<String, Value>, path: &[&str]) -> String {
     const UNIT: &str = "  ";
     let indent = UNIT.repeat(path.len() + 1);
-    let paths: Vec<&[&str]> = Kind::declared().map(Kind::section_path).collect();
+    let paths: Vec<&[&str]> = Kind::sections().map(Kind::section_path).collect();
     let is_section = paths.contains(&path);
     let mut names: Vec<&str> = place.keys().map(String::as_str).collect();
     if !is_section {
@@ -152,7 +156,30 @@ fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
             return Err(format!("it is {why}"));
         }
     }
-    Ok(Some(Value::Object(live.resource.export()?)))
+    let entry = live.resource.export()?;
+    // there is always one of it, so only what it says is worth an entry
+    let says = |value: &Value| value.as_array().is_none_or(|list| !list.is_empty());
+    let is_idle = live.resource.kind().is_one() && !entry.values().any(says);
+    Ok((!is_idle).then_some(Value::Object(entry)))
+}
+
+/// Adds what stands in an object to its entry.
+fn with_children(mut entry: Value, parent: &Live, export: &mut Export, actual: &Actual) -> Value {
+    let kinds = parent.resource.kind().children();
+    for (kind, listed) in kinds.filter_map(Kind::listed_as) {
+        let mut list = Vec::new();
+        for (address, live) in actual.children(parent) {
+            if address.kind != kind {
+                continue;
+            }
+            match live.resource.export() {
+                Ok(fields) => list.push(Value::Object((listed.written)(fields, &entry))),
+                Err(why) => export.left_out.push((address.clone(), why)),
+            }
+        }
+        entry[kind.section()] = list.into();
+    }
+    entry
 }
 
 /// Lists the members of each group by their names. A name that means another peer, or none yet, is not listed: the file

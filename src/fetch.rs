@@ -66,7 +66,9 @@ impl Needs {
     }
 
     fn paths(&self) -> Vec<&'static str> {
-        let mut paths: Vec<&str> = self.kinds.iter().map(|kind| kind.path()).collect();
+        // what stands in others comes with them
+        let kinds: BTreeSet<Kind> = self.kinds.iter().map(|kind| kind.top()).collect();
+        let mut paths: Vec<&str> = kinds.into_iter().map(Kind::path).collect();
         paths.push("/users?service_user=true");
         if self.account {
             paths.push("/accounts");
@@ -79,7 +81,9 @@ impl Needs {
 /// alone do not tell by whom.
 pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
-    fetch_all(api, &needs.paths(), &mut snapshot)?;
+    let used = Kind::sections().filter(|kind| desired.manages(*kind));
+    let used: BTreeSet<&str> = used.map(Kind::path).collect();
+    fetch_all(api, &needs.paths(), &used, &mut snapshot)?;
     let is_me = |user: &Entry| user.read().is_ok_and(|user: wire::User| user.is_current);
     if !snapshot.rest.users.iter().any(is_me) {
         snapshot.rest.users = api.list("/users").context("cannot list users")?;
@@ -102,7 +106,7 @@ pub struct More {
 /// Fetches what a plan with deletions needs. Returns whether anything was missing.
 pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> {
     let mut paths = Vec::new();
-    if more.referrers && snapshot.rest.dns_settings.is_null() {
+    if more.referrers && snapshot.rest.network_resources.is_none() {
         // all of these can keep a group or a peer, and so can every kind of the file
         paths.extend([
             "/users",
@@ -110,26 +114,31 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
             "/networks/resources",
             "/networks/routers",
         ]);
-        paths.extend(["/dns/zones", "/dns/settings"]);
         paths.extend(optional_lists());
         if snapshot.rest.accounts.is_none() {
             paths.push("/accounts");
         }
-        let missing = Kind::declared().filter(|kind| snapshot.list(*kind).is_empty());
+        let missing = Kind::sections().filter(|kind| snapshot.list(*kind).is_empty());
         paths.extend(missing.map(Kind::path));
     }
     if more.events && snapshot.rest.events.is_none() {
         paths.push("/events");
     }
-    fetch_all(api, &paths, snapshot)?;
+    fetch_all(api, &paths, &BTreeSet::new(), snapshot)?;
     Ok(!paths.is_empty())
 }
 
-fn fetch_all(api: &Api, paths: &[&str], snapshot: &mut Snapshot) -> Result<()> {
+/// `used`: lists that the file needs, so that a server without one is an error.
+fn fetch_all(
+    api: &Api,
+    paths: &[&str],
+    used: &BTreeSet<&str>,
+    snapshot: &mut Snapshot,
+) -> Result<()> {
     let answers: Vec<Result<Answer, ApiError>> = std::thread::scope(|scope| {
         let threads = paths
             .iter()
-            .map(|path| scope.spawn(move || fetch_one(api, path)));
+            .map(|path| scope.spawn(move || fetch_one(api, path, used.contains(path))));
         let threads: Vec<_> = threads.collect();
         let join = |thread: std::thread::ScopedJoinHandle<_>| thread.join();
         threads
@@ -144,8 +153,14 @@ fn fetch_all(api: &Api, paths: &[&str], snapshot: &mut Snapshot) -> Result<()> {
             Ok(answer) => store(snapshot, path, answer),
             Err(error) => {
                 let access = error.is_access();
-                let error =
-                    anyhow::Error::new(error).context(format!("cannot list {}", what(path)));
+                let what = what(path);
+                let context = match is_optional(path) && error.is_absent() {
+                    true => {
+                        format!("this NetBird has no {what}, which the file uses: it is too old")
+                    }
+                    false => format!("cannot list {what}"),
+                };
+                let error = anyhow::Error::new(error).context(context);
                 if failed.is_none() || access {
                     failed = Some(error);
                 }
@@ -161,22 +176,23 @@ enum Answer {
     Entries(Vec<Entry>),
     /// A list that is looked into by the names of fields.
     Values(Vec<Value>),
-    /// One object.
-    Object(Value),
 }
 
-fn fetch_one(api: &Api, path: &str) -> Result<Answer, ApiError> {
+fn fetch_one(api: &Api, path: &str, is_used: bool) -> Result<Answer, ApiError> {
     let answer = match path {
-        "/dns/settings" => api.get(path).map(Answer::Object),
+        path if kind_of(path).is_some_and(Kind::is_one) => {
+            api.get(path).map(|one| Answer::Entries(vec![one.into()]))
+        }
         "/networks" | "/networks/resources" | "/accounts" => api.values(path).map(Answer::Values),
         path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
         _ => api.list(path).map(Answer::Entries),
     };
     match answer {
         // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
-        Err(error) if is_optional(path) && error.is_absent() => Ok(match path {
-            "/dns/settings" => Answer::Object(serde_json::json!({})),
-            "/networks/routers" | "/dns/zones" => Answer::Entries(Vec::new()),
+        Err(error) if is_optional(path) && !is_used && error.is_absent() => Ok(match path {
+            path if path == "/networks/routers" || kind_of(path).is_some() => {
+                Answer::Entries(Vec::new())
+            }
             _ => Answer::Values(Vec::new()),
         }),
         answer => answer,
@@ -200,8 +216,6 @@ fn what(path: &str) -> &str {
         "/networks" => "networks",
         "/networks/resources" => "network resources",
         "/networks/routers" => "network routers",
-        "/dns/zones" => "DNS zones",
-        "/dns/settings" => "the DNS settings",
         "/accounts" => "accounts",
         "/events" => "events",
         other => other,
@@ -214,7 +228,6 @@ fn kind_of(path: &str) -> Option<Kind> {
 
 fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
     match (path.split('?').next().unwrap_or(path), answer) {
-        ("/dns/settings", Answer::Object(settings)) => snapshot.rest.dns_settings = settings,
         ("/networks", Answer::Values(entries)) => snapshot.rest.networks = entries,
         ("/networks/resources", Answer::Values(entries)) => {
             snapshot.rest.network_resources = Some(entries);
@@ -229,7 +242,6 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
         }
         ("/users", Answer::Entries(entries)) => snapshot.rest.users = entries,
         ("/networks/routers", Answer::Entries(entries)) => snapshot.rest.routers = entries,
-        ("/dns/zones", Answer::Entries(entries)) => snapshot.rest.zones = entries,
         ("/events", Answer::Entries(entries)) => snapshot.rest.events = Some(entries),
         (path, _) => unreachable!("nobody asks for {path}"),
     }

@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 
 use crate::change::Operation;
+use crate::held::Why;
+use crate::id::Id;
 use crate::kind::{Kind, Live};
 use crate::plan::{Plan, Row};
 use crate::text::count;
@@ -58,7 +60,7 @@ const GATES: [Gate; 4] = [halted, account, role, recipients];
 type DeletionGate = fn(&Plan, usize, &BTreeSet<Row>, &BTreeSet<Row>) -> Option<Refusal>;
 
 /// The gates that somebody's agreement lifts, likewise.
-const DELETION_GATES: [DeletionGate; 3] = [too_many_deletions, last_of_a_kind, peers];
+const DELETION_GATES: [DeletionGate; 4] = [too_many_deletions, last_of_a_kind, peers, made_anew];
 
 /// Returns the refusals of a plan; an apply needs there to be none.
 pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
@@ -250,7 +252,8 @@ fn too_many_deletions(
     Some(deletion("deletions", text, open.clone()))
 }
 
-/// The last object of a kind that had two or more: a lost section looks like that.
+/// The last object of a kind that had two or more: a lost section looks like that. What goes with the object that it stands
+/// in is none of its own.
 fn last_of_a_kind(
     plan: &Plan,
     _: usize,
@@ -259,15 +262,22 @@ fn last_of_a_kind(
 ) -> Option<Refusal> {
     // as in `counted`: a dead key is none that anybody misses
     let counts = |live: &Live| !live.is_dead_key();
+    let gone = goes_with_all(plan).map(|live| &live.id);
+    // one whose entry is gone, and that stays for what others put into it
+    let staying = plan
+        .held
+        .iter()
+        .filter(|held| matches!(held.why, Why::Holds(_)));
+    let gone: BTreeSet<&Id> = gone.chain(staying.map(|held| &held.id)).collect();
+    let goes_along = |live: &Live| live.within.as_ref().is_some_and(|at| gone.contains(at));
+    let deleted = |kind: Kind| {
+        let changes = plan.changes.iter();
+        let changes = changes.filter(move |change| change.address.kind == kind);
+        changes.filter_map(move |change| Some((&change.address, change.deleted()?)))
+    };
     let rows_of = |kind: Kind| {
-        let changes = plan
-            .changes
-            .iter()
-            .filter(move |change| change.address.kind == kind);
-        changes.filter_map(move |change| match &change.operation {
-            Operation::Delete { live } if counts(live) => Some(Row::object(&change.address, live)),
-            _ => None,
-        })
+        let deleted = deleted(kind).filter(|(_, live)| counts(live) && !goes_along(live));
+        deleted.map(|(address, live)| Row::object(address, live))
     };
     let is_wiped = |kind: &Kind| {
         let made = plan.changes.iter().any(|change| {
@@ -280,7 +290,8 @@ fn last_of_a_kind(
         let gone = rows_of(*kind).filter(|row| open.contains(row)).count();
         let agreed = rows_of(*kind).filter(|row| besides.contains(row)).count();
         let had = plan.counted.get(kind).copied().unwrap_or(0);
-        let had = had.saturating_sub(agreed);
+        let along = deleted(*kind).filter(|(_, live)| goes_along(live)).count();
+        let had = had.saturating_sub(agreed + along);
         had >= 2 && gone >= had && !made
     };
     let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(is_wiped).collect();
@@ -304,6 +315,41 @@ fn peers(_: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<
     }
     let text = format!("this plan deletes {}", count(peers.len(), "peer", "peers"));
     Some(deletion("peers", text, peers))
+}
+
+/// Returns the live objects that a plan takes away, or makes anew, with all that stands in them.
+fn goes_with_all(plan: &Plan) -> impl Iterator<Item = &Live> {
+    let changes = plan.changes.iter();
+    let changes = changes.filter(|change| change.address.kind.children().next().is_some());
+    changes.filter_map(|change| match &change.operation {
+        Operation::Delete { live } | Operation::Replace { live, .. } => Some(live),
+        Operation::Create { .. } | Operation::Update { .. } => None,
+    })
+}
+
+/// What cannot be changed is made anew, with all that stands in it: it looks like a small change, and is a large one.
+fn made_anew(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
+    let replaced = plan.changes.iter().filter_map(|change| {
+        let Operation::Replace { live, .. } = &change.operation else {
+            return None;
+        };
+        change.address.kind.children().next()?;
+        let row = Row::object(&change.address, live);
+        open.contains(&row).then_some((change, row))
+    });
+    let (changes, mut rows): (Vec<_>, BTreeSet<Row>) = replaced.unzip();
+    let kind = changes.first()?.address.kind;
+    let inside = |row: &&Row| {
+        let parent = row.address.parent();
+        parent.is_some_and(|parent| changes.iter().any(|change| change.address == parent))
+    };
+    let what = match changes.len() {
+        1 => changes[0].address.quoted(),
+        number => count(number, kind.label(), kind.plural()),
+    };
+    let text = format!("this plan makes {what} anew, with all that stands in it");
+    rows.extend(open.iter().filter(inside).cloned());
+    Some(deletion("made-anew", text, rows))
 }
 
 /// A refusal that somebody's agreement lifts: the way out is that of all of them, see [`crate::agreement::way_out`].

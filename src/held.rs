@@ -33,6 +33,10 @@ pub enum Why {
     Undated,
     /// These are not ours and need it.
     Needed(BTreeSet<String>),
+    /// These stand in it and stay.
+    Holds(BTreeSet<String>),
+    /// It is to be made anew, and these stand in it and are not the file's.
+    HoldsAnew(BTreeSet<String>),
     /// A group that lists nothing but these, which are no more.
     NeededByGone(BTreeSet<String>),
     /// A used key whose peer stays, since these groups of the file list it.
@@ -70,8 +74,17 @@ impl Held {
             Why::Older | Why::Newer | Why::Changed | Why::Undated => 1,
             // key and peer
             Why::PeerNeeded { until_agreed, .. } => 2 * usize::from(until_agreed),
-            Why::Needed(_) | Why::NeededByGone(_) | Why::Listed { .. } => 0,
+            Why::Needed(_)
+            | Why::Holds(_)
+            | Why::HoldsAnew(_)
+            | Why::NeededByGone(_)
+            | Why::Listed { .. } => 0,
         }
+    }
+
+    /// Returns whether all that stands in it stays as it is, too.
+    pub fn keeps_all(&self) -> bool {
+        matches!(self.why, Why::HoldsAnew(_))
     }
 
     /// Returns whether it is a key that waits for its peer to go.

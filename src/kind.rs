@@ -10,6 +10,9 @@
 
 mod body;
 mod descriptor;
+mod dns_record;
+mod dns_settings;
+mod dns_zone;
 mod form;
 mod group;
 mod groups;
@@ -28,13 +31,16 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::config::{Cursor, Log};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
 
 pub use crate::key_type::KeyType;
 pub use descriptor::Descriptor;
+pub(crate) use descriptor::{Entries, InFile, Listed, NameOf};
+pub use dns_record::{DnsRecord, RecordType};
+pub use dns_settings::DnsSettings;
+pub use dns_zone::DnsZone;
 pub use form::{End, Form, Shape, Tie, Trace};
 pub use group::{DeclaredGroup, Group};
 pub use groups::{ALL, Groups, Unresolved};
@@ -171,6 +177,14 @@ macro_rules! kinds {
                 }
             }
 
+            /// Whether the server takes no such object while that one is there, in the same place.
+            pub fn excludes(&self, other: &Resource) -> bool {
+                match (self, other) {
+                    $((Resource::$kind(it), Resource::$kind(other)) => it.excludes(other),)+
+                    _ => false,
+                }
+            }
+
             /// Returns what of its form the file cannot say, as what follows "it"; writing it would take that away.
             pub fn beyond_the_file(&self) -> Option<String> {
                 match self {
@@ -250,13 +264,58 @@ kinds! {
     Route(Route),
     /// Name servers for groups.
     NameserverGroup(NameserverGroup),
+    /// Which groups' peers get no DNS settings at all; there is one of it.
+    DnsSettings(DnsSettings),
+    /// A domain whose names NetBird itself answers, for groups.
+    DnsZone(DnsZone),
+    /// A name in a zone.
+    DnsRecord(DnsRecord),
 }
 
 impl Kind {
     /// The kinds that a file can declare.
     pub fn declared() -> impl Iterator<Item = Kind> {
         let all = Kind::ALL.into_iter();
-        all.filter(|kind| kind.descriptor().entry.is_some())
+        all.filter(|kind| !matches!(kind.descriptor().entries, Entries::Never))
+    }
+
+    /// The kind of what its objects stand in.
+    pub fn parent(self) -> Option<Kind> {
+        self.listed().map(|listed| listed.parent)
+    }
+
+    /// The kind whose section of the file holds it: its own, or that of what its objects stand in.
+    pub fn top(self) -> Kind {
+        self.parent().map_or(self, Kind::top)
+    }
+
+    /// How its objects stand in the entry of another one, if they do.
+    pub(crate) fn listed(self) -> Option<&'static Listed> {
+        match &self.descriptor().entries {
+            Entries::Listed(listed) => Some(listed),
+            Entries::Never | Entries::Named(_) | Entries::One(_) => None,
+        }
+    }
+
+    /// The kind and how its objects stand in the entry of another one.
+    pub(crate) fn listed_as(self) -> Option<(Kind, &'static Listed)> {
+        Some((self, self.listed()?))
+    }
+
+    /// The kinds whose objects stand in one of it.
+    pub fn children(self) -> impl Iterator<Item = Kind> {
+        let all = Kind::ALL.into_iter();
+        all.filter(move |kind| kind.parent() == Some(self))
+    }
+
+    /// Whether there is one of it in every account, which nobody makes or deletes.
+    pub fn is_one(self) -> bool {
+        matches!(self.descriptor().entries, Entries::One(_))
+    }
+
+    /// The kinds that have a section of their own in the file.
+    pub fn sections() -> impl Iterator<Item = Kind> {
+        Kind::declared().filter(|kind| kind.parent().is_none())
     }
 
     /// What people call one of it.
@@ -286,7 +345,7 @@ impl Kind {
             .expect("every kind has a section or a word for one")
     }
 
-    /// The collection's path under `/api`.
+    /// The collection's path under `/api`; of a kind whose objects stand in others, behind that of such an object.
     pub fn path(self) -> &'static str {
         self.descriptor().collection
     }
@@ -300,12 +359,16 @@ pub enum Declared {
     Group(DeclaredGroup),
     /// A setup key: what it asks for depends on what became of it.
     SetupKey(DeclaredKey),
-    /// Anything else.
-    Resource(Resource),
+    /// Anything else; several where the kind has several of one name.
+    Resources(Vec<Resource>),
 }
 
-/// Reads an entry of a section, or notes what is wrong with it.
-pub(crate) type ReadEntry = fn(&Cursor<'_>, &mut Log) -> Option<Declared>;
+impl Declared {
+    /// The one object of that name.
+    pub(crate) fn one(resource: Resource) -> Self {
+        Declared::Resources(vec![resource])
+    }
+}
 
 /// A live object: its id, its canonical form, and the answer as it came.
 #[derive(Debug, Clone, PartialEq)]
@@ -314,6 +377,8 @@ pub struct Live {
     pub id: Id,
     /// Its name, which need not be unique.
     pub name: String,
+    /// The id of what it stands in, if it stands in anything.
+    pub within: Option<Id>,
     /// Its canonical form.
     pub resource: Resource,
     /// The answer, so that fields we do not know go back as they came. Never printed.

@@ -24,9 +24,10 @@ mod timeline;
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::address::Address;
 use crate::code::Code;
 use crate::git::{Answer, Git, GitError, RepoPath, Sha};
-use crate::kind::{Kind, Tie};
+use crate::kind::Tie;
 use crate::notice::Notice;
 
 pub use allow::{AllowDeletes, text_allow_deletes};
@@ -91,11 +92,11 @@ pub struct Ledger {
     /// The commit that it was read up to; none where there is no history.
     tip: Option<Sha>,
     history: History,
-    /// By kind and new name: the old name, and the index of the commit that first said so (one past the last commit
+    /// By new address: the old name, and the index of the commit that first said so (one past the last commit
     /// where only the working file does).
-    renames: HashMap<(Kind, String), Vec<(String, usize)>>,
-    /// By kind and name: whatever a version said of what the entry connects.
-    ties: HashMap<(Kind, String), Vec<Tie>>,
+    renames: HashMap<Address, Vec<(String, usize)>>,
+    /// By address: whatever a version said of what the entry connects.
+    ties: HashMap<Address, Vec<Tie>>,
     /// The file of this run.
     proposal: Option<causes::Proposal>,
     notices: Vec<Notice>,
@@ -208,9 +209,9 @@ impl Ledger {
     }
 
     /// Takes over a `renamed_from` of the working file or of a merge, which is in no commit yet.
-    pub fn follow(&mut self, kind: Kind, new: &str, old: &str) {
+    pub fn follow(&mut self, new: &Address, old: &str) {
         let at = self.history.commits.len();
-        let links = self.renames.entry((kind, new.to_owned())).or_default();
+        let links = self.renames.entry(new.clone()).or_default();
         if !links.iter().any(|(known, _)| known == old) {
             links.push((old.to_owned(), at));
         }
@@ -219,12 +220,12 @@ impl Ledger {
     fn link(&mut self) {
         for (fact, intervals) in &self.history.facts {
             match (fact, &intervals[..]) {
-                (Fact::Renamed(kind, new, old), [first, ..]) => {
-                    let links = self.renames.entry((*kind, new.clone())).or_default();
+                (Fact::Renamed(new, old), [first, ..]) => {
+                    let links = self.renames.entry(new.clone()).or_default();
                     links.push((old.clone(), first.from));
                 }
-                (Fact::Tied(kind, name, tie), _) => {
-                    let ties = self.ties.entry((*kind, name.clone())).or_default();
+                (Fact::Tied(address, tie), _) => {
+                    let ties = self.ties.entry(address.clone()).or_default();
                     ties.push(tie.clone());
                 }
                 _ => {}
@@ -240,14 +241,24 @@ impl Ledger {
         self.history.facts.get(fact).map_or(&[], Vec::as_slice)
     }
 
-    /// The names that an entry had, with the commit index up to which each is meant: its own first.
-    fn lineage(&self, kind: Kind, name: &str) -> Vec<(String, usize)> {
-        let mut lineage = vec![(name.to_owned(), usize::MAX)];
+    /// The addresses that an entry had, with the commit index up to which each is meant: its own first. What stands in
+    /// another object had those that the names of that one make.
+    fn lineage(&self, address: &Address) -> Vec<(Address, usize)> {
+        if let Some(parent) = address.parent() {
+            let within = |(parent, limit): (Address, usize)| {
+                let within = Some(parent.name);
+                let address = address.clone();
+                (Address { within, ..address }, limit)
+            };
+            return self.lineage(&parent).into_iter().map(within).collect();
+        }
+        let mut lineage = vec![(address.clone(), usize::MAX)];
         let mut next = 0;
-        while let Some((name, limit)) = lineage.get(next).cloned() {
-            for (old, at) in self.renames.get(&(kind, name)).into_iter().flatten() {
-                if *at <= limit && !lineage.iter().any(|(known, _)| known == old) {
-                    lineage.push((old.clone(), *at));
+        while let Some((address, limit)) = lineage.get(next).cloned() {
+            for (old, at) in self.renames.get(&address).into_iter().flatten() {
+                let old = Address::new(address.kind, old);
+                if *at <= limit && !lineage.iter().any(|(known, _)| *known == old) {
+                    lineage.push((old, *at));
                 }
             }
             next += 1;
@@ -255,17 +266,22 @@ impl Ledger {
         lineage
     }
 
-    /// The intervals of a fact under each of an entry's names, cut off where the name passed on.
-    fn followed(&self, kind: Kind, name: &str, fact: impl Fn(String) -> Fact) -> Vec<Interval> {
+    /// The intervals of a fact under each of an entry's addresses, cut off where the name passed on. What an object's entry
+    /// says of what stands in it counts while it has that section.
+    fn followed(&self, address: &Address, fact: impl Fn(&Address) -> Fact) -> Vec<Interval> {
         let mut found = Vec::new();
-        for (name, limit) in self.lineage(kind, name) {
-            for interval in self.intervals(&fact(name)) {
-                if interval.from < limit {
-                    let to = match interval.to {
-                        None if limit >= self.history.commits.len() => None,
-                        to => Some(to.map_or(limit, |to| to.min(limit))),
-                    };
-                    found.push(Interval { to, ..*interval });
+        for (address, limit) in self.lineage(address) {
+            let fact = fact(&address);
+            let section = fact.section().map(|(section, _)| self.intervals(&section));
+            for interval in self.intervals(&fact) {
+                for interval in interval.within(section) {
+                    if interval.from < limit {
+                        let to = match interval.to {
+                            None if limit >= self.history.commits.len() => None,
+                            to => Some(to.map_or(limit, |to| to.min(limit))),
+                        };
+                        found.push(Interval { to, ..interval });
+                    }
                 }
             }
         }

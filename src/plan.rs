@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::change::{Change, Operation};
+use crate::change::Change;
 use crate::desired::Desired;
 use crate::held::Held;
 use crate::id::Id;
@@ -34,6 +34,8 @@ use crate::options::Options;
 use crate::problem::Problem;
 
 pub(crate) use twins::Twins;
+
+use claim::Claimed;
 
 pub use claim::{Gone, gone};
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
@@ -66,6 +68,8 @@ pub struct Plan {
     pub waiting_keys: BTreeMap<Id, String>,
     /// Live objects that are declared or go, by kind; of the keys those that are valid.
     pub counted: BTreeMap<Kind, usize>,
+    /// The live objects that others of the file stand in.
+    pub parents: BTreeMap<Address, Id>,
     /// Peers that enrolled with a pending key of that name.
     pub enrolling: BTreeMap<Id, String>,
     /// What people call the peers of this plan.
@@ -122,10 +126,7 @@ impl Plan {
 
 /// Returns how many objects or members a change takes away.
 pub fn deletions(change: &Change) -> usize {
-    match change.operation {
-        Operation::Delete { .. } => 1,
-        _ => change.removed_members().len(),
-    }
+    Row::of(change).len()
 }
 
 /// Makes the plan that brings `actual` to `desired`. `renames` are those that `actual` was read with.
@@ -142,6 +143,8 @@ pub fn plan(
     let followed = follow_up::follow_up(changes, desired, &resolved, &claimed, actual, options);
     let checked = check::check(&followed.changes, desired, &resolved, actual);
 
+    let counted = count(actual, desired, &claimed, &followed.changes);
+    let parents = claimed.parents();
     let mut problems = [
         claimed.problems,
         difference.problems,
@@ -161,7 +164,6 @@ pub fn plan(
         followed.notices,
         checked.notices,
     ];
-    let counted = count(actual, desired, &claimed.managed, &followed.changes);
     let waiting = resolved.decisions.into_iter();
     let waiting = waiting.filter_map(|(name, decision)| Some((decision.waiting?.id, name)));
     let enrolling = resolved.enrollments.into_iter();
@@ -188,6 +190,7 @@ pub fn plan(
         pending_members,
         waiting_keys: waiting.collect(),
         counted,
+        parents,
         enrolling: enrolling.map(|at| (at.peer, at.key)).collect(),
         peer_labels,
     })
@@ -219,16 +222,16 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
 fn count(
     actual: &Actual,
     desired: &Desired,
-    managed: &BTreeMap<Address, Live>,
+    claimed: &Claimed,
     changes: &[Change],
 ) -> BTreeMap<Kind, usize> {
     let deleted = changes.iter().filter_map(Change::deleted);
     let going: BTreeSet<&Id> = deleted.map(|live| &live.id).collect();
     let mut counted = BTreeMap::new();
     for (address, namesakes) in &actual.objects {
-        let declared = |live: &Live| match managed.get(address) {
-            Some(meant) => meant.id == live.id,
-            None => address.kind == Kind::SetupKey && desired.setup_key(&address.name).is_some(),
+        let declared = |live: &Live| match address.kind {
+            Kind::SetupKey => desired.setup_key(&address.name).is_some(),
+            _ => claimed.manages(address, live),
         };
         let counts = |live: &&Live| match address.kind {
             Kind::Group => !actual.protected_groups.contains_key(&live.id),

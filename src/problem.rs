@@ -22,12 +22,16 @@ pub enum Impossible {
     ReplaceUndeclared,
     /// `--replace` names what is of a kind that is never made anew.
     ReplaceOfKind,
-    /// Routes exchange their networks.
+    /// Objects exchange what only one of them can have.
     Exchange,
     /// Another one of its name lives, and names of its kind are unique.
     NameTwin(Id),
     /// Another route for the same network and routers lives.
     RouteTwin(String, Id),
+    /// This lives, and NetBird does not take both.
+    InTheWay(String),
+    /// It is made anew, and these stand in the old one and are not the file's.
+    TakesAlong(Vec<String>),
     /// The plan makes another route for the same network and routers.
     NewRouteTwin(String),
     /// It refers to a group that the plan deletes.

@@ -23,6 +23,10 @@ pub enum Reason {
     SecondGroup,
     /// What it refers to is such a second group.
     RefersToSecondGroup,
+    /// This field of it cannot be changed.
+    Fixed(&'static str),
+    /// What it stands in is made anew.
+    WithParent,
     /// `--replace` names it.
     Replace,
     /// A key goes since `--replace` names its entry.

@@ -18,6 +18,10 @@ pub fn schema() -> Value {
         ("nameserver".to_owned(), object(&nameserver::outline())),
     ]);
     for kind in Kind::declared() {
+        let definition = object(&(kind.descriptor().outline)());
+        definitions.insert(kind.word().to_owned(), definition);
+    }
+    for kind in Kind::sections() {
         let descriptor = kind.descriptor();
         let (section, folders) = descriptor.section.split_last().expect("a section");
         let place = folders.iter().fold(&mut properties, |place, folder| {
@@ -28,11 +32,14 @@ pub fn schema() -> Value {
             let inside = folder["properties"].as_object_mut();
             inside.expect("made above")
         });
-        place.insert((*section).to_owned(), entries(descriptor));
-        let definition = object(&(descriptor.outline)());
-        definitions.insert(descriptor.word.to_owned(), definition);
+        let entries = match kind.is_one() {
+            true => json!({ "allOf": [{ "$ref": format!("#/definitions/{}", kind.word()) }],
+                            "description": descriptor.about }),
+            false => entries(descriptor),
+        };
+        place.insert((*section).to_owned(), entries);
     }
-    let top = Kind::declared().map(|kind| kind.section_path()[0]);
+    let top = Kind::sections().map(|kind| kind.section_path()[0]);
     let mut top: Vec<&str> = top.collect();
     top.dedup();
     let sections: Vec<Value> = top

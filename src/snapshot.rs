@@ -17,7 +17,7 @@ use crate::wire;
 /// Answers of the server's lists. A list that was not asked for is empty; `None` where the difference matters.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
-    /// The list of each kind but peers; the secrets of keys are masked by the server.
+    /// The list of each kind but peers, of what there is one of that one; the secrets of keys are masked by the server.
     lists: BTreeMap<Kind, Vec<Entry>>,
     /// `GET /peers`
     pub peers: PeerList,
@@ -44,10 +44,6 @@ pub struct Rest {
     pub parts: BTreeMap<String, Vec<Value>>,
     /// `GET /networks/routers`, where a group can be deleted.
     pub routers: Vec<Entry>,
-    /// `GET /dns/zones`, likewise.
-    pub zones: Vec<Entry>,
-    /// `GET /dns/settings`, likewise.
-    pub dns_settings: Value,
     /// `GET /accounts`, where `--account` was given or a group can be deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accounts: Option<Vec<Value>>,
@@ -71,12 +67,24 @@ impl Snapshot {
     }
 }
 
-/// As an object with a member for each list, which bears the name of the kind's section.
+/// The name of a kind's list: that of its section, or the kind's word where that is no list.
+fn name(kind: Kind) -> &'static str {
+    match kind.is_one() {
+        true => kind.word(),
+        false => kind.section(),
+    }
+}
+
+/// The kinds that have a list of their own: what stands in others comes with them.
+fn listed() -> impl Iterator<Item = Kind> {
+    let all = Kind::ALL.into_iter();
+    all.filter(|kind| kind.parent().is_none())
+}
+
+/// As an object with a member for each list.
 impl Serialize for Snapshot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let lists = Kind::ALL
-            .into_iter()
-            .map(|kind| (kind.section(), self.list(kind)));
+        let lists = listed().map(|kind| (name(kind), self.list(kind)));
         Whole {
             lists: lists.collect(),
             rest: &self.rest,
@@ -97,11 +105,12 @@ impl<'de> Deserialize<'de> for Snapshot {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut members: Map<String, Value> = Map::deserialize(deserializer)?;
         let mut snapshot = Snapshot::default();
-        for kind in Kind::ALL {
-            if let Some(list) = members.remove(kind.section()) {
-                let list = serde_json::from_value(list).map_err(de::Error::custom)?;
-                *snapshot.list_mut(kind) = list;
-            }
+        for kind in listed() {
+            *snapshot.list_mut(kind) = match members.remove(name(kind)) {
+                None => continue,
+                Some(one @ Value::Object(_)) if kind.is_one() => vec![one.into()],
+                Some(list) => serde_json::from_value(list).map_err(de::Error::custom)?,
+            };
         }
         snapshot.rest =
             serde_json::from_value(Value::Object(members)).map_err(de::Error::custom)?;

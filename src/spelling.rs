@@ -121,6 +121,14 @@ pub fn network(text: &str) -> String {
     parts.unwrap_or_else(|| text.to_owned())
 }
 
+/// Returns the one spelling of what a record leads to: an address, or a name.
+pub fn content(text: &str) -> String {
+    match text.parse::<IpAddr>() {
+        Ok(address) => address.to_string(),
+        Err(_) => text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

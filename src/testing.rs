@@ -147,6 +147,13 @@ pub(crate) fn route(name: &str, network: &str, peer_groups: &[&str]) -> Value {
 }
 
 /// An entry of `GET /dns/nameservers`, for everything.
+/// A zone with these A records: full name and address.
+pub(crate) fn zone(name: &str, domain: &str, records: &[(&str, &str)], groups: &[&str]) -> Value {
+    let record = |(record, ip): &(&str, &str)| json!({ "id": id(Kind::DnsRecord, &format!("{name} {record} {ip}")), "name": record, "type": "A", "content": ip, "ttl": 300 });
+    json!({ "id": id(Kind::DnsZone, name), "name": name, "domain": domain, "enabled": true, "enable_search_domain": false,
+            "distribution_groups": self::groups(groups), "records": records.iter().map(record).collect::<Vec<_>>() })
+}
+
 pub(crate) fn nameservers(name: &str, ips: &[&str], groups: &[&str]) -> Value {
     let servers: Vec<Value> = ips
         .iter()

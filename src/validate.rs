@@ -117,7 +117,7 @@ struct Entry<'a> {
     cursor: Cursor<'a>,
 }
 
-/// Returns every entry, in file order.
+/// Returns every entry, in file order; what stands in an object, behind it.
 fn entries<'a>(root: &Cursor<'a>) -> Vec<Entry<'a>> {
     let folders = |section: Cursor<'a>| match sections::kind_of(&section) {
         Some(_) => vec![section],
@@ -125,14 +125,37 @@ fn entries<'a>(root: &Cursor<'a>) -> Vec<Entry<'a>> {
     };
     let of_kind = |section: Cursor<'a>| {
         let kind = sections::kind_of(&section)?;
-        let entry = move |cursor: Cursor<'a>| Entry {
-            address: Address::new(kind, cursor.name()),
-            cursor,
+        let all = match kind.is_one() {
+            true => with_children(Address::new(kind, ""), section),
+            false => section
+                .members()
+                .flat_map(|entry| with_children(Address::new(kind, entry.name()), entry))
+                .collect(),
         };
-        Some(section.members().map(entry).collect::<Vec<_>>())
+        Some(all)
     };
     let sections = root.members().flat_map(folders);
     sections.filter_map(of_kind).flatten().collect()
+}
+
+/// An entry, and what stands in it.
+fn with_children<'a>(address: Address, cursor: Cursor<'a>) -> Vec<Entry<'a>> {
+    let children = address.kind.children().filter_map(Kind::listed_as);
+    let children = children.flat_map(|(kind, listed)| {
+        let list = cursor.get(kind.section()).into_iter();
+        let elements = list.flat_map(|list| list.elements().collect::<Vec<_>>());
+        let child = |element: Cursor<'a>| {
+            let text = |of: &Cursor<'a>, field: &str| of.get(field).and_then(|field| field.text());
+            let name = listed
+                .name
+                .of(|field| text(&cursor, field), |field| text(&element, field));
+            with_children(address.child(kind, name), element)
+        };
+        elements.flat_map(child).collect::<Vec<_>>()
+    });
+    let children: Vec<Entry<'a>> = children.collect();
+    let entry = Entry { address, cursor };
+    std::iter::once(entry).chain(children).collect()
 }
 
 /// Notes a file that would leave everything alone, or delete everything.
@@ -144,7 +167,7 @@ fn manages_something(root: &Cursor<'_>, desired: &Desired, log: &mut Log) {
     {
         return; // what is wrong may be all there is
     }
-    let sections: Vec<String> = Kind::declared()
+    let sections: Vec<String> = Kind::sections()
         .map(|kind| kind.section_path().join("."))
         .collect();
     if desired.sections.is_empty() {

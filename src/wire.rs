@@ -217,21 +217,3 @@ pub struct Router {
     #[serde(default, deserialize_with = "nullable")]
     pub peer_groups: Vec<Id>,
 }
-
-/// An entry of `GET /dns/zones`: a deleted group dangles in it.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Zone {
-    /// Name.
-    pub name: String,
-    /// Groups that see it.
-    #[serde(default, deserialize_with = "nullable")]
-    pub distribution_groups: Vec<Id>,
-}
-
-/// `GET /dns/settings`.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub struct DnsSettings {
-    /// Groups without managed DNS; they cannot be deleted.
-    #[serde(default, deserialize_with = "nullable")]
-    pub disabled_management_groups: Vec<Id>,
-}

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Actual, Unreadable, typed, unreadable};
-use crate::entry::Entry;
+use super::{Actual, Unreadable, typed};
 use crate::id::Id;
 use crate::kind::ALL;
 use crate::snapshot::Snapshot;
@@ -125,23 +124,6 @@ impl Actual {
             }
             for group in &router.peer_groups {
                 self.refer(group, words.clone());
-            }
-        }
-        for zone in typed::<wire::Zone>("zones", &snapshot.rest.zones)? {
-            for group in &zone.distribution_groups {
-                self.refer(group, format!("DNS zone {}", zone.name));
-            }
-        }
-        if !snapshot.rest.dns_settings.is_null() {
-            let settings = Entry::from(snapshot.rest.dns_settings.clone());
-            let settings: wire::DnsSettings = settings
-                .read()
-                .map_err(|cause| unreadable("dns_settings", &settings, cause))?;
-            for group in &settings.disabled_management_groups {
-                self.refer(
-                    group,
-                    "the DNS settings (disabled management groups)".into(),
-                );
             }
         }
         for account in snapshot.rest.accounts.iter().flatten() {

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 
 use super::members::Moves;
+use super::paths::NoParent;
 use super::write::{NotKnown, not_known};
-use super::{Run, same};
+use super::{Run, paths, same};
 use crate::address::Address;
 use crate::api::ApiError;
 use crate::id::Id;
@@ -15,7 +16,7 @@ use crate::kind::{Live, Resource};
 impl Run<'_> {
     pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<String> {
         let body = after.request(&address.name, None, &self.groups)?;
-        match self.api.post(address.kind.path(), &body) {
+        match self.api.post(&self.collection(address)?, &body) {
             Ok(answer) => {
                 let live = self.read(address.kind, answer)?;
                 self.record(address, &live);
@@ -40,7 +41,7 @@ impl Run<'_> {
         let Some(live) = found.min_by(|a, b| a.id.cmp(&b.id)) else {
             return Err(error.into());
         };
-        self.groups_learn(address, &live);
+        self.learn(address, &live);
         match (after, &live.resource) {
             (Resource::Group(wanted), Resource::Group(group)) => {
                 let missing = wanted
@@ -86,11 +87,23 @@ impl Run<'_> {
         }
     }
 
+    /// Returns the path of the collection that an object of that address is made in.
+    fn collection(&self, address: &Address) -> Result<String> {
+        let within = match address.parent() {
+            None => None,
+            Some(parent) => match self.parents.get(&parent) {
+                Some(id) => Some(id),
+                None => return Err(NoParent(parent).into()),
+            },
+        };
+        Ok(paths::collection(address.kind, within)?)
+    }
+
     /// Returns objects of that name that were not there when the run began and that it did not make.
     pub(super) fn appeared(&self, address: &Address) -> Result<Vec<Live>> {
         let entries = self
             .api
-            .list(address.kind.path())
+            .list(&self.collection(address)?)
             .with_context(|| format!("cannot list {}", address.kind.plural()))?;
         let mut found = Vec::new();
         for entry in entries {

@@ -261,7 +261,8 @@ impl Run<'_> {
         };
         let is_done =
             |found: &Live| same(after, found).is_ok() && (key.wants_groups() || is_marked(found));
-        let (stored, _) = self.put(key.address, &key.id, &body, is_done)?;
+        let path = object_path(Kind::SetupKey.path(), &key.id.0)?;
+        let (stored, _) = self.put(key.address, &path, &body, is_done)?;
         same(after, &stored)?;
         Ok(stored)
     }

@@ -146,7 +146,7 @@ impl Run<'_> {
                 && moves.removed.is_disjoint(&members)
         };
         let address = Address::new(Kind::Group, name.clone());
-        let (stored, lost) = self.put(&address, group, &body, is_done)?;
+        let (stored, lost) = self.put(&address, &path, &body, is_done)?;
         let stored = members_of(Some(&stored.resource));
         // one that is not there now was deleted, which is no fault of this write
         let back: Vec<String> = back
@@ -171,7 +171,7 @@ impl Run<'_> {
 
     /// Lets those who joined a surplus group since the plan was made join the one that stays.
     pub(super) fn move_newcomers(&mut self, address: &Address, surplus: &Live) -> Result<()> {
-        let fresh = match self.read_again(Kind::Group, &surplus.id) {
+        let fresh = match self.read_again(surplus) {
             Ok(fresh) => members_of(Some(&fresh.resource)),
             // the deletion sees that it is gone
             Err(_) => return Ok(()),

@@ -62,7 +62,7 @@ impl Namesakes {
         }
         let stays = |entry: &Value| self.theirs.get(&Id(entry["id"].as_str()?.to_owned()));
         let mut members: BTreeMap<&Id, Vec<Value>> = BTreeMap::new();
-        for kind in Kind::declared() {
+        for kind in Kind::sections() {
             let list = snapshot.list_mut(kind);
             let mut entries = Vec::new();
             for entry in &*list {
@@ -188,8 +188,9 @@ fn rivals(
             key.valid && key.used_times == 0 && (equal || in_the_making)
         }
         Resource::Peer(_) => false,
-        _ => desired
-            .resource(address)
-            .is_some_and(|declared| differences(declared, &live.resource).is_empty()),
+        _ => {
+            let mut declared = desired.resource(address).iter();
+            declared.any(|declared| differences(declared, &live.resource).is_empty())
+        }
     }
 }

@@ -6,9 +6,9 @@ use std::fmt;
 use anyhow::{Result, anyhow, bail};
 use serde_json::Value;
 
-use super::{Run, gone, same};
+use super::{Run, gone, paths, same};
 use crate::address::Address;
-use crate::api::{ApiError, object_path};
+use crate::api::ApiError;
 use crate::change::Change;
 use crate::code::Code;
 use crate::id::Id;
@@ -40,7 +40,7 @@ impl Run<'_> {
         after: &Resource,
     ) -> Result<String> {
         let Change { address, .. } = change;
-        let fresh = self.read_again(address.kind, &live.id)?;
+        let fresh = self.read_again(live)?;
         self.same_form(live, &fresh)?;
         self.tell_overwritten(change, live, &fresh, after)?;
         let is_right = |found: &Live| found.name == address.name && same(after, found).is_ok();
@@ -49,7 +49,8 @@ impl Run<'_> {
             return Ok("is so already: somebody else changed it meanwhile".into());
         }
         let body = after.request(&address.name, Some(&fresh.wire.value()?), &self.groups)?;
-        let (stored, lost) = self.put(address, &live.id, &body, is_right)?;
+        let path = paths::object(live)?;
+        let (stored, lost) = self.put(address, &path, &body, is_right)?;
         same(after, &stored)?;
         let label = self.learn_label(&stored);
         let said = match after {
@@ -75,10 +76,10 @@ impl Run<'_> {
     }
 
     /// Reads an object right before it is written.
-    pub(super) fn read_again(&self, kind: Kind, id: &Id) -> Result<Live> {
-        let found = self.api.get(&object_path(kind.path(), &id.0)?);
+    pub(super) fn read_again(&self, live: &Live) -> Result<Live> {
+        let found = self.api.get(&paths::object(live)?);
         let found = found.map_err(|error| gone(error, "to be changed"))?;
-        self.read(kind, found)
+        self.read(live.resource.kind(), found)
     }
 
     /// Replaces an object and returns what the server has then, and what to say of a lost answer. `is_done` tells of the
@@ -86,17 +87,16 @@ impl Run<'_> {
     pub(super) fn put(
         &mut self,
         address: &Address,
-        id: &Id,
+        path: &str,
         body: &Value,
         is_done: impl Fn(&Live) -> bool,
     ) -> Result<(Live, &'static str)> {
-        let path = object_path(address.kind.path(), &id.0)?;
-        let error = match self.api.put(&path, body) {
+        let error = match self.api.put(path, body) {
             Ok(answer) => return Ok((self.read(address.kind, answer)?, "")),
             Err(error) if error.outcome_unknown() => error,
             Err(error) => return Err(gone(error, "to be changed")),
         };
-        match self.api.get(&path) {
+        match self.api.get(path) {
             Ok(found) => {
                 let found = self.read(address.kind, found)?;
                 match is_done(&found) {
@@ -112,7 +112,7 @@ impl Run<'_> {
     /// Deletes an object, unless it is no longer what was to go.
     pub(super) fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {
         const GONE: &str = "was gone already";
-        let path = object_path(address.kind.path(), &live.id.0)?;
+        let path = paths::object(live)?;
         let fresh = match self.api.get(&path) {
             Ok(found) => self.read(address.kind, found)?,
             Err(error) if error.is_gone() => return Ok(GONE.into()),

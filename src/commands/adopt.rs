@@ -208,8 +208,22 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
         before: theirs,
         after: ours,
     };
+    let inside = address.kind.children().filter_map(|kind| {
+        let of = |desired: &Desired| -> Vec<Value> {
+            let all = desired.resources();
+            let all =
+                all.filter(|(at, _)| at.kind == kind && at.parent().as_ref() == Some(address));
+            let fields = all
+                .flat_map(|(_, all)| all)
+                .map(|one| Value::Object(one.fields()));
+            fields.collect()
+        };
+        let is_ours = ours.manages_in(kind, Some(&address.name));
+        let differ = differ(kind.section(), of(ours).into(), of(theirs).into());
+        (is_ours && differ.before != differ.after).then_some(differ)
+    });
     let both = (ours.entries.get(address), theirs.entries.get(address));
-    match both {
+    let own: Vec<FieldChange> = match both {
         (Some(Declared::Group(ours)), Some(Declared::Group(theirs))) => {
             let differ = differ("peers", json!(ours.peers), json!(theirs.peers));
             let is_ours = ours.peers.is_some() && differ.before != differ.after;
@@ -226,11 +240,14 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
             }
             fields
         }
-        (Some(Declared::Resource(ours)), Some(Declared::Resource(theirs))) => {
-            kind::differences(ours, theirs)
+        (Some(Declared::Resources(ours)), Some(Declared::Resources(theirs))) => {
+            let both = ours.iter().zip(theirs);
+            both.flat_map(|(ours, theirs)| kind::differences(ours, theirs))
+                .collect()
         }
         _ => Vec::new(),
-    }
+    };
+    own.into_iter().chain(inside).collect()
 }
 
 fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
@@ -255,7 +272,7 @@ fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
         return crate::json::text(&found);
     }
     let lines: Vec<String> = new
-        .map(|(address, _)| format!("{}/{}\n", address.kind.section(), visible(&address.name)))
+        .map(|(address, _)| format!("{}\n", visible(&address.path())))
         .collect();
     let left = export
         .left_out

@@ -145,7 +145,7 @@ impl History {
     pub(super) fn follow(&mut self, desired: &Arc<Desired>) {
         if let Some(ledger) = Arc::get_mut(&mut self.ledger) {
             for (address, old) in &desired.renamed_from {
-                ledger.follow(address.kind, &address.name, old);
+                ledger.follow(address, old);
             }
             ledger.propose(desired.clone());
             self.listings = ledger.listings();

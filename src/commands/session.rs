@@ -341,7 +341,10 @@ impl Session {
             key.key_type == KeyType::OneOff
                 && key.used_times > 0
                 && desired.setup_key(&key.name).is_none()
-                && self.options.ledger.was_declared(Kind::SetupKey, &key.name)
+                && self
+                    .options
+                    .ledger
+                    .was_declared(&Address::new(Kind::SetupKey, &key.name))
         };
         self.options.prune != Prune::None
             && desired.manages(Kind::SetupKey)
@@ -520,8 +523,7 @@ impl Session {
             let at = place(problem).map(|(line, column, path)| {
                 format!("{}:{line}:{column}  {path}\n    ", self.valid.file)
             });
-            let Address { kind, name } = &problem.address;
-            let what = format!("{} {name:?} {}", kind.label(), told.text);
+            let what = format!("{} {}", problem.address.quoted(), told.text);
             text.push_str(&format!(
                 "\n{}{}",
                 at.unwrap_or_default(),

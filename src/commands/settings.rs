@@ -87,11 +87,22 @@ pub(super) fn environment_name(global: &Global) -> String {
 
 /// The objects that `--replace` names.
 pub(super) fn replaced(text: &str) -> Result<Address, Failure> {
-    let found = text.split_once('/').and_then(|(section, name)| {
-        let is_kind = |kind: &Kind| section == kind.section() || section == kind.word();
-        let kind = Kind::ALL.into_iter().find(is_kind)?;
-        (!name.is_empty()).then(|| Address::new(kind, name))
-    });
+    let (section, name) = text.split_once('/').unwrap_or((text, ""));
+    let is_kind = |kind: &Kind| match kind.is_one() {
+        true => section == kind.word(),
+        false => section == kind.section() || section == kind.word(),
+    };
+    let kind = Kind::ALL.into_iter().find(is_kind);
+    if let Some((kind, parent)) = kind.and_then(|kind| Some((kind, kind.parent()?))) {
+        let text = format!(
+            "a {} is named by the {} that it stands in",
+            kind.label(),
+            parent.label()
+        );
+        return Err(Failure::error(text).hint(format!("as in {}/NAME", parent.section())));
+    }
+    let found = kind.filter(|kind| kind.is_one() == name.is_empty());
+    let found = found.map(|kind| Address::new(kind, name));
     found.ok_or_else(|| {
         let text = crate::text::visible(text).into_owned();
         Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted"))

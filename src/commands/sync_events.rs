@@ -24,6 +24,7 @@ use super::signals::signals;
 use super::versions::of_netbird;
 use super::{annotate, print, report, report_failure};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::api::Api;
 use crate::apply::{Conduct, apply, settle_members};
 use crate::ci::Context;
@@ -306,7 +307,7 @@ fn ledger(
     // nothing is deleted here, so a shallow checkout is none
     let History { ledger, .. } =
         History::read(path, &cli::History::default(), Prune::None, context)?;
-    let is_known = |name: &String| ledger.is_declared(Kind::SetupKey, name);
+    let is_known = |name: &String| ledger.is_declared(&Address::new(Kind::SetupKey, name));
     let mut used = desired.setup_keys().map(|(name, _)| name);
     let is_old = used.any(|name| actual.keys_named(name).next().is_some() && !is_known(name));
     Ok(match is_old {

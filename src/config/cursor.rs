@@ -213,7 +213,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns whether it is `null`.
-    pub(super) fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         self.value.as_null_keyword().is_some()
     }
 

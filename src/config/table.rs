@@ -53,6 +53,8 @@ pub(crate) enum Presence {
     Required,
     /// Then its objects are not managed; an empty one wants none.
     Section,
+    /// Likewise, and it holds a list.
+    List,
 }
 
 /// A field that people may try, and what to tell them instead of "unknown field".
@@ -222,6 +224,14 @@ impl<T> Field<T> {
         }
     }
 
+    /// A field that holds a list of objects.
+    pub(crate) const fn list(name: &'static str, read: fn(&mut T, &Cursor<'_>, &mut Log)) -> Self {
+        Field {
+            presence: Presence::List,
+            ..Field::optional(name, read)
+        }
+    }
+
     /// Says which values it takes, what creation takes where it is left out, and what it is.
     pub(crate) const fn says(
         self,
@@ -314,9 +324,14 @@ impl Cursor<'_> {
         let hint = match presence {
             Presence::Optional => format!("leave \"{name}\" out instead"),
             Presence::Required => format!("{what} needs \"{name}\""),
-            Presence::Section => {
+            Presence::Section | Presence::List => {
+                let empty = if presence == Presence::List {
+                    "[]"
+                } else {
+                    "{}"
+                };
                 format!(
-                    "leave \"{name}\" out to leave them alone; {{}} says that there shall be none"
+                    "leave \"{name}\" out to leave them alone; {empty} says that there shall be none"
                 )
             }
         };

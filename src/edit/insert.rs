@@ -15,6 +15,10 @@ pub fn insert_entry(
 ) -> Result<Vec<u8>, EditError> {
     let (source, root) = tree::parse(text)?;
     let section = address.kind.section_path();
+    let (section, name) = match section.split_last() {
+        Some((last, rest)) if address.kind.is_one() => (rest, *last),
+        _ => (section, address.name.as_str()),
+    };
     let wanted = |node: &Value<'_>| source.error(node, "an object is wanted here");
     let mut object = root.as_object().ok_or_else(|| wanted(&root))?;
     let mut missing = section;
@@ -28,23 +32,19 @@ pub fn insert_entry(
         missing = rest;
     }
     if missing.is_empty()
-        && let Some(there) = member(object, &address.name)
+        && let Some(there) = member(object, name)
     {
-        return Err(source.error(there, format!("{:?} is declared already", address.name)));
+        return Err(source.error(there, format!("{name:?} is declared already")));
     }
     // what is not there yet is wrapped around the entry, from the inside
-    let path: Vec<&str> = missing
-        .iter()
-        .copied()
-        .chain([address.name.as_str()])
-        .collect();
-    let (name, inner) = path.split_first().unwrap_or((&"", &[]));
+    let path: Vec<&str> = missing.iter().copied().chain([name]).collect();
+    let (first, inner) = path.split_first().unwrap_or((&"", &[]));
     let wrap = |value, name: &&str| serde_json::json!({ *name: value });
     let value = inner.iter().rev().fold(entry.clone(), wrap);
-    let change = behind_all(source.json, &root, object, name, &value);
+    let change = behind_all(source.json, &root, object, first, &value);
 
     let mut changed = apply(source.json, vec![change]);
-    check(&source, text, &changed, section, address, entry)?;
+    check(&source, text, &changed, section, name, entry)?;
     changed.splice(..0, text[..source.offset].iter().copied());
     Ok(changed)
 }
@@ -199,13 +199,13 @@ fn check(
     before: &[u8],
     after: &[u8],
     section: &[&str],
-    address: &Address,
+    name: &str,
     entry: &serde_json::Value,
 ) -> Result<(), EditError> {
     let read = |text| serde_json::from_slice::<serde_json::Value>(text);
     let mut wanted = read(&before[source.offset..]).unwrap_or_default();
     let mut place = &mut wanted;
-    for name in section.iter().copied().chain([address.name.as_str()]) {
+    for name in section.iter().copied().chain([name]) {
         place = &mut place[name];
     }
     *place = entry.clone();

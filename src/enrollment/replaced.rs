@@ -3,6 +3,7 @@
 
 use super::Evidence;
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::Decision;
@@ -88,7 +89,8 @@ impl Older<'_> {
         if made.is_none_or(|made| made >= asked.as_second()) {
             return Some("its key was made after reissue_after".into());
         }
-        if options.ledger.proof(Kind::SetupKey, name, made) != Proof::Ours {
+        let key = Address::new(Kind::SetupKey, name);
+        if options.ledger.proof(&key, made) != Proof::Ours {
             return Some("its key is not provably ours".into());
         }
         if self.evidence == Evidence::Name {

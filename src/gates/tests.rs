@@ -6,6 +6,10 @@ use serde_json::json;
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{Context, check};
+use crate::address::Address;
+use crate::change::{Change, Operation};
+use crate::id::Id;
+use crate::kind::{self, Kind, Live, Resource};
 use crate::plan::Plan;
 use crate::testing::{Case, table};
 
@@ -263,20 +267,26 @@ fn the_page_has_every_gate_in_this_order() {
         .expect("the table");
     let gate = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
     let told: Vec<String> = table.lines().filter_map(gate).collect();
-    // a plan that meets them all: a key to make, all six groups and a peer to delete
+    // a plan that meets them all: a key to make, all six groups and a peer to delete, a zone to make anew
     let mut plan = deletions::deletes(6);
     plan.changes.extend(makes_key().changes);
-    let gone = crate::kind::Live {
-        id: crate::id::Id("p".into()),
+    let live = |resource: &Resource| Live {
+        within: None,
+        id: Id("p".into()),
         name: "p".into(),
-        resource: crate::kind::Resource::Peer(crate::kind::Peer { name: "p".into() }),
+        resource: resource.clone(),
         wire: serde_json::Value::Null.into(),
     };
-    plan.changes.push(crate::change::Change {
-        address: crate::address::Address::new(crate::kind::Kind::Peer, "p"),
-        operation: crate::change::Operation::Delete { live: gone },
-        reason: None,
-    });
+    let peer = live(&Resource::Peer(kind::Peer { name: "p".into() }));
+    let peer = Change::deletion(&Address::new(Kind::Peer, "p"), &peer, None);
+    let after = Resource::DnsZone(kind::DnsZone::default());
+    let zone = Operation::Replace {
+        live: live(&after),
+        fields: Vec::new(),
+        after,
+    };
+    let zone = Change::new(Address::new(Kind::DnsZone, "z"), zone, None);
+    plan.changes.extend([peer, zone]);
     let context = Context {
         max_deletes: 0,
         halt: Some("now".into()),

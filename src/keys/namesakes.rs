@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::{UNTOUCHED_SECS, desired, must_be_replaced, never_sealed};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::id::Id;
 use crate::kind::{DeclaredKey, KeyType, Kind, Live, differences};
 use crate::ledger::{Ledger, Proof};
@@ -115,14 +116,15 @@ fn whose(name: &str, key: &wire::SetupKey, ledger: &Ledger) -> Whose {
     if !ledger.is_known() {
         return Whose::Named;
     }
-    match ledger.proof(Kind::SetupKey, name, key.id.created_at()) {
+    let address = Address::new(Kind::SetupKey, name);
+    match ledger.proof(&address, key.id.created_at()) {
         // of what no run finished its form alone tells whether one of ours began it
         Proof::Ours if never_sealed(key) && !lasts_as_asked(name, key, ledger) => Whose::Theirs,
         Proof::Ours => Whose::Ours,
         Proof::NoIdTime => Whose::Named,
         Proof::Older | Proof::Newer | Proof::Never => {
             // what was spent before the file spoke of it stands for nothing
-            let spans = ledger.spans(Kind::SetupKey, name);
+            let spans = ledger.spans(&address);
             let open = spans.iter().rev().find(|span| span.to.is_none());
             let used_since = |used: Timestamp| open.is_some_and(|at| used.as_second() >= at.from);
             let taken_over = match (key.key_type, key.last_used) {

@@ -1,7 +1,9 @@
 //! What there is to know of a kind as a whole.
 
-use super::{ReadEntry, Trace};
-use crate::config::Outline;
+use serde_json::{Map, Value};
+
+use super::{Declared, Kind, Resource, Trace};
+use crate::config::{Cursor, Log, Outline};
 
 /// The row of a kind: its names, where its entries stand in the file, and where its objects are in the API.
 pub struct Descriptor {
@@ -11,7 +13,8 @@ pub struct Descriptor {
     pub plural: &'static str,
     /// The word of operation types in JSON, as in `create_group`.
     pub word: &'static str,
-    /// Where its entries stand in netbird.json, from the top; of a kind that is never declared, the word for a section.
+    /// Where its entries stand in netbird.json, from the top, or from the entry of what they stand in; of a kind that is
+    /// never declared, the word for a section.
     pub section: &'static [&'static str],
     /// What stands in the section, for the schema.
     pub about: &'static str,
@@ -19,7 +22,7 @@ pub struct Descriptor {
     pub longest_name: usize,
     /// A name that nobody can declare, since it is NetBird's own.
     pub reserved_name: Option<&'static str>,
-    /// The collection's path under `/api`.
+    /// The collection's path under `/api`, or behind the path of what its objects stand in; of what there is one of, its own.
     pub collection: &'static str,
     /// The field of an answer that holds its name.
     pub name_field: &'static str,
@@ -30,10 +33,78 @@ pub struct Descriptor {
     pub has_unique_names: bool,
     /// The code of a deletion's event (docs/netbird-api.md, "Events").
     pub deletion_event: Option<&'static str>,
+    /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared.
+    pub is_several: bool,
+    /// The fields that only creation takes: another value makes the object anew.
+    pub fixed: &'static [&'static str],
     /// The fields that the history of the file is read for, beside names.
     pub traces: &'static [(&'static str, Trace)],
-    /// Reads an entry; `None` where a file cannot declare one.
-    pub(crate) entry: Option<ReadEntry>,
+    /// How they stand in the file.
+    pub(crate) entries: Entries,
+    /// Notes what of a section does not go together.
+    pub(crate) check: fn(&[InFile<'_>], &mut Log),
     /// The fields of an entry, for the schema and the reference.
     pub(crate) outline: fn() -> Outline,
+}
+
+/// How the objects of a kind stand in netbird.json.
+pub(crate) enum Entries {
+    /// Not at all: nobody declares one.
+    Never,
+    /// Under their names, in the section.
+    Named(ReadEntry),
+    /// The section is the entry of the one that there is.
+    One(ReadEntry),
+    /// In a list, which is a field of the entry of what they stand in.
+    Listed(Listed),
+}
+
+/// Reads an entry of a section, or notes what is wrong with it.
+pub(crate) type ReadEntry = fn(&Cursor<'_>, &mut Log) -> Option<Declared>;
+
+/// Objects that stand in the entry of another one.
+pub(crate) struct Listed {
+    /// The kind of that one.
+    pub(crate) parent: Kind,
+    /// The field of its answers that holds them.
+    pub(crate) answers: &'static str,
+    /// Reads one with its name, or notes what is wrong with it. What it stands in is read already.
+    pub(crate) read: ReadListed,
+    /// Returns its fields as people write them in the entry of what they stand in.
+    pub(crate) written: fn(Map<String, Value>, &Value) -> Map<String, Value>,
+    /// How its name is made.
+    pub(crate) name: NameOf,
+}
+
+/// Reads an object that stands in another one's entry.
+pub(crate) type ReadListed = fn(&Cursor<'_>, &Declared, &mut Log) -> Option<(String, Resource)>;
+
+/// An object of the file: its name, what it is, and where it stands.
+pub(crate) type InFile<'a> = (String, Resource, Cursor<'a>);
+
+/// How the name of an object is made that stands in a list: of texts in what it stands in, and of its own.
+pub(crate) struct NameOf {
+    /// The fields of what it stands in.
+    pub(crate) of_parent: &'static [&'static str],
+    /// Its own fields.
+    pub(crate) own: &'static [&'static str],
+    /// Makes the name of their texts, in that order; a field that is no text is empty.
+    pub(crate) make: fn(&[&str], &[&str]) -> String,
+}
+
+impl NameOf {
+    /// Returns the name of an object in the entry of another one, by the texts of their fields.
+    pub(crate) fn of<'a>(
+        &self,
+        parent: impl Fn(&str) -> Option<&'a str>,
+        own: impl Fn(&str) -> Option<&'a str>,
+    ) -> String {
+        let texts = self
+            .of_parent
+            .iter()
+            .map(|field| parent(field).unwrap_or_default());
+        let of_parent: Vec<&str> = texts.collect();
+        let own = self.own.iter().map(|field| own(field).unwrap_or_default());
+        (self.make)(&of_parent, &own.collect::<Vec<_>>())
+    }
 }

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::spelling;
+
 /// What kind of object a file would have to be able to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
@@ -27,6 +29,34 @@ pub enum End {
     Network,
     /// A route's `peer_groups`.
     Through,
+    /// A zone's `domain`: another one makes the zone anew.
+    Domain,
+    /// What a record leads to: what tells records of one name and type apart.
+    Content,
+}
+
+impl End {
+    /// Returns the one spelling of a text that stands at this end alone.
+    pub(crate) fn spelled(self, text: &str) -> String {
+        match self {
+            End::Domain => text.to_ascii_lowercase(),
+            End::Content => spelling::content(text),
+            End::From | End::To | End::Network | End::Through => spelling::network(text),
+        }
+    }
+
+    /// Returns the one spelling of a text that stands at this end in a list.
+    pub(crate) fn listed(self, text: &str) -> String {
+        match self {
+            End::Network => spelling::domain(text),
+            _ => text.to_owned(),
+        }
+    }
+
+    /// Whether what stood there is lost with it, though the object stays: what a zone answered, and what a record led to.
+    pub(crate) fn is_lost(self) -> bool {
+        matches!(self, End::Domain | End::Content)
+    }
 }
 
 /// What the history of the file remembers of a field.

@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use super::body::{base_of, embedded_ids, keep};
 use super::values::{names, renamed_from};
 use super::words::named;
-use super::{ALL, About, Declared, Descriptor, Groups, Live, Resource, Spec, Trace, Unresolved};
+use super::{
+    ALL, About, Declared, Descriptor, Entries, Groups, Live, Resource, Spec, Trace, Unresolved,
+};
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
 use crate::entry::Entry;
@@ -111,8 +113,11 @@ impl Spec for Group {
         can_be_renamed: true,
         has_unique_names: false,
         deletion_event: Some("group.delete"),
+        is_several: false,
+        fixed: &[],
         traces: &[("peers", Trace::Members)],
-        entry: Some(entry),
+        entries: Entries::Named(entry),
+        check: |_, _| {},
         outline: || TABLE.outline(),
     };
 
@@ -122,6 +127,7 @@ impl Spec for Group {
         Ok(Live {
             id: group.id,
             name: group.name,
+            within: None,
             resource: Resource::Group(Group { peers: Some(peers) }),
             wire,
         })

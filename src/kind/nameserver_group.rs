@@ -9,7 +9,7 @@ use super::body::{base_of, fill};
 use super::rows::{groups, own};
 use super::values::{domain, flag, nameserver, renamed_from, text};
 use super::words::{address, disabled, named};
-use super::{About, Declared, Descriptor, Groups, Live, Resource, Spec, Unresolved};
+use super::{About, Declared, Descriptor, Entries, Groups, Live, Resource, Spec, Unresolved};
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
 use crate::entry::Entry;
@@ -152,7 +152,7 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
     if primary {
         group.search_domains_enabled = Some(false); // there are none to search
     }
-    Some(Declared::Resource(Resource::NameserverGroup(group)))
+    Some(Declared::one(Resource::NameserverGroup(group)))
 }
 
 /// Primary means for all domains: the server takes it exactly where there are none (docs/netbird-api.md, "Nameserver
@@ -297,8 +297,11 @@ impl Spec for NameserverGroup {
         can_be_renamed: true,
         has_unique_names: true,
         deletion_event: Some("nameserver.group.delete"),
+        is_several: false,
+        fixed: &[],
         traces: &[],
-        entry: Some(entry),
+        entries: Entries::Named(entry),
+        check: |_, _| {},
         outline: || TABLE.outline(),
     };
 
@@ -324,6 +327,7 @@ impl Spec for NameserverGroup {
         Ok(Live {
             id: group.id,
             name: group.name,
+            within: None,
             resource,
             wire,
         })

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::values::names;
-use super::{About, Descriptor, Groups, Live, Resource, Spec, Unresolved};
+use super::{About, Descriptor, Entries, Groups, Live, Resource, Spec, Unresolved};
 use crate::config::Outline;
 use crate::entry::Entry;
 use crate::sentence::Sentence;
@@ -31,8 +31,11 @@ impl Spec for Peer {
         can_be_renamed: false,
         has_unique_names: false,
         deletion_event: None,
+        is_several: false,
+        fixed: &[],
         traces: &[],
-        entry: None,
+        entries: Entries::Never,
+        check: |_, _| {},
         outline: Outline::default,
     };
 
@@ -44,6 +47,7 @@ impl Spec for Peer {
         Ok(Live {
             id: peer.id,
             name: peer.name,
+            within: None,
             resource,
             wire,
         })

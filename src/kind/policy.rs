@@ -13,7 +13,7 @@ use super::body::{base_of, default, fill};
 use super::values::names;
 use super::words::{disabled, listed, named};
 use super::{
-    ALL, About, Descriptor, End, Form, Groups, Live, Shape as FormShape, Spec, Tie, Trace,
+    ALL, About, Descriptor, End, Entries, Form, Groups, Live, Shape as FormShape, Spec, Tie, Trace,
     Unresolved,
 };
 use crate::config::Table;
@@ -137,11 +137,14 @@ impl Spec for Policy {
         can_be_renamed: true,
         has_unique_names: false,
         deletion_event: Some("policy.delete"),
+        is_several: false,
+        fixed: &[],
         traces: &[
             ("sources", Trace::Tie(End::From)),
             ("destinations", Trace::Tie(End::To)),
         ],
-        entry: Some(entry::read),
+        entries: Entries::Named(entry::read),
+        check: |_, _| {},
         outline: || entry::TABLE.outline(),
     };
 

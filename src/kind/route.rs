@@ -10,8 +10,8 @@ use super::rows::{groups, own, own_groups};
 use super::values::{domain, flag, names, network, renamed_from, text};
 use super::words::{disabled, named};
 use super::{
-    ALL, About, Declared, Descriptor, End, Form, Groups, Live, Resource, Shape as FormShape, Spec,
-    Tie, Trace, Unresolved,
+    ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource,
+    Shape as FormShape, Spec, Tie, Trace, Unresolved,
 };
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
@@ -189,7 +189,7 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
             .suggest("name the groups that shall get it in \"groups\"".to_owned());
         }
     }
-    Some(Declared::Resource(Resource::Route(route)))
+    Some(Declared::one(Resource::Route(route)))
 }
 
 fn receivers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
@@ -295,12 +295,15 @@ impl Spec for Route {
         can_be_renamed: true,
         has_unique_names: false,
         deletion_event: Some("route.delete"),
+        is_several: false,
+        fixed: &[],
         traces: &[
             ("network", Trace::Tie(End::Network)),
             ("domains", Trace::Tie(End::Network)),
             ("peer_groups", Trace::Tie(End::Through)),
         ],
-        entry: Some(entry),
+        entries: Entries::Named(entry),
+        check: |_, _| {},
         outline: || TABLE.outline(),
     };
 
@@ -330,6 +333,7 @@ impl Spec for Route {
         Ok(Live {
             id: route.id,
             name: route.network_id,
+            within: None,
             resource: Resource::Route(canonical),
             wire,
         })

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::body::keep;
 use super::values::names;
 use super::words::named;
-use super::{About, Descriptor, Groups, Live, Resource, Spec, Trace, Unresolved};
+use super::{About, Descriptor, Entries, Groups, Live, Resource, Spec, Trace, Unresolved};
 use crate::entry::Entry;
 use crate::key_type::KeyType;
 use crate::sentence::Sentence;
@@ -106,12 +106,15 @@ impl Spec for SetupKey {
         can_be_renamed: false,
         has_unique_names: false,
         deletion_event: Some("setupkey.delete"),
+        is_several: false,
+        fixed: &[],
         traces: &[
             ("enrolled", Trace::Done),
             ("reissue_after", Trace::Anew),
             ("expires_in", Trace::Lasts),
         ],
-        entry: Some(entry::read),
+        entries: Entries::Named(entry::read),
+        check: |_, _| {},
         outline: || entry::TABLE.outline(),
     };
 
@@ -131,6 +134,7 @@ impl Spec for SetupKey {
         Ok(Live {
             id: key.id,
             name: key.name,
+            within: None,
             resource,
             wire,
         })

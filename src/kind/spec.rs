@@ -61,6 +61,11 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
         false
     }
 
+    /// Returns whether the server takes no such object while that one is there, in the same place.
+    fn excludes(&self, _other: &Self) -> bool {
+        false
+    }
+
     /// Returns what of its form the file cannot say, as what follows "it".
     fn beyond_the_file(&self) -> Option<String> {
         None

@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::address::Address;
 use crate::desired::Desired;
-use crate::kind::Kind;
+use crate::kind::{Kind, Tie};
 
 use super::Ledger;
 use super::facts::Fact;
@@ -28,7 +29,7 @@ pub enum Cause {
 
 /// What changes of the file take away. A kind that is added later adds what it can lose here, as a field of its entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Taken(BTreeSet<(&'static str, String, Detail)>);
+pub struct Taken(BTreeSet<(Address, Detail)>);
 
 /// What of an entry goes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,13 +40,15 @@ enum Detail {
     Member(String),
     /// What a field stood for.
     Field(&'static str),
+    /// What stood at one of its ends.
+    End(BTreeSet<String>),
 }
 
 impl Taken {
     /// Adds an entry, or a member of one.
-    pub fn add(&mut self, kind: Kind, name: &str, member: Option<&str>) {
+    pub fn add(&mut self, address: Address, member: Option<&str>) {
         let detail = member.map_or(Detail::Whole, |member| Detail::Member(member.to_owned()));
-        self.0.insert((kind.word(), name.to_owned(), detail));
+        self.0.insert((address, detail));
     }
 
     /// Returns whether nothing is taken away.
@@ -56,13 +59,30 @@ impl Taken {
     /// Returns 8 hexadecimal digits that differ where what is taken away does. What somebody agrees to differs by whether
     /// what is held back goes with it (`with_held`), so that nobody agrees to that by the line for the rest.
     pub fn digest(&self, with_held: bool) -> String {
-        let items = self.0.iter().map(|(kind, name, detail)| match detail {
-            Detail::Whole => serde_json::json!([kind, name]),
-            Detail::Member(member) => serde_json::json!([kind, name, "member", member]),
-            Detail::Field(field) => serde_json::json!([kind, name, "field", field]),
+        let mut items: Vec<&(Address, Detail)> = self.0.iter().collect();
+        // by words, since that is what the digest is made of: the order of kinds may change
+        items.sort_by_key(|(address, detail)| {
+            (address.kind.word(), &address.within, &address.name, detail)
+        });
+        let items = items.into_iter().map(|(address, detail)| {
+            let names = address.within.iter().chain([&address.name]);
+            let path: Vec<&str> = [address.kind.word()]
+                .into_iter()
+                .chain(names.map(String::as_str))
+                .collect();
+            let detail = match detail {
+                Detail::Whole => Vec::new(),
+                Detail::Member(member) => vec![json!("member"), json!(member)],
+                Detail::Field(field) => vec![json!("field"), json!(field)],
+                Detail::End(names) => vec![json!("end"), json!(names)],
+            };
+            path.into_iter()
+                .map(Value::from)
+                .chain(detail)
+                .collect::<Value>()
         });
         let items: Vec<_> = items.collect();
-        let text = serde_json::json!([with_held, items]).to_string();
+        let text = json!([with_held, items]).to_string();
         let digest = Sha256::digest(text);
         digest[..4].iter().map(|b| format!("{b:02x}")).collect()
     }
@@ -73,17 +93,29 @@ impl Taken {
 pub(super) struct Proposal(Arc<Desired>);
 
 impl Proposal {
-    /// Returns whether the file says that. Of marks, renames and ties nobody asks it.
+    /// Returns whether the file can say that or not: it has the section, in the object's entry too.
+    fn speaks_of(&self, fact: &Fact) -> bool {
+        let section = fact.section();
+        self.0.manages(fact.kind())
+            && section.is_none_or(|(section, object)| self.says(&section) || !self.says(&object))
+    }
+
+    /// Returns whether the file says that. Of marks and renames nobody asks it.
     fn says(&self, fact: &Fact) -> bool {
         match fact {
-            Fact::Declared(kind, name) => self.0.declares(&Address::new(*kind, name)),
+            Fact::Declared(address) => self.0.declares(address),
+            Fact::Section(kind, parent) => self.0.manages_in(*kind, Some(parent)),
+            Fact::Tied(address, tie) => {
+                let mut all = self.0.resource(address).iter();
+                all.any(|resource| resource.form().ties.contains(tie))
+            }
             Fact::Listed(group, member) => {
                 let peers = self.0.group(group).and_then(|group| group.peers.as_ref());
                 peers.is_some_and(|peers| peers.contains(member))
             }
             Fact::Reissued(key, instant) => self.reissue(key) == Some(*instant),
             Fact::Lasting(key, seconds) => self.lasts(key) == Some(*seconds),
-            Fact::Enrolled(_) | Fact::Renamed(..) | Fact::Tied(..) => false,
+            Fact::Enrolled(_) | Fact::Renamed(..) => false,
         }
     }
 
@@ -112,16 +144,23 @@ impl Ledger {
     }
 
     /// Returns the change that last took that entry out of the file; `None` where it is declared, or never was.
-    pub fn removal(&self, kind: Kind, name: &str) -> Option<Cause> {
-        let fact = Fact::Declared(kind, name.to_owned());
+    pub fn removal(&self, address: &Address) -> Option<Cause> {
+        let fact = Fact::Declared(address.clone());
+        self.end(&fact, self.intervals(&fact))
+    }
+
+    /// Returns the change that last took out of an entry what stood at one of its ends: of several of one name, one.
+    pub fn tie_removal(&self, address: &Address, tie: &Tie) -> Option<Cause> {
+        let fact = Fact::Tied(address.clone(), tie.clone());
         self.end(&fact, self.intervals(&fact))
     }
 
     /// Returns the change that last took that member out of the list of the group, which may have had another name.
     pub fn member_removal(&self, group: &str, member: &str) -> Option<Cause> {
-        let listed = |group| Fact::Listed(group, member.to_owned());
-        let intervals = self.followed(Kind::Group, group, listed);
-        self.end(&listed(group.to_owned()), &intervals)
+        let listed = |group: &Address| Fact::Listed(group.name.clone(), member.to_owned());
+        let group = Address::new(Kind::Group, group);
+        let intervals = self.followed(&group, listed);
+        self.end(&listed(&group), &intervals)
     }
 
     /// Returns the change by which the last group ceased to list that member; `None` where one does, or none ever did.
@@ -152,7 +191,7 @@ impl Ledger {
             let is_said = of == key && self.says(Cause::Proposed, fact);
             is_said.then_some((*instant, cause))
         });
-        let declared = Fact::Declared(Kind::SetupKey, key.to_owned());
+        let declared = Fact::Declared(Address::new(Kind::SetupKey, key));
         set.filter(|(_, cause)| self.said_before(*cause, &declared))
     }
 
@@ -162,8 +201,16 @@ impl Ledger {
         let facts = self.history.facts.keys();
         for fact in facts.filter(|fact| self.said_before(first, fact)) {
             match fact {
-                Fact::Declared(kind, name) if !self.says(last, fact) => {
-                    taken.add(*kind, name, None)
+                Fact::Declared(address) if !self.says(last, fact) => {
+                    taken.add(address.clone(), None)
+                }
+                Fact::Tied(address, tie)
+                    if tie.end.is_lost()
+                        && !self.says(last, fact)
+                        && self.says(last, &Fact::Declared(address.clone())) =>
+                {
+                    let detail = Detail::End(tie.names.clone());
+                    taken.0.insert((address.clone(), detail));
                 }
                 Fact::Listed(group, member) => {
                     // a group that went takes its list along; one that was renamed has it under the new name
@@ -171,7 +218,7 @@ impl Ledger {
                         continue;
                     };
                     if !self.says(last, &Fact::Listed(group.to_owned(), member.clone())) {
-                        taken.add(Kind::Group, group, Some(member));
+                        taken.add(Address::new(Kind::Group, group), Some(member));
                     }
                 }
                 _ => {}
@@ -183,10 +230,10 @@ impl Ledger {
             if let Fact::Reissued(key, _) = fact
                 && self.says(last, fact)
                 && !self.said_before(first, fact)
-                && self.said_before(first, &Fact::Declared(Kind::SetupKey, key.clone()))
+                && self.said_before(first, &Fact::Declared(Address::new(Kind::SetupKey, key)))
             {
                 let field = Detail::Field("reissue_after");
-                taken.0.insert((Kind::SetupKey.word(), key.clone(), field));
+                taken.0.insert((Address::new(Kind::SetupKey, key), field));
             }
         }
         taken
@@ -194,17 +241,18 @@ impl Ledger {
 
     /// The name that a group has after these changes, if it is still there.
     fn name_after<'a>(&'a self, group: &'a str, first: Cause, last: Cause) -> Option<&'a str> {
-        let declared = |name: &str| self.says(last, &Fact::Declared(Kind::Group, name.to_owned()));
+        let declared =
+            |name: &str| self.says(last, &Fact::Declared(Address::new(Kind::Group, name)));
         if declared(group) {
             return Some(group);
         }
         let mut links = self.renames.iter();
-        links.find_map(|((kind, new), olds)| {
+        links.find_map(|(new, olds)| {
             let is_it = |(old, at): &(String, usize)| {
                 old == group && (self.place(first)..=self.place(last)).contains(at)
             };
-            (*kind == Kind::Group && olds.iter().any(is_it) && declared(new))
-                .then_some(new.as_str())
+            (new.kind == Kind::Group && olds.iter().any(is_it) && declared(&new.name))
+                .then_some(new.name.as_str())
         })
     }
 
@@ -226,9 +274,7 @@ impl Ledger {
     fn says(&self, cause: Cause, fact: &Fact) -> bool {
         let at = self.place(cause);
         match (cause, &self.proposal) {
-            (Cause::Proposed, Some(proposal)) if proposal.0.manages(fact.kind()) => {
-                proposal.says(fact)
-            }
+            (Cause::Proposed, Some(proposal)) if proposal.speaks_of(fact) => proposal.says(fact),
             _ => {
                 let holds = |span: &Interval| span.from <= at && span.to.is_none_or(|to| to > at);
                 self.intervals(fact).iter().any(holds)
@@ -240,7 +286,7 @@ impl Ledger {
     fn end(&self, fact: &Fact, intervals: &[Interval]) -> Option<Cause> {
         let is_open = intervals.iter().any(|span| span.to.is_none());
         match &self.proposal {
-            Some(proposal) if proposal.0.manages(fact.kind()) => {
+            Some(proposal) if proposal.speaks_of(fact) => {
                 if proposal.says(fact) {
                     return None;
                 }

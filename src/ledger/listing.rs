@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::address::Address;
 use crate::kind::Kind;
 
 use super::Ledger;
@@ -42,8 +43,9 @@ impl Listings {
 impl Ledger {
     /// Returns whether the group, under this or an earlier name, ever listed that member.
     pub fn was_listed(&self, group: &str, member: &str) -> bool {
-        let listed = |group| Fact::Listed(group, member.to_owned());
-        !self.followed(Kind::Group, group, listed).is_empty()
+        let listed = |group: &Address| Fact::Listed(group.name.clone(), member.to_owned());
+        let group = Address::new(Kind::Group, group);
+        !self.followed(&group, listed).is_empty()
     }
 
     /// Returns whether the newest version that has groups lists that member.
@@ -53,8 +55,8 @@ impl Ledger {
 
     /// Returns every member that the group, under this or an earlier name, ever listed, sorted.
     pub fn members(&self, group: &str) -> Vec<&str> {
-        let names = self.lineage(Kind::Group, group);
-        let of_group = |name: &str| names.iter().any(|(known, _)| known == name);
+        let names = self.lineage(&Address::new(Kind::Group, group));
+        let of_group = |name: &str| names.iter().any(|(known, _)| known.name == name);
         let members = self.history.facts.keys().filter_map(|fact| match fact {
             Fact::Listed(group, member) if of_group(group) => Some(member.as_str()),
             _ => None,
@@ -83,13 +85,13 @@ impl Ledger {
         }
         // renames that only the working file has: what the old name lists, the new one does
         let uncommitted = self.history.commits.len();
-        for ((kind, new), links) in &self.renames {
+        for (new, links) in &self.renames {
             for (old, at) in links {
-                if *kind == Kind::Group && *at == uncommitted {
+                if new.kind == Kind::Group && *at == uncommitted {
                     let listed: Vec<_> = since
                         .iter()
                         .filter(|((group, _), _)| group == old)
-                        .map(|((_, member), second)| ((new.clone(), member.clone()), *second))
+                        .map(|((_, member), second)| ((new.name.clone(), member.clone()), *second))
                         .collect();
                     since.extend(listed);
                 }
@@ -106,7 +108,7 @@ impl Ledger {
     fn first_listed(&self, group: &str, member: &str, from: usize) -> usize {
         let (mut group, mut from) = (group, from);
         loop {
-            let links = self.renames.get(&(Kind::Group, group.to_owned()));
+            let links = self.renames.get(&Address::new(Kind::Group, group));
             let step = links.into_iter().flatten().find_map(|(old, at)| {
                 let listed = self.intervals(&Fact::Listed(old.clone(), member.to_owned()));
                 let until = |to: Option<usize>| to.is_none_or(|to| to >= *at);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::address::Address;
 use crate::kind::Kind;
 
 use super::Ledger;
@@ -55,10 +56,10 @@ impl Span {
 }
 
 impl Ledger {
-    /// Returns what is proved about an object of that kind and name that was made in the second `created_at`.
-    pub fn proof(&self, kind: Kind, name: &str, created_at: Option<i64>) -> Proof {
-        let spans = self.spans(kind, name);
-        if !self.was_declared(kind, name) {
+    /// Returns what is proved about an object of that address that was made in the second `created_at`.
+    pub fn proof(&self, address: &Address, created_at: Option<i64>) -> Proof {
+        let spans = self.spans(address);
+        if !self.was_declared(address) {
             return Proof::Never;
         }
         let Some(created_at) = created_at else {
@@ -76,11 +77,12 @@ impl Ledger {
         if newer { Proof::Newer } else { Proof::Older }
     }
 
-    /// Returns when a name was declared, its earlier names (`renamed_from`) included, without the times in which the file
+    /// Returns when an entry was declared, its earlier names (`renamed_from`) included, without the times in which the file
     /// could not be read or had no such section.
-    pub fn spans(&self, kind: Kind, name: &str) -> Vec<Span> {
-        let declared = self.followed(kind, name, |name| Fact::Declared(kind, name));
-        let holes = self.history.holes.get(&kind).map_or(&[][..], Vec::as_slice);
+    pub fn spans(&self, address: &Address) -> Vec<Span> {
+        let declared = self.followed(address, |address| Fact::Declared(address.clone()));
+        let holes = self.history.holes.get(&address.kind.top());
+        let holes = holes.map_or(&[][..], Vec::as_slice);
         let mut spans = Vec::new();
         for interval in declared {
             let mut from = interval.from;
@@ -111,11 +113,10 @@ impl Ledger {
         }
     }
 
-    /// Returns whether the file ever declared that name, or one that it had before.
-    pub fn was_declared(&self, kind: Kind, name: &str) -> bool {
-        !self
-            .followed(kind, name, |name| Fact::Declared(kind, name))
-            .is_empty()
+    /// Returns whether the file ever declared that entry, or under a name that it had before.
+    pub fn was_declared(&self, address: &Address) -> bool {
+        let declared = self.followed(address, |address| Fact::Declared(address.clone()));
+        !declared.is_empty()
     }
 
     /// Returns whether a version of the file, or that of this run, asked for a key of that name which lasts so long, in
@@ -135,9 +136,17 @@ impl Ledger {
         }) || !any
     }
 
-    /// Returns whether the newest version that has the section declares that name.
-    pub fn is_declared(&self, kind: Kind, name: &str) -> bool {
-        is_open(self.intervals(&Fact::Declared(kind, name.to_owned())))
+    /// Returns whether the newest version that has the section declares that entry.
+    pub fn is_declared(&self, address: &Address) -> bool {
+        is_open(self.intervals(&Fact::Declared(address.clone())))
+    }
+
+    /// Returns whether the newest version says which objects of that kind stand in this one; `None` where no version ever
+    /// did, under this name or an earlier one.
+    pub fn has_section_in(&self, kind: Kind, parent: &Address) -> Option<bool> {
+        let section = |parent: &Address| Fact::Section(kind, parent.name.clone());
+        let intervals = self.followed(parent, section);
+        (!intervals.is_empty()).then(|| is_open(&intervals))
     }
 
     /// Returns whether the newest version has the section of that kind; `None` where no version ever had it.
@@ -152,7 +161,7 @@ impl Ledger {
     pub fn names(&self, kind: Kind) -> BTreeSet<&str> {
         let facts = self.history.facts.keys();
         let names = facts.filter_map(|fact| match fact {
-            Fact::Declared(of, name) if *of == kind => Some(name.as_str()),
+            Fact::Declared(at) if at.kind == kind => Some(at.name.as_str()),
             _ => None,
         });
         names.collect()
@@ -167,7 +176,7 @@ impl Ledger {
 
     /// Returns whether a setup key's entry was marked enrolled when it was last there; `None` if it never was there.
     pub fn last_enrolled(&self, key: &str) -> Option<bool> {
-        let declared = self.intervals(&Fact::Declared(Kind::SetupKey, key.to_owned()));
+        let declared = self.intervals(&Fact::Declared(Address::new(Kind::SetupKey, key)));
         let enrolled = self.intervals(&Fact::Enrolled(key.to_owned()));
         let last = declared.last()?;
         Some(

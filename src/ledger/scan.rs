@@ -1,6 +1,6 @@
-//! Reading a version of the file for names only, quickly: a scanner of JSON that can start behind any entry.
+//! Reading a version of the file entry by entry: a scanner of JSON that can start behind any of them.
 //!
-//! It takes JSON's grammar as it is, so half a file or conflict markers are noticed, but values that nobody asks for are
+//! It takes JSON's grammar as it is, so half a file or conflict markers are noticed, but fields that nobody asks for are
 //! passed over, whatever they are: versions of other times have other fields. A name or a section that stands there twice
 //! counts both times, where the tool would have refused the file.
 
@@ -8,8 +8,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::kind::{End, Kind, Tie, Trace};
-use crate::spelling;
+use serde_json::{Map, Value};
+
+use crate::address::Address;
+use crate::kind::{Kind, Tie, Trace};
 
 use super::facts::{Fact, FactId, Facts};
 
@@ -62,6 +64,7 @@ impl Place {
     pub(super) fn behind(mark: Option<&Mark>) -> Self {
         match mark {
             None => Place::Start,
+            Some(mark) if mark.kind.is_one() => Place::behind_section(mark.kind),
             Some(mark) => Place::Section {
                 kind: mark.kind,
                 first: mark.opening,
@@ -76,7 +79,82 @@ fn kind_at(path: &[&[u8]]) -> Option<Kind> {
         let names = kind.section_path().iter().map(|name| name.as_bytes());
         names.eq(path.iter().copied())
     };
-    Kind::declared().find(is_there)
+    Kind::sections().find(is_there)
+}
+
+/// Returns what an entry says: that it is there, first; and what stands in it.
+fn declared(address: Address, entry: &Map<String, Value>, facts: &mut Facts) -> Vec<FactId> {
+    let mut said = vec![Fact::Declared(address.clone())];
+    let descriptor = address.kind.descriptor();
+    for (field, trace) in descriptor.traces {
+        said.extend(
+            entry
+                .get(*field)
+                .map(|value| traced(*trace, value, &address))
+                .into_iter()
+                .flatten(),
+        );
+    }
+    if descriptor.can_be_renamed
+        && let Some(Value::String(old)) = entry.get("renamed_from")
+    {
+        said.push(Fact::Renamed(address.clone(), old.clone()));
+    }
+    let mut found: Vec<FactId> = said.into_iter().map(|fact| facts.id(fact)).collect();
+    for kind in address.kind.children() {
+        let (section, listed) = (kind.section(), kind.listed());
+        let (Some(Value::Array(list)), Some(listed)) = (entry.get(section), listed) else {
+            continue;
+        };
+        found.push(facts.id(Fact::Section(kind, address.name.clone())));
+        for child in list.iter().filter_map(Value::as_object) {
+            let name = listed.name.of(
+                |field| entry.get(field)?.as_str(),
+                |field| child.get(field)?.as_str(),
+            );
+            found.extend(declared(address.child(kind, name), child, facts));
+        }
+    }
+    found
+}
+
+/// Returns what the history remembers of a field.
+fn traced(trace: Trace, value: &Value, address: &Address) -> Vec<Fact> {
+    let name = || address.name.clone();
+    let texts = || {
+        value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+    };
+    match trace {
+        Trace::Members => texts()
+            .map(|member| Fact::Listed(name(), member.to_owned()))
+            .collect(),
+        Trace::Done if *value == Value::Bool(true) => vec![Fact::Enrolled(name())],
+        Trace::Done => Vec::new(),
+        Trace::Anew => {
+            let instant = value.as_str().and_then(|text| text.parse().ok());
+            let fact = instant.map(|instant| Fact::Reissued(name(), instant));
+            fact.into_iter().collect()
+        }
+        Trace::Lasts => {
+            let fact = value.as_i64().map(|seconds| Fact::Lasting(name(), seconds));
+            fact.into_iter().collect()
+        }
+        Trace::Tie(end) => {
+            let one = value.as_str().map(|text| end.spelled(text));
+            let names: BTreeSet<String> = one
+                .into_iter()
+                .chain(texts().map(|text| end.listed(text)))
+                .collect();
+            match names.is_empty() {
+                true => Vec::new(),
+                false => vec![Fact::Tied(address.clone(), Tie { end, names })],
+            }
+        }
+    }
 }
 
 pub(super) struct Scanner<'t> {
@@ -112,9 +190,9 @@ impl<'t> Scanner<'t> {
                     };
                     self.place = Place::Top { first: false };
                     let word = self.word(&key);
-                    let sections = || Kind::declared().map(Kind::section_path);
+                    let sections = || Kind::sections().map(Kind::section_path);
                     if let Some(kind) = kind_at(&[&word]) {
-                        return self.open(kind).map(Some);
+                        return self.open(kind, facts).map(Some);
                     }
                     match sections().find(|path| path[0].as_bytes() == &*word) {
                         Some(path) => {
@@ -134,7 +212,7 @@ impl<'t> Scanner<'t> {
                     };
                     self.place = Place::Folder { name, first: false };
                     if let Some(kind) = kind_at(&[name.as_bytes(), &self.word(&key)]) {
-                        return self.open(kind).map(Some);
+                        return self.open(kind, facts).map(Some);
                     }
                     self.value(0)?;
                 }
@@ -158,113 +236,46 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn open(&mut self, kind: Kind) -> Result<Mark, Broken> {
-        self.expect(b'{', "a section that is no object")?;
-        self.place = Place::Section { kind, first: true };
+    fn open(&mut self, kind: Kind, facts: &mut Facts) -> Result<Mark, Broken> {
+        let mut found = Vec::new();
+        if kind.is_one() {
+            let entry = self.object("a section that is no object")?;
+            self.place = Place::behind_section(kind);
+            found = declared(Address::new(kind, ""), &entry, facts);
+        } else {
+            self.expect(b'{', "a section that is no object")?;
+            self.place = Place::Section { kind, first: true };
+        }
         Ok(Mark {
             end: self.at,
             kind,
             opening: true,
-            facts: Vec::new(),
+            facts: found,
         })
     }
 
     fn entry(&mut self, kind: Kind, key: Range<usize>, facts: &mut Facts) -> Result<Mark, Broken> {
         let name = self.decode(key)?;
-        let mut found = vec![facts.id(Fact::Declared(kind, name.clone()))];
-        self.expect(b'{', "an entry that is no object")?;
-        let renames = kind.descriptor().can_be_renamed;
-        let mut first = true;
-        while let Some(key) = self.key(first)? {
-            first = false;
-            let word = self.word(&key);
-            let mut traces = kind.descriptor().traces.iter();
-            let trace = traces.find(|(field, _)| field.as_bytes() == &*word);
-            match (trace.map(|(_, trace)| *trace), self.peek()) {
-                (Some(Trace::Members), Some(b'[')) => {
-                    self.texts(|member| {
-                        found.push(facts.id(Fact::Listed(name.clone(), member)));
-                    })?;
-                }
-                (Some(Trace::Done), Some(b't')) => {
-                    found.push(facts.id(Fact::Enrolled(name.clone())));
-                    self.value(0)?;
-                }
-                (Some(Trace::Anew), Some(b'"')) => {
-                    let instant = self.string()?;
-                    let instant = self.decode(instant)?.parse().ok();
-                    let fact = instant.map(|instant| Fact::Reissued(name.clone(), instant));
-                    found.extend(fact.map(|fact| facts.id(fact)));
-                }
-                (Some(Trace::Lasts), _) => {
-                    self.blank();
-                    let start = self.at;
-                    self.value(0)?;
-                    let number = std::str::from_utf8(&self.text[start..self.at]).ok();
-                    let seconds = number.and_then(|number| number.parse().ok());
-                    let fact = seconds.map(|seconds| Fact::Lasting(name.clone(), seconds));
-                    found.extend(fact.map(|fact| facts.id(fact)));
-                }
-                (Some(Trace::Tie(end)), _) => self.tie(kind, &name, end, &mut found, facts)?,
-                (None, Some(b'"')) if renames && *word == *b"renamed_from" => {
-                    let old = self.string()?;
-                    let old = self.decode(old)?;
-                    found.push(facts.id(Fact::Renamed(kind, name.clone(), old)));
-                }
-                _ => self.value(0)?,
-            }
-        }
+        let entry = self.object("an entry that is no object")?;
         Ok(Mark {
             end: self.at,
             kind,
             opening: false,
-            facts: found,
+            facts: declared(Address::new(kind, name), &entry, facts),
         })
     }
 
-    /// What an entry connects at one of its ends: a text, or a list of texts.
-    fn tie(
-        &mut self,
-        kind: Kind,
-        name: &str,
-        end: End,
-        found: &mut Vec<FactId>,
-        facts: &mut Facts,
-    ) -> Result<(), Broken> {
-        let mut names = BTreeSet::new();
-        match self.peek() {
-            Some(b'"') => {
-                let text = self.string()?;
-                names.insert(spelling::network(&self.decode(text)?));
-            }
-            Some(b'[') => self.texts(|text| {
-                names.insert(match end {
-                    End::Network => spelling::domain(&text),
-                    End::From | End::To | End::Through => text,
-                });
-            })?,
-            _ => return self.value(0),
+    /// An object, all of it.
+    fn object(&mut self, why: &'static str) -> Result<Map<String, Value>, Broken> {
+        if self.peek() != Some(b'{') {
+            return Err(self.broken(why));
         }
-        if !names.is_empty() {
-            found.push(facts.id(Fact::Tied(kind, name.to_owned(), Tie { end, names })));
-        }
-        Ok(())
-    }
-
-    /// The texts of a list; what is none is passed over.
-    fn texts(&mut self, mut each: impl FnMut(String)) -> Result<(), Broken> {
-        let mut first = true;
-        self.expect(b'[', "no list")?;
-        while self.item(first)? {
-            first = false;
-            if self.peek() == Some(b'"') {
-                let text = self.string()?;
-                each(self.decode(text)?);
-            } else {
-                self.value(0)?;
-            }
-        }
-        Ok(())
+        let start = self.at;
+        self.value(0)?;
+        serde_json::from_slice(&self.text[start..self.at]).map_err(|_| Broken {
+            at: start,
+            why: "no JSON",
+        })
     }
 
     /// The next key of an object and the colon behind it; `None` behind the closing brace.

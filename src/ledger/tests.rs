@@ -4,6 +4,7 @@ mod accidents;
 mod causes;
 mod merges;
 mod names;
+mod nested;
 mod property;
 mod reading;
 mod rows;

@@ -1,5 +1,6 @@
 //! Whether the file ever said what a live object connects: names alone prove nothing where they are not unique.
 
+use crate::address::Address;
 use crate::kind::{End, Form, Kind, Tie};
 
 use super::Ledger;
@@ -21,8 +22,8 @@ pub struct Told {
 impl Ledger {
     /// Compares what an object of that name connects with the versions of the interval in which it was made, or with all
     /// where it was made in none. Names of groups are followed through renames.
-    pub fn told(&self, kind: Kind, name: &str, created_at: Option<i64>, form: &Form) -> Told {
-        let declared = self.followed(kind, name, |name| Fact::Declared(kind, name));
+    pub fn told(&self, address: &Address, created_at: Option<i64>, form: &Form) -> Told {
+        let declared = self.followed(address, |address| Fact::Declared(address.clone()));
         let made_in = |interval: &&Interval| {
             created_at.is_some_and(|at| self.span(interval.from, interval.to).holds(at))
         };
@@ -32,7 +33,7 @@ impl Ledger {
         let (mut same, mut other) = (0, 0);
         for tie in &form.ties {
             let (mut is_said, mut is_same) = (false, false);
-            for (known, interval) in self.tied(kind, name, tie.end) {
+            for (known, interval) in self.tied(address, tie.end) {
                 let meets = |with: &Interval| {
                     interval.from < with.to.unwrap_or(usize::MAX)
                         && with.from < interval.to.unwrap_or(usize::MAX)
@@ -62,14 +63,14 @@ impl Ledger {
     }
 
     /// What versions said of one end of an entry, under each of its names, and when.
-    fn tied(&self, kind: Kind, name: &str, end: End) -> Vec<(&Tie, Interval)> {
+    fn tied(&self, address: &Address, end: End) -> Vec<(&Tie, Interval)> {
         let mut found = Vec::new();
-        for (name, limit) in self.lineage(kind, name) {
-            let Some(ties) = self.ties.get(&(kind, name.clone())) else {
+        for (address, limit) in self.lineage(address) {
+            let Some(ties) = self.ties.get(&address) else {
                 continue;
             };
             for tie in ties.iter().filter(|tie| tie.end == end) {
-                let intervals = self.intervals(&Fact::Tied(kind, name.clone(), tie.clone()));
+                let intervals = self.intervals(&Fact::Tied(address.clone(), tie.clone()));
                 let in_time = intervals.iter().filter(|interval| interval.from < limit);
                 found.extend(in_time.map(|interval| (tie, *interval)));
             }
@@ -80,11 +81,11 @@ impl Ledger {
     /// Whether a live end is that of a version: the same networks, or groups that bear these names or had them.
     fn is_same(&self, live: &Tie, known: &Tie) -> bool {
         let had_name = |name: &String| {
-            let names = self.lineage(Kind::Group, name);
-            names.iter().any(|(name, _)| known.names.contains(name))
+            let names = self.lineage(&Address::new(Kind::Group, name));
+            names.iter().any(|(at, _)| known.names.contains(&at.name))
         };
         match live.end {
-            End::Network => live.names == known.names,
+            End::Network | End::Domain | End::Content => live.names == known.names,
             End::From | End::To | End::Through => {
                 live.names.len() == known.names.len() && live.names.iter().all(had_name)
             }

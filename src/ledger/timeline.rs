@@ -2,7 +2,8 @@
 //!
 //! Two kinds of versions say nothing of a name, and a name that was declared before them still is:
 //!
-//! - a version *without the section* does not manage it, and no plan deletes anything of it;
+//! - a version *without the section* does not manage it, and no plan deletes anything of it; so with a section in the entry
+//!   of an object that is there (the records of a zone);
 //! - a *broken* one (half a file, conflict markers, no file, no section at all) was refused by every command.
 //!
 //! Neither removes a name, and neither proves anything: an object made in that time was not made by us. So an interval
@@ -40,6 +41,25 @@ pub struct Commit {
 pub(super) struct Interval {
     pub(super) from: usize,
     pub(super) to: Option<usize>,
+}
+
+impl Interval {
+    /// Returns its parts that lie in one of these; all of it where there are none to lie in.
+    pub(super) fn within(&self, others: Option<&[Interval]>) -> Vec<Interval> {
+        let Some(others) = others else {
+            return vec![*self];
+        };
+        let part = |other: &Interval| {
+            let from = self.from.max(other.from);
+            let to = match (self.to, other.to) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+            to.is_none_or(|to| from < to)
+                .then_some(Interval { from, to })
+        };
+        others.iter().filter_map(part).collect()
+    }
 }
 
 /// Intervals while they grow.
@@ -128,7 +148,12 @@ impl Timeline {
 
     /// Opens or closes a fact's interval as the newest version has it.
     fn settle(&mut self, fact: FactId, index: usize) {
-        let said = self.counts[fact as usize] > 0;
+        let is_said = |fact: FactId| self.counts[fact as usize] > 0;
+        let said = is_said(fact);
+        // an object that goes takes along what it said; one that stays without the section says nothing of it
+        let section = self.facts.section(fact);
+        let speaks = self.document.manages(self.facts.kind(fact))
+            && section.is_none_or(|(section, object)| is_said(section) || !is_said(object));
         let intervals = &mut self.intervals[fact as usize];
         let open = intervals.last_mut().filter(|last| last.to.is_none());
         match (open, said) {
@@ -136,9 +161,7 @@ impl Timeline {
                 from: index,
                 to: None,
             }),
-            (Some(open), false) if self.document.manages(self.facts.kind(fact)) => {
-                open.to = Some(index);
-            }
+            (Some(open), false) if speaks => open.to = Some(index),
             (Some(_), false) => self.waiting.push(fact),
             (Some(_), true) | (None, false) => {}
         }

@@ -42,6 +42,7 @@ pub(super) fn check(
         problems.extend(one_rule(change));
         problems.extend(ssh_sources(change, actual));
         problems.extend(protected(change, actual));
+        problems.extend(takes_along(change, changes, actual));
     }
     problems.extend(group_deletions(changes, actual));
     problems.extend(pending_members(&resolved.members, actual));
@@ -60,21 +61,25 @@ pub(super) fn check(
 /// Every name of a group stands for exactly one that is live, or made by the plan, and does not go.
 fn references(
     changes: &[Change],
-    resources: &BTreeMap<Address, Resource>,
+    resources: &BTreeMap<Address, Vec<Resource>>,
     desired: &Desired,
     groups: &Groups,
 ) -> Vec<Problem> {
-    let keys = desired
-        .setup_keys()
-        .map(|(name, declared)| (Address::new(Kind::SetupKey, name), keys::desired(declared)));
-    let keys: BTreeMap<Address, Resource> = keys.collect();
+    let keys = desired.setup_keys().map(|(name, declared)| {
+        (
+            Address::new(Kind::SetupKey, name),
+            vec![keys::desired(declared)],
+        )
+    });
+    let keys: BTreeMap<Address, Vec<Resource>> = keys.collect();
     let made: BTreeSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
     let going: BTreeSet<&str> = deleted(changes, Kind::Group)
         .map(|(_, live)| live.name.as_str())
         .collect();
     let mut problems = Vec::new();
-    for (address, resource) in resources.iter().chain(&keys) {
-        for group in resource.references() {
+    for (address, all) in resources.iter().chain(&keys) {
+        let groups_of = all.iter().flat_map(Resource::references);
+        for group in groups_of.collect::<BTreeSet<&str>>() {
             let problem = match groups.id(group) {
                 Ok(_) if going.contains(group) => Some(Impossible::GroupGoes(group.to_owned())),
                 Ok(_) => None,
@@ -243,6 +248,26 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
             (!all.is_empty()).then(|| Problem::new(&address, Impossible::GroupUsed(all)))
         })
         .collect()
+}
+
+/// What is made anew takes along all that stands in it, so all of that has to be the plan's.
+fn takes_along(change: &Change, changes: &[Change], actual: &Actual) -> Option<Problem> {
+    let Operation::Replace { live, .. } = &change.operation else {
+        return None;
+    };
+    change.address.kind.children().next()?;
+    let goes = |child: &Live| {
+        changes.iter().any(|change| {
+            let live = change.operation.live();
+            live.is_some_and(|live| live.id == child.id)
+                && !matches!(change.operation, Operation::Update { .. })
+        })
+    };
+    let stay = actual.children(live).filter(|(_, child)| !goes(child));
+    let stay: Vec<String> = stay
+        .map(|(address, live)| format!("{} ({})", address.quoted(), live.id))
+        .collect();
+    (!stay.is_empty()).then(|| Problem::new(&change.address, Impossible::TakesAlong(stay)))
 }
 
 /// Creations that look like what is there already, under another spelling of the same letters.

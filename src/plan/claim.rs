@@ -5,6 +5,7 @@
 
 mod sections;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::resolve::Resolved;
@@ -31,8 +32,8 @@ pub use sections::{Gone, gone};
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
 pub(super) struct Claimed {
-    /// The live object of each declared entry, but for setup keys.
-    pub(super) managed: BTreeMap<Address, Live>,
+    /// The live object of each declared one, but for setup keys: as many as the entry has, in its order.
+    pub(super) managed: BTreeMap<Address, Vec<Option<Live>>>,
     /// Entries that stand for several objects.
     pub(super) ambiguous: BTreeSet<Address>,
     /// What goes.
@@ -47,6 +48,27 @@ pub(super) struct Claimed {
     pub(super) notices: Vec<Notice>,
     /// Names that stand for several objects.
     pub(super) problems: Vec<Problem>,
+}
+
+impl Claimed {
+    /// Returns the live object that an entry stands for, where it can stand for one only.
+    fn one(&self, address: &Address) -> Option<&Live> {
+        self.managed.get(address)?.first()?.as_ref()
+    }
+
+    /// Returns whether an entry of that address stands for this object.
+    pub(super) fn manages(&self, address: &Address, live: &Live) -> bool {
+        let all = self.managed.get(address).into_iter().flatten();
+        all.flatten().any(|meant| meant.id == live.id)
+    }
+
+    /// Returns the live objects that others of the file stand in, by address.
+    pub(super) fn parents(&self) -> BTreeMap<Address, Id> {
+        let parents = self.managed.keys();
+        let parents = parents.filter(|address| address.kind.children().next().is_some());
+        let parents = parents.filter_map(|at| Some((at.clone(), self.one(at)?.id.clone())));
+        parents.collect()
+    }
 }
 
 /// What is said of an object that a file declares for the first time.
@@ -75,11 +97,25 @@ pub(super) fn claim(
     };
     claims.keys(&resolved.decisions);
     for (address, namesakes) in &actual.objects {
-        if let Some(resource) = resolved.resources.get(address) {
-            claims.declared(address, resource, namesakes);
-        } else if desired.manages(address.kind) && !desired.declares(address) {
+        // what stands in an object that no entry stands for was looked at with that one
+        let namesakes = match address.parent().map(|parent| claims.claimed.one(&parent)) {
+            None => Cow::Borrowed(namesakes),
+            Some(parent) => {
+                let parent = parent.map(|live| &live.id);
+                let inside = |live: &&Live| parent.is_some() && live.within.as_ref() == parent;
+                Cow::Owned(namesakes.iter().filter(inside).cloned().collect())
+            }
+        };
+        if namesakes.is_empty() {
+            continue;
+        }
+        if let Some(wanted) = resolved.resources.get(address) {
+            claims.declared(address, wanted, &namesakes);
+        } else if desired.manages_in(address.kind, address.within.as_deref())
+            && !desired.declares(address)
+        {
             let is_referenced = address.kind == Kind::Group && referenced.contains(&address.name);
-            let standings = standing::standings(&options.ledger, address, namesakes);
+            let standings = standing::standings(&options.ledger, address, &namesakes);
             for (live, standing) in namesakes.iter().zip(standings) {
                 claims.undeclared((address, live), standing, is_referenced);
             }
@@ -94,7 +130,7 @@ fn references(desired: &Desired) -> BTreeSet<String> {
         .setup_keys()
         .flat_map(|(_, key)| key.auto_groups.iter().flatten());
     let rest = desired.resources();
-    let rest = rest.flat_map(|(_, resource)| resource.references());
+    let rest = rest.flat_map(|(_, all)| all).flat_map(Resource::references);
     auto.cloned().chain(rest.map(str::to_owned)).collect()
 }
 
@@ -144,8 +180,47 @@ impl Claims<'_> {
         }
     }
 
-    /// Namesakes of a declared entry: the one that it stands for, and the others.
-    fn declared(&mut self, address: &Address, desired: &Resource, namesakes: &[Live]) {
+    /// Namesakes of a declared entry: what it stands for, and the others.
+    fn declared(&mut self, address: &Address, wanted: &[Resource], namesakes: &[Live]) {
+        match wanted {
+            [one] if !address.kind.descriptor().is_several => self.one(address, one, namesakes),
+            several => self.several(address, several, namesakes),
+        }
+    }
+
+    /// Namesakes of an entry that has several objects: those that they stand for, and the others.
+    fn several(&mut self, address: &Address, wanted: &[Resource], namesakes: &[Live]) {
+        let Claims {
+            actual: _, options, ..
+        } = *self;
+        let assigned = standing::assign(&options.ledger, address, wanted, namesakes);
+        let standings = standing::standings(&options.ledger, address, namesakes);
+        let (mut beside, mut takes_over) = (Vec::new(), false);
+        for (index, (live, standing)) in namesakes.iter().zip(standings).enumerate() {
+            match standing {
+                _ if assigned.contains(&Some(index)) => takes_over |= !self.made_it(address, live),
+                Standing::Foreign | Standing::Unproved => beside.push(live),
+                _ => drop(self.undeclared((address, live), standing, false)),
+            }
+        }
+        self.beside(address, &beside);
+        if takes_over && is_new(&options.ledger, address) {
+            let notice = Notice::about(Code::TakesOver, address, TAKES_OVER);
+            self.claimed.notices.push(notice);
+        }
+        let live = |index: Option<usize>| Some(namesakes[index?].clone());
+        let managed = assigned.into_iter().map(live).collect();
+        self.claimed.managed.insert(address.clone(), managed);
+    }
+
+    /// Whether an object was made while its entry was declared.
+    fn made_it(&self, address: &Address, live: &Live) -> bool {
+        let made = live.id.created_at();
+        self.options.ledger.proof(address, made) == Proof::Ours
+    }
+
+    /// Namesakes of an entry that has one object: the one that it stands for, and the others.
+    fn one(&mut self, address: &Address, desired: &Resource, namesakes: &[Live]) {
         let Claims {
             actual, options, ..
         } = *self;
@@ -168,21 +243,19 @@ impl Claims<'_> {
         };
         let one_is_meant =
             later.is_empty() || (are_twins(address, &these, actual, options) && all_equal());
+        let is_new = is_new(&options.ledger, address) && !self.made_it(address, oldest);
         let claimed = &mut self.claimed;
         if !one_is_meant {
             claimed.problems.push(ambiguous(address, &these));
             claimed.ambiguous.insert(address.clone());
             return;
         }
-        let made_it = |live: &Live| {
-            let made = live.id.created_at();
-            options.ledger.proof(address.kind, &address.name, made) == Proof::Ours
-        };
-        if is_new(&options.ledger, address) && !made_it(oldest) {
+        if is_new && !address.kind.is_one() {
             let notice = Notice::about(Code::TakesOver, address, TAKES_OVER);
             claimed.notices.push(notice);
         }
-        claimed.managed.insert(address.clone(), oldest.clone());
+        let managed = vec![Some(oldest.clone())];
+        claimed.managed.insert(address.clone(), managed);
         // a group goes once everything has moved: `plan::twins`
         let surplus = later.iter().filter(|_| address.kind != Kind::Group);
         let surplus = surplus.map(|live| Change::deletion(address, live, Reason::Second));
@@ -211,19 +284,80 @@ impl Claims<'_> {
         claimed.unmanaged.insert(address.clone());
     }
 
+    /// An object that no entry stands for, with what stands in it. Returns whether it goes.
     fn undeclared(
         &mut self,
         (address, live): (&Address, &Live),
         standing: Standing,
         is_referenced: bool,
-    ) {
+    ) -> bool {
+        let staying = self.inside(live);
+        match self.fate((address, live), standing, is_referenced) {
+            // what stands in it would go with it, whoever made that
+            Fate::Goes(_) if !staying.is_empty() => {
+                let held = Held::new(address, live, Why::Holds(staying));
+                self.claimed.held.push(held);
+                false
+            }
+            Fate::Goes(why) => {
+                let change = Change::deletion(address, live, why);
+                self.claimed.pruned.push(change);
+                true
+            }
+            Fate::Held(why) => {
+                self.claimed.held.push(Held::new(address, live, why));
+                false
+            }
+            Fate::Unmanaged => {
+                let is_all =
+                    live.name == crate::kind::ALL && is_protected(address.kind, live, self.actual);
+                // of keys only those that can still be used are worth a word
+                let key = self.actual.keys.get(&live.id);
+                let is_dead_key = key.is_some_and(|key| !key.valid);
+                if !is_all && !is_dead_key {
+                    self.claimed.unmanaged.insert(address.clone());
+                }
+                false
+            }
+        }
+    }
+
+    /// What stands in an object that no entry stands for: what of it is ours goes. Returns what stays, in words.
+    fn inside(&mut self, parent: &Live) -> BTreeSet<String> {
+        let actual = self.actual;
+        if parent.resource.kind().children().next().is_none() {
+            return BTreeSet::new();
+        }
+        let mut staying = BTreeSet::new();
+        for (address, live) in actual.children(parent) {
+            let standing = standing::standing(&self.options.ledger, address, live);
+            match self.fate((address, live), standing, false) {
+                Fate::Goes(why) => {
+                    let change = Change::deletion(address, live, why);
+                    self.claimed.pruned.push(change);
+                    continue;
+                }
+                Fate::Held(why) => self.claimed.held.push(Held::new(address, live, why)),
+                Fate::Unmanaged => {}
+            }
+            staying.insert(format!("{} ({})", address.quoted(), live.id));
+        }
+        staying
+    }
+
+    /// What becomes of an object that no entry stands for, by itself.
+    fn fate(
+        &self,
+        (address, live): (&Address, &Live),
+        standing: Standing,
+        is_referenced: bool,
+    ) -> Fate {
         let Claims {
-            actual,
-            options,
-            claimed,
+            actual, options, ..
         } = self;
-        let protected = is_protected(address.kind, live, actual);
-        let mut goes = |why| claimed.pruned.push(Change::deletion(address, live, why));
+        if is_protected(address.kind, live, actual) {
+            return Fate::Unmanaged;
+        }
         let why = match standing {
             Standing::Older => Some(Why::Older),
             Standing::Newer => Some(Why::Newer),
@@ -232,37 +366,38 @@ impl Claims<'_> {
             Standing::Ours | Standing::Foreign | Standing::Unproved => None,
         };
         match (options.prune, standing, why) {
-            _ if protected => {}
             (Prune::Owned | Prune::All, Standing::Ours, _) => {
-                return goes(Reason::NoLongerDeclared { agreed: false });
+                Fate::Goes(Reason::NoLongerDeclared { agreed: false })
             }
             // what the file refers to and never declared is somebody else's, whatever the flags
-            (Prune::All, ..) if is_referenced => {}
-            (Prune::All, ..) => return goes(Reason::NotDeclared),
+            (Prune::All, ..) if is_referenced => Fate::Unmanaged,
+            (Prune::All, ..) => Fate::Goes(Reason::NotDeclared),
             (Prune::Owned, _, Some(_)) if options.release.contains(&live.id) => {
-                return goes(Reason::NoLongerDeclared { agreed: true });
+                Fate::Goes(Reason::NoLongerDeclared { agreed: true })
             }
-            (Prune::Owned, _, Some(why)) => {
-                return claimed.held.push(Held::new(address, live, why));
-            }
-            (Prune::Owned, _, None) | (Prune::None, ..) => {}
-        }
-        let is_all = live.name == crate::kind::ALL && protected;
-        // of keys only those that can still be used are worth a word
-        let is_dead_key = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-        if !is_all && !is_dead_key {
-            claimed.unmanaged.insert(address.clone());
+            (Prune::Owned, _, Some(why)) => Fate::Held(why),
+            (Prune::Owned, _, None) | (Prune::None, ..) => Fate::Unmanaged,
         }
     }
+}
+
+/// What becomes of an object.
+enum Fate {
+    /// It goes.
+    Goes(Reason),
+    /// It was ours once and stays.
+    Held(Why),
+    /// It is left alone.
+    Unmanaged,
 }
 
 /// Whether the newest version of the file, or the working file alone, is the first that declares the entry.
 fn is_new(ledger: &Ledger, address: &Address) -> bool {
     let newest = ledger.commits().last().map(|commit| commit.begins);
-    let spans = ledger.spans(address.kind, &address.name);
+    let spans = ledger.spans(address);
     ledger.is_known()
         && match spans.as_slice() {
-            [] => !ledger.was_declared(address.kind, &address.name),
+            [] => !ledger.was_declared(address),
             [only] => only.to.is_none() && Some(only.from) == newest,
             _ => false,
         }

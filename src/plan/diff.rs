@@ -36,29 +36,36 @@ pub(super) fn diff(
     actual: &Actual,
     options: &Options,
 ) -> Difference {
+    let mut anew = Anew {
+        asked: &options.replace,
+        parents: BTreeSet::new(),
+    };
+    let mut entries = Vec::new();
     // what stands for several live objects is not made anew
     let meant = |(address, _): &(&Address, _)| !claimed.ambiguous.contains(*address);
-    let entries = resolved.resources.iter().filter(meant);
-    let entries = entries.filter_map(|(address, after)| {
-        let live = claimed.managed.get(address);
-        let anew = address.kind == Kind::Policy && options.replace.contains(address);
-        let (operation, why) = match live.filter(|_| anew).cloned() {
-            Some(live) => {
-                let (fields, after) = (differences(after, &live.resource), after.clone());
-                let operation = Operation::Replace {
-                    live,
-                    fields,
-                    after,
-                };
-                (operation, Some(Reason::Replace))
-            }
-            None => {
-                let name = live.and_then(|live| renames.of(address, live));
-                (entry(after, live, name)?, None)
-            }
-        };
-        Some(Change::new(address.clone(), operation, why))
-    });
+    for (address, all) in resolved.resources.iter().filter(meant) {
+        let claimed = claimed.managed.get(address).map(Vec::as_slice);
+        for (index, after) in all.iter().enumerate() {
+            let live = claimed.unwrap_or_default().get(index);
+            let live = live.and_then(Option::as_ref);
+            let name = live.and_then(|live| renames.of(address, live));
+            let operation = entry(after, live, name);
+            let change = match live
+                .and_then(|live| Some((live, anew.why(address, operation.as_ref())?)))
+            {
+                Some((live, why)) => {
+                    let operation = Operation::Replace {
+                        live: live.clone(),
+                        fields: differences(after, &live.resource),
+                        after: after.clone(),
+                    };
+                    Some(Change::new(address.clone(), operation, why))
+                }
+                None => operation.map(|operation| Change::new(address.clone(), operation, None)),
+            };
+            entries.extend(change);
+        }
+    }
     let keys = resolved.decisions.iter().filter_map(|(name, decision)| {
         let (operation, why) = decision.operation.clone()?;
         Some(Change::new(
@@ -68,15 +75,12 @@ pub(super) fn diff(
         ))
     });
     let pruned = claimed.pruned.iter().cloned();
-    let changes = entries.chain(keys).chain(pruned).collect();
+    let changes = entries.into_iter().chain(keys).chain(pruned).collect();
 
     let twins = &resolved.twins;
     let mut changes = twins.move_references(changes, actual, |address, live| match address.kind {
         Kind::SetupKey => desired.declares(address),
-        _ => {
-            let meant = claimed.managed.get(address);
-            meant.is_some_and(|at| at.id == live.id)
-        }
+        _ => claimed.manages(address, live),
     });
     let needed = twins.needed(&changes, actual);
     let goes = |change: &Change| {
@@ -94,6 +98,37 @@ pub(super) fn diff(
             unknown_replacements(&options.replace, desired),
         ]
         .concat(),
+    }
+}
+
+/// What is made anew.
+struct Anew<'a> {
+    /// What `--replace` names.
+    asked: &'a BTreeSet<Address>,
+    /// Those so far that others stand in.
+    parents: BTreeSet<Address>,
+}
+
+impl Anew<'_> {
+    /// Returns why a live object is made anew rather than changed, if it is. What others stand in comes before them.
+    fn why(&mut self, address: &Address, operation: Option<&Operation>) -> Option<Reason> {
+        if address.kind == Kind::Policy && self.asked.contains(address) {
+            return Some(Reason::Replace);
+        }
+        let fixed = address.kind.descriptor().fixed;
+        let changes = operation.map(Operation::fields).unwrap_or_default();
+        let mut changes = changes.iter().map(|change| change.field.as_str());
+        let fixed = fixed
+            .iter()
+            .find(|field| changes.any(|changed| changed == **field));
+        if let Some(fixed) = fixed {
+            self.parents.insert(address.clone());
+            return Some(Reason::Fixed(fixed));
+        }
+        let parent = address
+            .parent()
+            .filter(|parent| self.parents.contains(parent));
+        parent.map(|_| Reason::WithParent)
     }
 }
 

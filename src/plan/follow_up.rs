@@ -44,8 +44,14 @@ impl FollowUp {
     /// Adds a part.
     fn add(&mut self, part: FollowUp) {
         let is_held = |live: &Live| part.held.iter().any(|held| held.id == live.id);
+        // what stands in an object that is not made anew is not written either
+        let inside = |change: &Change| {
+            let parent = change.address.parent();
+            let mut held = part.held.iter();
+            held.any(|held| Some(&held.address) == parent.as_ref() && held.keeps_all())
+        };
         self.changes
-            .retain(|change| !change.operation.live().is_some_and(is_held));
+            .retain(|change| !change.operation.live().is_some_and(is_held) && !inside(change));
         self.changes.extend(part.changes);
         self.held.extend(part.held);
         self.causes.extend(part.causes);
@@ -82,6 +88,7 @@ pub(super) fn follow_up(
         notices: offboard::names_of_keys(desired, &options.ledger),
         ..FollowUp::default()
     };
+    all.add(held::keep_parents(&all, desired, actual));
     all.add(offboard::offboard(&all, desired, actual, options));
     all.add(offboard::replace(&all, &resolved.replaced, actual, options));
     // the name is free once the peer of the older key goes
@@ -110,9 +117,7 @@ pub(super) fn follow_up(
     all.causes = causes.chain(all.causes).collect();
     for held in &mut all.held {
         let address = &held.address;
-        held.cause = held
-            .cause
-            .or_else(|| ledger.removal(address.kind, &address.name));
+        held.cause = held.cause.or_else(|| ledger.removal(address));
     }
     all.held.sort();
     all

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::{Kind, Live, Resource, Route};
@@ -103,6 +104,11 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     }
 }
 
+/// Whether a step takes an object away.
+fn takes_away(step: Step, change: &Change) -> bool {
+    step.part == Part::Breaking || matches!(change.operation, Operation::Delete { .. })
+}
+
 struct Order<'a> {
     changes: &'a [Change],
     actual: &'a Actual,
@@ -125,8 +131,8 @@ impl<'a> Order<'a> {
                 .push(Problem::new(&change.address, Impossible::Exchange));
             return;
         }
-        for bearer in self.bearers(change) {
-            self.place(bearer, waiting, makes);
+        for first in self.bearers(change).into_iter().chain(self.inside(step)) {
+            self.place(first, waiting, makes);
         }
         for blocker in self.blockers(change) {
             let of_blocker = |step: &&Step| {
@@ -138,9 +144,13 @@ impl<'a> Order<'a> {
                 Some(first) => self.place(first, waiting, makes),
                 None => {
                     let id = blocker.id.clone();
-                    let what = match change.address.kind.descriptor().has_unique_names {
-                        true => Impossible::NameTwin(id),
-                        false => Impossible::RouteTwin(blocker.name.clone(), id),
+                    let what = match change.address.kind {
+                        kind if kind.descriptor().has_unique_names => Impossible::NameTwin(id),
+                        Kind::Route => Impossible::RouteTwin(blocker.name.clone(), id),
+                        _ => {
+                            let there = Address::new(blocker.resource.kind(), &blocker.name);
+                            Impossible::InTheWay(format!("{} ({id})", there.quoted()))
+                        }
                     };
                     self.problems.push(Problem::new(&change.address, what));
                 }
@@ -160,6 +170,19 @@ impl<'a> Order<'a> {
         };
         let bearers = self.breaks.iter().filter(|_| renamed);
         bearers.filter(bears_it).copied().collect()
+    }
+
+    /// Returns the steps by which what stands in an object goes that a step takes away.
+    fn inside(&self, step: Step) -> Vec<Step> {
+        let change = &self.changes[step.change];
+        let Some(parent) = change.operation.live().filter(|_| takes_away(step, change)) else {
+            return Vec::new();
+        };
+        let inside = |other: &&Step| {
+            let live = self.changes[other.change].operation.live();
+            live.is_some_and(|live| live.within.as_ref() == Some(&parent.id))
+        };
+        self.breaks.iter().filter(inside).copied().collect()
     }
 
     /// Another new route of the plan that keeps the server from taking this one.
@@ -198,7 +221,7 @@ impl<'a> Order<'a> {
     fn blockers(&self, change: &Change) -> Vec<&'a Live> {
         let kind = change.address.kind;
         if !kind.descriptor().has_unique_names {
-            return self.route_blockers(change);
+            return self.in_the_way(change);
         }
         let Operation::Update { live, .. } = &change.operation else {
             return Vec::new();
@@ -209,18 +232,33 @@ impl<'a> Order<'a> {
         others.collect()
     }
 
-    /// Returns the live routes that keep the server from taking this one.
-    fn route_blockers(&self, change: &Change) -> Vec<&'a Live> {
-        let (Kind::Route, Some(wanted)) = (change.address.kind, change.operation.after()) else {
+    /// Returns the live objects that the server does not take this one beside.
+    fn in_the_way(&self, change: &Change) -> Vec<&'a Live> {
+        let Some(wanted) = change.operation.after() else {
             return Vec::new();
         };
         let own = change.operation.live().map(|live| &live.id);
         let actual: &'a Actual = self.actual;
-        let others = actual.each().map(|(_, live)| live);
-        let others = others.filter(|live| Some(&live.id) != own);
+        let others = actual.each();
+        let others = others.filter(|(address, live)| {
+            address.kind == change.address.kind
+                && address.within == change.address.within
+                && Some(&live.id) != own
+                && live.within.as_ref().is_none_or(|parent| !self.goes(parent))
+        });
         others
+            .map(|(_, live)| live)
             .filter(|live| self.blocks(&live.resource, wanted))
             .collect()
+    }
+
+    /// Returns whether a live object goes, or is made anew.
+    fn goes(&self, id: &Id) -> bool {
+        self.changes.iter().any(|change| {
+            let live = change.operation.live();
+            live.is_some_and(|live| live.id == *id)
+                && !matches!(change.operation, Operation::Update { .. })
+        })
     }
 
     /// Returns whether the server refuses `wanted` because of `other` (docs/netbird-api.md, "Routes"): they are of the
@@ -228,7 +266,7 @@ impl<'a> Order<'a> {
     /// in the way.
     fn blocks(&self, other: &Resource, wanted: &Resource) -> bool {
         let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else {
-            return false;
+            return wanted.excludes(other);
         };
         let routers = |route: &Route| -> BTreeSet<&Id> {
             let groups = route.peer_groups.iter();

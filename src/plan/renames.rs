@@ -63,7 +63,9 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
                     .notices
                     .push(Notice::about(Code::RenamedAlready, &address, text));
             }
-            (1, 0) if !ledger.was_declared(*kind, old) => problem(Rename::NeverDeclared),
+            (1, 0) if !ledger.was_declared(&Address::new(*kind, old)) => {
+                problem(Rename::NeverDeclared)
+            }
             (1, 0) => {
                 let all = list.iter_mut().filter(|live| live.name == *old);
                 let Some(live) = all.min_by_key(|live| !live.is_meant) else {

@@ -20,8 +20,8 @@ use crate::wire;
 /// What the entries of a file mean in an account.
 #[derive(Debug)]
 pub(super) struct Resolved {
-    /// The entries in canonical form, but for setup keys.
-    pub(super) resources: BTreeMap<Address, Resource>,
+    /// The entries in canonical form, but for setup keys; of one address several, where its kind has several.
+    pub(super) resources: BTreeMap<Address, Vec<Resource>>,
     /// What is decided about each setup key.
     pub(super) decisions: Decisions,
     /// Pending keys that were used.
@@ -77,10 +77,10 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
             }
         };
         let group = Resource::Group(Group { peers });
-        (Address::new(Kind::Group, name), group)
+        (Address::new(Kind::Group, name), vec![group])
     });
     let entries = desired.resources();
-    let entries = entries.map(|(address, resource)| (address.clone(), resource.clone()));
+    let entries = entries.map(|(address, all)| (address.clone(), all.to_vec()));
     let of_members = members.values().flat_map(|members| &members.notices);
     Resolved {
         resources: entries.chain(groups).collect(),

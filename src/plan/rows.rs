@@ -31,8 +31,14 @@ impl Row {
 
     /// Returns the rows of a change: none where it takes nothing away.
     pub fn of(change: &Change) -> Vec<Row> {
+        let kind = change.address.kind;
+        let is_nested = kind.parent().is_some() || kind.children().next().is_some();
         match &change.operation {
             Operation::Delete { live } => vec![Row::object(&change.address, live)],
+            // what stood in it is lost for those who used it, until the new one is known everywhere
+            Operation::Replace { live, .. } if is_nested => {
+                vec![Row::object(&change.address, live)]
+            }
             operation => {
                 let members = change.removed_members().into_iter();
                 let group = operation.live();
@@ -50,15 +56,25 @@ impl Row {
 
 /// Returns the change of the file that caused it.
 pub(super) fn cause(row: &Row, actual: &Actual, ledger: &Ledger) -> Option<Cause> {
-    let Address { kind, name } = &row.address;
-    match &row.member {
-        Some(member) => listed_names(member, actual)
-            .filter_map(|listed| ledger.member_removal(name, listed))
-            .max(),
-        None => ledger
-            .removal(*kind, name)
-            .or_else(|| reissued(row, ledger)),
+    if let Some(member) = &row.member {
+        return listed_names(member, actual)
+            .filter_map(|listed| ledger.member_removal(&row.address.name, listed))
+            .max();
     }
+    ledger
+        .removal(&row.address)
+        .or_else(|| reissued(row, ledger))
+        .or_else(|| untied(row, actual, ledger))
+}
+
+/// The change that took out of an entry what this object stood for: the entry itself is still there.
+fn untied(row: &Row, actual: &Actual, ledger: &Ledger) -> Option<Cause> {
+    let mut namesakes = actual.at(&row.address).iter();
+    let live = namesakes.find(|live| live.id == row.object)?;
+    let ties = live.resource.form().ties;
+    let lost = ties.iter().filter(|tie| tie.end.is_lost());
+    lost.filter_map(|tie| ledger.tie_removal(&row.address, tie))
+        .max()
 }
 
 /// The change that asked for a new key in the place of this one.

@@ -3,6 +3,8 @@
 //! Where names are not unique, name and time are not enough: a colleague's second route under the network id of ours is as
 //! old as ours. So the form has to be one that the file could have made and a version did declare (docs/ownership.md).
 
+use std::collections::BTreeSet;
+
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::kind::{Kind, Live, Resource, Shape};
@@ -41,12 +43,12 @@ pub(super) fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
 
 /// Returns whose an object is that bears the name of `address`.
 pub(super) fn standing(ledger: &Ledger, address: &Address, live: &Live) -> Standing {
-    let (kind, name, made) = (address.kind, &address.name, live.id.created_at());
+    let (kind, made) = (address.kind, live.id.created_at());
     let form = live.resource.form();
-    let told = || ledger.told(kind, name, made, &form);
+    let told = || ledger.told(address, made, &form);
     // NetBird keeps one rule of what is sent, so no version of ours ever made several
     let several_rules = has_rules(live);
-    match (ledger.proof(kind, name, made), form.shape) {
+    match (ledger.proof(address, made), form.shape) {
         (Proof::Never, _) => Standing::Unproved,
         _ if several_rules => Standing::Foreign,
         (Proof::NoIdTime, _) => Standing::Undated,
@@ -93,6 +95,34 @@ pub(super) fn standings(ledger: &Ledger, address: &Address, namesakes: &[Live]) 
     all
 }
 
+/// Returns for each of several objects of one name which of the namesakes it stands for, by index: the one that connects the
+/// same; else, changed in place, one that we made and that stands for nothing else. Without a history any of them can be ours.
+pub(super) fn assign(
+    ledger: &Ledger,
+    address: &Address,
+    wanted: &[Resource],
+    namesakes: &[Live],
+) -> Vec<Option<usize>> {
+    let standings = standings(ledger, address, namesakes);
+    let mut taken = BTreeSet::new();
+    let exact = |one: &Resource| {
+        let form = one.form();
+        let mut free = (0..namesakes.len()).filter(|at| !taken.contains(at));
+        let found = free.find(|at| namesakes[*at].resource.form().ties == form.ties)?;
+        taken.insert(found);
+        Some(found)
+    };
+    let mut assigned: Vec<Option<usize>> = wanted.iter().map(exact).collect();
+    let is_ours = |at: &usize| {
+        matches!(standings[*at], Standing::Ours | Standing::Changed) || !ledger.is_known()
+    };
+    let mut left = (0..namesakes.len()).filter(|at| !taken.contains(at) && is_ours(at));
+    for one in assigned.iter_mut().filter(|one| one.is_none()) {
+        *one = left.next();
+    }
+    assigned
+}
+
 /// Returns which of the namesakes the entry stands for, by index: those that fit best, all of them alike. None where others
 /// made them, in a form that no entry can stand for.
 pub(super) fn claim(
@@ -105,7 +135,7 @@ pub(super) fn claim(
     let standings = standings(ledger, address, namesakes);
     let made_meanwhile = |live: &Live| {
         let made = live.id.created_at();
-        ledger.proof(address.kind, &address.name, made) == Proof::Ours
+        ledger.proof(address, made) == Proof::Ours
     };
     let fit = |(live, standing): (&Live, Standing)| {
         let form = live.resource.form();

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::json::named;
 use super::markdown::{cell, code, line, text as inert};
 use super::{describe, words};
 use crate::drift::{Cause, Doer, Drift, Item};
@@ -161,6 +162,14 @@ pub fn resolved(marker: &str, file: &str, at: Timestamp) -> String {
     )
 }
 
+/// Both objects as one.
+fn with(mut one: Value, more: Value) -> Value {
+    if let (Value::Object(one), Value::Object(more)) = (&mut one, more) {
+        one.extend(more);
+    }
+    one
+}
+
 /// Returns the drift as JSON.
 pub fn json(drift: &Drift, file: &str) -> Value {
     let item = |item: &Item| {
@@ -169,9 +178,7 @@ pub fn json(drift: &Drift, file: &str) -> Value {
             .iter()
             .map(|change| json!({ "field": change.field, "before": change.before, "after": change.after }))
             .collect();
-        json!({
-            "kind": item.address.kind.word(),
-            "name": item.address.name,
+        let rest = json!({
             "changes": changes,
             "moved": item.cause.as_ref().map(|cause| match cause {
                 Cause::File { .. } => "file",
@@ -183,10 +190,12 @@ pub fn json(drift: &Drift, file: &str) -> Value {
             },
             "by": item.doer.as_ref().map(|doer| &doer.name),
             "at": item.doer.as_ref().map(|doer| doer.at.to_string()),
-        })
+        });
+        with(named(&item.address, "kind", item.address.kind.word()), rest)
     };
     let extraneous = drift.extraneous.iter().map(|(address, what)| {
-        json!({ "kind": address.kind.word(), "name": address.name, "reason": words::extraneous(what) })
+        let rest = json!({ "reason": words::extraneous(what) });
+        with(named(address, "kind", address.kind.word()), rest)
     });
     json!({
         "format_version": 1,

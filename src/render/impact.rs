@@ -48,6 +48,9 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
                 }
                 Resource::SetupKey(_) => Sentence::default()
                     .say("a new secret is made and sealed, the old one stops working"),
+                _ if change.address.kind.children().next().is_some() => {
+                    loss(&live.resource, &about)
+                }
                 _ => Sentence::default().say("the new one is made before the old one goes"),
             };
             impact("Replaces", what)

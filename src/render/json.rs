@@ -52,8 +52,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         (name.clone(), key)
     });
     let unmanaged = plan.map(|plan| {
-        let entry =
-            |address: &Address| json!({ "kind": address.kind.word(), "name": address.name });
+        let entry = |address: &Address| named(address, "kind", address.kind.word());
         let held = plan.held.iter().map(|held| {
             let mut entry = entry(&held.address);
             entry["id"] = json!(held.id.0);
@@ -121,14 +120,18 @@ fn notice(said: &Said) -> Value {
     let about = |notice: &&Notice| {
         let place = notice.place.as_ref();
         let address = notice.about.as_ref();
-        json!({
+        let mut about = json!({
             "kind": address.map(|address| address.kind.word()),
             "name": address.map(|address| &address.name),
             "member": notice.name.as_ref().filter(|_| address.is_some()),
             "path": place.map(|place| &place.path),
             "line": place.map(|place| place.line),
             "column": place.map(|place| place.column),
-        })
+        });
+        if let Some(within) = address.and_then(|address| address.within.as_ref()) {
+            about["within"] = json!(within);
+        }
+        about
     };
     let is_placed = |notice: &&&Notice| notice.about.is_some() || notice.place.is_some();
     let about: Vec<Value> = said.notices.iter().filter(is_placed).map(about).collect();
@@ -186,13 +189,11 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
         Some(Status::Failed(error)) => ("failed", Some(error)),
         Some(Status::Unknown(error)) => ("unknown", Some(error)),
     };
-    let mut operation = json!({
-        "type": format!("{}_{}", change.operation.word(), change.address.kind.word()),
-        "name": change.address.name,
-        "status": word,
-        "reason": words::reason(change.reason.as_ref()),
-        "changes": changes,
-    });
+    let kind = format!("{}_{}", change.operation.word(), change.address.kind.word());
+    let mut operation = named(&change.address, "type", &kind);
+    operation["status"] = json!(word);
+    operation["reason"] = json!(words::reason(change.reason.as_ref()));
+    operation["changes"] = json!(changes);
     if let Some(Resource::SetupKey(key)) = change.operation.after()
         && change.makes_key()
         && !key.sealed_for.keys.is_empty()
@@ -205,6 +206,15 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
         operation["error"] = json!(error);
     }
     operation
+}
+
+/// An object: what it is, its name, and the name of what it stands in, if anything.
+pub(super) fn named(address: &Address, field: &str, what: &str) -> Value {
+    let mut named = json!({ field: what, "name": address.name });
+    if let Some(within) = &address.within {
+        named["within"] = json!(within);
+    }
+    named
 }
 
 /// Names of peers in the place of their ids, as field changes have them.

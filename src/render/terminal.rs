@@ -424,7 +424,7 @@ fn held_back(document: &Document) -> String {
 }
 
 fn held_name(held: &Held) -> String {
-    let Address { kind, name } = &held.address;
+    let Address { kind, name, .. } = &held.address;
     format!("{} \"{name}\" ({})", kind.label(), held.id)
 }
 

@@ -33,6 +33,12 @@ pub(crate) fn reason(reason: Option<&Reason>) -> String {
             "a second one of that name: its members and what refers to it move to the oldest"
         }
         Reason::RefersToSecondGroup => "refers to a second group of the name, which goes",
+        Reason::Fixed(field) => {
+            return format!(
+                "its {field} cannot be changed: a new one is made, then the old one goes"
+            );
+        }
+        Reason::WithParent => "made anew with what it stands in",
         Reason::Replace => "--replace names it",
         Reason::ReplacedByHand => "replaced by hand",
         Reason::BeforeReissue => "made before reissue_after",
@@ -89,6 +95,11 @@ pub(crate) fn why(why: &Why) -> String {
         Why::Needed(holders) | Why::NeededByGone(holders) => {
             format!("it is still used by {}", joined(holders))
         }
+        Why::Holds(inside) => format!("it holds {}, which stays", joined(inside)),
+        Why::HoldsAnew(inside) => format!(
+            "it cannot be changed as the file says but only be made anew, and it holds {}, which would go with it",
+            joined(inside)
+        ),
         Why::Listed { peer, groups } => {
             let names: Vec<String> = groups.iter().map(|name| format!("{name:?}")).collect();
             let (word, verb) = match groups.len() {
@@ -113,6 +124,12 @@ pub(crate) fn way_out(why: &Why) -> &'static str {
         }
         Why::Needed(_) => {
             "take it out there in NetBird, then the next apply deletes it; or declare it again"
+        }
+        Why::HoldsAnew(_) => {
+            "declare that too, or delete it in NetBird; nothing of it is changed until then"
+        }
+        Why::Holds(_) => {
+            "delete that in NetBird, then the next apply deletes it; or declare it again"
         }
         // the list of the PUT is the whole list (docs/netbird-api.md, "A PUT replaces")
         Why::NeededByGone(_) => {

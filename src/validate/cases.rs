@@ -91,7 +91,7 @@ fn what_manages_nothing_is_an_error() {
         &rows,
         str![[r#"
 {}
-    : the file manages nothing | it has groups, setup_keys, policies, routes or dns.nameserver_groups; begin with examples/minimal.json
+    : the file manages nothing | it has groups, setup_keys, policies, routes, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
 null
     : null is no value: expected one object { … } | begin with examples/minimal.json
 []
@@ -99,16 +99,16 @@ null
 "groups"
     : expected one object { … }, found the string "groups" | begin with examples/minimal.json
 {"$schema": "x"}
-    : the file manages nothing | it has groups, setup_keys, policies, routes or dns.nameserver_groups; begin with examples/minimal.json
+    : the file manages nothing | it has groups, setup_keys, policies, routes, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
 {"dns": {}}
-    : the file manages nothing | it has groups, setup_keys, policies, routes or dns.nameserver_groups; begin with examples/minimal.json
-    note: dns: manages nothing without "nameserver_groups"
+    : the file manages nothing | it has groups, setup_keys, policies, routes, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
+    note: dns: manages nothing without "nameserver_groups" or "settings" or "zones"
 {"groups": {}}
     : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
 {"groups": {}, "setup_keys": {}, "policies": {}, "routes": {}, "dns": {"nameserver_groups": {}}}
     : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
 {"groups": {"g": {}}, "setup_keys": {}, "policies": {}, "dns": {}}
-    note: dns: manages nothing without "nameserver_groups"
+    note: dns: manages nothing without "nameserver_groups" or "settings" or "zones"
 
 "#]],
     );

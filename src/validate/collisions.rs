@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Entry;
+use crate::address::Address;
 use crate::code::Code;
 use crate::config::{Log, quote};
 use crate::kind::values::names::nfc;
@@ -10,13 +11,14 @@ use crate::kind::{ALL, Kind};
 
 /// Notes names of one section that look the same, or differ only by case.
 pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
-    let mut composed: HashMap<(Kind, String), &Entry<'_>> = HashMap::new();
-    let mut folded: HashMap<(Kind, String), &Entry<'_>> = HashMap::new();
+    let mut composed: HashMap<(Kind, Option<&str>, String), &Entry<'_>> = HashMap::new();
+    let mut folded: HashMap<(Kind, Option<&str>, String), &Entry<'_>> = HashMap::new();
     for entry in entries {
-        let (kind, name) = (entry.address.kind, entry.address.name.as_str());
-        let twin = *composed.entry((kind, nfc(name))).or_insert(entry);
+        let Address { kind, within, name } = &entry.address;
+        let (kind, within) = (*kind, within.as_deref());
+        let twin = *composed.entry((kind, within, nfc(name))).or_insert(entry);
         let sibling = *folded
-            .entry((kind, nfc(name).to_lowercase()))
+            .entry((kind, within, nfc(name).to_lowercase()))
             .or_insert(entry);
         let place = entry.cursor.key_place();
         if twin.address != entry.address {

@@ -26,12 +26,13 @@ impl<'a> Destination<'a> {
 /// Notes routes to one destination through one group: the server refuses the second (docs/netbird-api.md, "Routes").
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     let mut seen: HashMap<(Destination<'_>, &str), &Entry<'_>> = HashMap::new();
-    let routes = entries
-        .iter()
-        .filter_map(|entry| match desired.resource(&entry.address)? {
-            Resource::Route(route) => Some((entry, route)),
-            _ => None,
-        });
+    let routes =
+        entries
+            .iter()
+            .filter_map(|entry| match desired.resource(&entry.address).first()? {
+                Resource::Route(route) => Some((entry, route)),
+                _ => None,
+            });
     for (entry, route) in routes {
         let twin = route.peer_groups.iter().find_map(|group| {
             let first = *seen

@@ -17,7 +17,7 @@ pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<Address, St
     let mut taken: HashMap<Address, &Address> = HashMap::new();
     let can_be = |entry: &&Entry| entry.address.kind.descriptor().can_be_renamed;
     for entry in entries.iter().filter(can_be) {
-        let Address { kind, name } = &entry.address;
+        let Address { kind, name, .. } = &entry.address;
         let Some(value) = entry.cursor.get("renamed_from") else {
             continue;
         };

@@ -6,8 +6,8 @@ use crate::address::Address;
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Table, quote};
 use crate::desired::Desired;
-use crate::kind::Kind;
 use crate::kind::values::names;
+use crate::kind::{Declared, Entries, InFile, Kind};
 
 /// The fields of the file: the schema, and the sections of the kinds.
 pub(super) fn top() -> Table<Desired> {
@@ -47,12 +47,15 @@ fn dns() -> Table<Desired> {
 
 /// The sections that stand at that place of the file.
 fn fields(place: &[&'static str]) -> Vec<Field<Desired>> {
-    let paths = Kind::declared().map(Kind::section_path);
-    let names = paths.filter_map(|path| match path.strip_prefix(place) {
-        Some([name]) => Some(*name),
+    let name = |kind: Kind| match kind.section_path().strip_prefix(place) {
+        Some([name]) => Some((kind, *name)),
         _ => None,
-    });
-    names.map(|name| Field::section(name, read)).collect()
+    };
+    let field = |(kind, name): (Kind, &'static str)| match kind.is_one() {
+        true => Field::optional(name, read),
+        false => Field::section(name, read),
+    };
+    Kind::sections().filter_map(name).map(field).collect()
 }
 
 const REFUSED: &[Refused] = &[
@@ -60,6 +63,16 @@ const REFUSED: &[Refused] = &[
         &["nameserver_groups", "nameservers", "nameserver"],
         "nameserver groups stand in \"dns\"",
         Some("write \"dns\": { \"nameserver_groups\": { … } }"),
+    ),
+    Refused::new(
+        &["zones", "dns_zones", "dns_zone"],
+        "DNS zones stand in \"dns\"",
+        Some("write \"dns\": { \"zones\": { … } }"),
+    ),
+    Refused::new(
+        &["dns_settings"],
+        "the DNS settings stand in \"dns\"",
+        Some("write \"dns\": { \"settings\": { … } }"),
     ),
     Refused::new(
         &["rule", "rules", "policy", "acl", "acls", "access_control"],
@@ -99,9 +112,6 @@ const REFUSED: &[Refused] = &[
     Refused::new(
         &[
             "posture_checks",
-            "zones",
-            "dns_zones",
-            "dns_settings",
             "account",
             "accounts",
             "settings",
@@ -126,9 +136,9 @@ const REFUSED_IN_DNS: &[Refused] = &[
         Some("write \"nameserver_groups\": { \"NAME\": { \"domains\": [ … ], … } }"),
     ),
     Refused::new(
-        &["zones", "records", "settings"],
-        NOT_MANAGED,
-        Some(AS_IT_IS),
+        &["records"],
+        "records stand in the zone that they are in",
+        Some("write \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ], … } }"),
     ),
 ];
 
@@ -137,25 +147,86 @@ const AS_IT_IS: &str = "leave it out: what NetBird has stays as it is";
 
 /// Returns the kind whose section stands there.
 pub(super) fn kind_of(section: &Cursor<'_>) -> Option<Kind> {
-    Kind::declared().find(|kind| section.stands_at(kind.section_path()))
+    Kind::sections().find(|kind| section.stands_at(kind.section_path()))
 }
 
-/// Reads the entries of a section.
+/// Reads a section.
 fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
     let kind = kind_of(section).expect("a section of a kind");
-    if !section.is_object() {
-        let hint = "entries stand under their names: { \"NAME\": { … } }";
-        let wanted = "an object of names { … }";
-        return section.wrong(log, wanted, Some(hint.into())).unwrap_or(());
+    let descriptor = kind.descriptor();
+    let mut all = Vec::new();
+    match &descriptor.entries {
+        Entries::One(read) => {
+            desired.sections.insert((kind, None));
+            keep(
+                desired,
+                Address::new(kind, ""),
+                read(section, log),
+                section,
+                &mut all,
+                log,
+            );
+        }
+        Entries::Named(read) => {
+            if !section.is_object() {
+                let hint = "entries stand under their names: { \"NAME\": { … } }";
+                let wanted = "an object of names { … }";
+                return section.wrong(log, wanted, Some(hint.into())).unwrap_or(());
+            }
+            desired.sections.insert((kind, None));
+            for entry in section.members() {
+                names::check_declared(&entry, log);
+                names::check_length(&entry, kind.label(), descriptor.longest_name, log);
+                let address = Address::new(kind, entry.name());
+                keep(desired, address, read(&entry, log), &entry, &mut all, log);
+            }
+        }
+        Entries::Listed(_) | Entries::Never => unreachable!("the file has no such section"),
     }
-    desired.sections.insert(kind);
-    let read = kind.descriptor().entry.expect("a kind that is declared");
-    for entry in section.members() {
-        names::check_declared(&entry, log);
-        names::check_length(&entry, kind.label(), kind.descriptor().longest_name, log);
-        if let Some(declared) = read(&entry, log) {
-            let address = Address::new(kind, entry.name());
-            desired.entries.insert(address, declared);
+    (descriptor.check)(&all, log);
+}
+
+/// Adds an entry that was read, with what stands in it, to what is desired and to `all` of its section.
+fn keep<'a>(
+    desired: &mut Desired,
+    address: Address,
+    declared: Option<Declared>,
+    entry: &Cursor<'a>,
+    all: &mut Vec<InFile<'a>>,
+    log: &mut Log,
+) {
+    let Some(declared) = declared else {
+        return;
+    };
+    for (kind, listed) in address.kind.children().filter_map(Kind::listed_as) {
+        // a null is told with the field
+        let list = entry.get(kind.section());
+        let Some(list) = list.filter(|list| !list.is_null()) else {
+            continue;
+        };
+        let wanted = format!("a list of {}", kind.plural());
+        let Some(list) = list.list(log, &wanted) else {
+            continue;
+        };
+        let section = (kind, Some(address.name.clone()));
+        desired.sections.insert(section);
+        let read = |element: Cursor<'a>| {
+            let (name, resource) = (listed.read)(&element, &declared, log)?;
+            Some((name, resource, element))
+        };
+        let children: Vec<InFile<'a>> = list.into_iter().filter_map(read).collect();
+        (kind.descriptor().check)(&children, log);
+        for (name, resource, _) in children {
+            let child = desired.entries.entry(address.child(kind, name));
+            let child = child.or_insert_with(|| Declared::Resources(Vec::new()));
+            if let Declared::Resources(several) = child {
+                several.push(resource);
+            }
         }
     }
+    if let Declared::Resources(resources) = &declared {
+        let resources = resources.iter().cloned();
+        all.extend(resources.map(|one| (address.name.clone(), one, entry.clone())));
+    }
+    desired.entries.insert(address, declared);
 }

@@ -128,7 +128,7 @@ fn a_group_is_not_deleted_under_those_who_refer_to_it_and_all_are_named() {
         "route \"their-route\" (",
         "nameserver group \"their-dns\" (",
         "user their-user",
-        "DNS zone their-zone",
+        "DNS zone \"their-zone\"",
         "the DNS settings",
     ] {
         run = run.shows(referrer);

@@ -11,7 +11,8 @@ fn record(bench: &Bench) -> Value {
     let list = |path: &str| json!(bench.server().list(path));
     json!({
         "groups": list("/groups"), "setup_keys": list("/setup-keys"), "peers": list("/peers"), "policies": list("/policies"),
-        "routes": list("/routes"), "nameserver_groups": list("/dns/nameservers"), "users": list("/users"), "events": list("/events")
+        "routes": list("/routes"), "nameserver_groups": list("/dns/nameservers"), "users": list("/users"), "events": list("/events"),
+        "zones": list("/dns/zones"), "dns_settings": bench.server().call("GET", "/dns/settings", Value::Null).1
     })
 }
 

@@ -21,11 +21,12 @@ use crate::run::{Bench, id};
 
 /// A file with the group that everything refers to, and nothing else in its sections.
 pub(crate) fn base() -> Value {
-    json!({ "groups": { "g": {} }, "setup_keys": {}, "policies": {}, "routes": {}, "dns": { "nameserver_groups": {} } })
+    json!({ "groups": { "g": {} }, "setup_keys": {}, "policies": {}, "routes": {},
+            "dns": { "nameserver_groups": {}, "zones": {} } })
 }
 
 /// One of each kind: section, path, and what the file says of it.
-pub(crate) fn kinds() -> [(&'static str, &'static str, Value); 5] {
+pub(crate) fn kinds() -> [(&'static str, &'static str, Value); 6] {
     [
         ("groups", "/groups", json!({})),
         (
@@ -48,13 +49,24 @@ pub(crate) fn kinds() -> [(&'static str, &'static str, Value); 5] {
             "/dns/nameservers",
             json!({ "nameservers": [{ "ip": "10.0.0.53" }], "groups": ["g"], "domains": ["x.example"] }),
         ),
+        (
+            "zones",
+            "/dns/zones",
+            json!({ "domain": "x.example", "distribution_groups": ["g"], "records": [] }),
+        ),
     ]
 }
 
 /// The file with one more entry.
-pub(crate) fn with(mut file: Value, section: &str, name: &str, entry: Value) -> Value {
+pub(crate) fn with(mut file: Value, section: &str, name: &str, mut entry: Value) -> Value {
+    // one zone a domain
+    let zones = file["dns"]["zones"].as_object();
+    let mut zones = zones.into_iter().flatten();
+    if section == "zones" && zones.any(|(_, zone)| zone["domain"] == entry["domain"]) {
+        entry["domain"] = json!(format!("{name}.example"));
+    }
     match section {
-        "nameserver_groups" => file["dns"][section][name] = entry,
+        "nameserver_groups" | "zones" => file["dns"][section][name] = entry,
         _ => file[section][name] = entry,
     }
     file
@@ -64,6 +76,7 @@ pub(crate) fn with(mut file: Value, section: &str, name: &str, entry: Value) -> 
 pub(crate) fn operation(verb: &str, section: &str, name: &str) -> String {
     let kind = match section {
         "policies" => "policy",
+        "zones" => "dns_zone",
         section => section.trim_end_matches('s'),
     };
     format!("{verb}_{kind} {name}")
@@ -72,8 +85,13 @@ pub(crate) fn operation(verb: &str, section: &str, name: &str) -> String {
 /// Makes an object by hand, equal to what the file of `kinds` says.
 pub(crate) fn by_hand(bench: &Bench, section: &str, name: &str) -> String {
     let g = match section {
-        "policies" | "routes" | "nameserver_groups" => bench.id("/groups", "g"),
+        "policies" | "routes" | "nameserver_groups" | "zones" => bench.id("/groups", "g"),
         _ => String::new(),
+    };
+    let zones = bench.server().list("/dns/zones");
+    let domain = match zones.iter().any(|zone| zone["domain"] == "x.example") {
+        true => format!("{name}.example"),
+        false => "x.example".into(),
     };
     let (path, body) = match section {
         "groups" => ("/groups", json!({ "name": name })),
@@ -90,6 +108,10 @@ pub(crate) fn by_hand(bench: &Bench, section: &str, name: &str) -> String {
             "/routes",
             json!({ "network_id": name, "network": "10.1.0.0/16", "peer_groups": [g], "groups": [g], "metric": 9999,
                     "masquerade": true, "enabled": true, "description": "" }),
+        ),
+        "zones" => (
+            "/dns/zones",
+            json!({ "name": name, "domain": domain, "distribution_groups": [g] }),
         ),
         _ => (
             "/dns/nameservers",

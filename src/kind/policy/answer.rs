@@ -117,6 +117,7 @@ pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Err
         },
     };
     Ok(Live {
+        within: None,
         id: policy.id,
         name: policy.name,
         resource: Resource::Policy(canonical),

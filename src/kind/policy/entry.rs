@@ -120,7 +120,7 @@ pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
         // such a rule has none: ports left over from another protocol are a difference
         policy.ports = Some(BTreeSet::new());
     }
-    Some(Declared::Resource(Resource::Policy(policy)))
+    Some(Declared::one(Resource::Policy(policy)))
 }
 
 /// The server refuses ports beside `all` and `icmp` (docs/netbird-api.md, "Policies: what is accepted").

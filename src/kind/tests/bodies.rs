@@ -29,7 +29,7 @@ fn declared(kind: Kind, fields: Value) -> Resource {
         Kind::SetupKey => crate::keys::desired(desired.setup_key("x").expect("declared")),
         _ => {
             let resource = desired.resource(&Address::new(kind, "x"));
-            resource.expect("declared").clone()
+            resource.first().expect("declared").clone()
         }
     }
 }

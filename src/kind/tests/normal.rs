@@ -170,6 +170,7 @@ fn a_port_is_a_range_of_one() {
     );
     let ours = file
         .resource(&Address::new(Kind::Policy, "x"))
+        .first()
         .expect("declared")
         .clone();
     let changes = differences(&ours, &live.resource);
@@ -219,6 +220,7 @@ fn a_file_speaks_as_the_server_answers() {
     ] {
         let ours = file
             .resource(&Address::new(Kind::Route, name))
+            .first()
             .expect("declared")
             .clone();
         assert_eq!(
@@ -304,6 +306,7 @@ fn what_is_not_ours_is_no_difference() {
         desired(&json!({ "routes": { "x": { "network": "10.0.0.0/8", "peer_groups": ["lan"] } } }));
     let ours = file
         .resource(&Address::new(Kind::Route, "x"))
+        .first()
         .expect("declared")
         .clone();
     assert_eq!(differences(&ours, &live.resource), []);

@@ -10,9 +10,16 @@ use crate::snapshot::Snapshot;
 use crate::testing::recordings;
 use crate::wire;
 
-/// The recorded objects of a kind: name of the recording and object.
+/// The recorded objects of a kind: name of the recording and object. What stands in others comes in their answers.
 fn objects(kind: Kind) -> Vec<(String, Value)> {
     let mut objects = Vec::new();
+    if let Some(listed) = kind.listed() {
+        for (name, parent) in self::objects(listed.parent) {
+            let inside = parent[listed.answers].as_array().into_iter().flatten();
+            objects.extend(inside.map(|entry| (name.clone(), entry.clone())));
+        }
+        return objects;
+    }
     for (name, recording) in recordings() {
         let path = recording["request"]["path"].as_str().expect("a path");
         let of_kind = path
@@ -29,7 +36,9 @@ fn objects(kind: Kind) -> Vec<(String, Value)> {
             Value::Array(list) => {
                 objects.extend(list.iter().map(|entry| (name.clone(), entry.clone())))
             }
-            entry if entry.get("id").is_some() => objects.push((name, entry.clone())),
+            entry if entry.get("id").is_some() || kind.is_one() => {
+                objects.push((name, entry.clone()));
+            }
             _ => assert!(name.ends_with("-deleted"), "{name} holds no object"),
         }
     }
@@ -59,6 +68,9 @@ fn there_are_recordings_of_every_kind() {
         ("policy", 11),
         ("route", 5),
         ("nameserver_group", 2),
+        ("dns_settings", 1),
+        ("dns_zone", 1),
+        ("dns_record", 1),
     ];
     for ((kind, count), (wanted, least)) in counts.into_iter().zip(least) {
         assert!(kind == wanted && count >= least, "{count} of {kind}");
@@ -97,6 +109,16 @@ fn left_alone(resource: Resource) -> Resource {
             })
         }
         Resource::Peer(peer) => Resource::Peer(peer),
+        Resource::DnsSettings(_) => Resource::DnsSettings(crate::kind::DnsSettings::default()),
+        Resource::DnsZone(zone) => Resource::DnsZone(crate::kind::DnsZone {
+            search_domain: None,
+            enabled: None,
+            ..zone
+        }),
+        Resource::DnsRecord(record) => Resource::DnsRecord(crate::kind::DnsRecord {
+            ttl: None,
+            ..record
+        }),
     }
 }
 
@@ -146,7 +168,8 @@ fn keeps_everything(kind: Kind, answer: &Value) -> Value {
             }
             fields.entry("access_control_groups").or_insert(json!([]));
         }
-        Kind::NameserverGroup => {}
+        Kind::DnsZone => drop(fields.remove("records")),
+        Kind::NameserverGroup | Kind::DnsSettings | Kind::DnsRecord => {}
     }
     // an empty list is sent as such
     for value in fields.values_mut().filter(|value| value.is_null()) {

@@ -114,6 +114,45 @@ pub(crate) fn of_nameservers(text: &str) -> Result<String, Flaw> {
     Ok(text.to_owned())
 }
 
+/// Reads a domain by one of the checks here.
+pub(crate) fn read(
+    value: &Cursor<'_>,
+    one: fn(&str) -> Result<String, Flaw>,
+    log: &mut Log,
+) -> Option<String> {
+    let text = value.string(log, "a domain")?;
+    one(text)
+        .map_err(|flaw| flaw.report(value.place(), log))
+        .ok()
+}
+
+/// Checks the domain of a zone, or a full name in one, and returns it in lower case: the server takes ASCII only, and to it
+/// capital letters make another domain (docs/netbird-api.md, "DNS zones and records").
+pub(crate) fn of_zone(text: &str) -> Result<String, Flaw> {
+    if let Some(bare) = text.strip_prefix("*.") {
+        let message = format!("the domain {} has a wildcard", quote(text));
+        let hint = format!("did you mean {}?", quote(bare));
+        return Err(Flaw::with_hint(message, hint));
+    }
+    if let Some(bare) = text.strip_suffix('.').filter(|bare| !bare.is_empty()) {
+        let message = format!("the domain {} ends with a dot", quote(text));
+        let hint = format!("did you mean {}?", quote(bare));
+        return Err(Flaw::with_hint(message, hint));
+    }
+    check(text, text).map_err(|flaw| Flaw {
+        hint: of_url(text),
+        ..flaw
+    })?;
+    if !text.is_ascii() {
+        let message = format!("the domain {} holds letters beyond ASCII", quote(text));
+        return Err(Flaw::with_hint(
+            message,
+            "write it in its ASCII form, which begins with xn--",
+        ));
+    }
+    Ok(text.to_ascii_lowercase())
+}
+
 /// Checks a domain without its wildcard and its last dot; `whole` is how it was written.
 fn check(name: &str, whole: &str) -> Result<(), Flaw> {
     let no_domain = |why: &str| Flaw::new(format!("{} is no domain: {why}", quote(whole)));

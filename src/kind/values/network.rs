@@ -150,7 +150,7 @@ mod tests {
         for (text, canonical, exact) in rows {
             let valid = check(&FILE.replace("ROW", text)).expect("a valid file");
             let route = valid.desired.resource(&Address::new(Kind::Route, "r"));
-            let fields = route.expect("an entry").fields();
+            let fields = route.first().expect("an entry").fields();
             assert_eq!(fields["network"], canonical, "{text}");
             assert_eq!(
                 valid.notices.is_empty(),

@@ -132,7 +132,7 @@ mod tests {
             let valid = check(&FILE.replace("ROW", ports)).expect("a valid file");
             assert!(valid.notices.is_empty(), "{ports}: {:?}", valid.notices);
             let policy = valid.desired.resource(&Address::new(Kind::Policy, "p"));
-            let fields = policy.expect("an entry").fields();
+            let fields = policy.first().expect("an entry").fields();
             let read: Vec<&str> = read.split_terminator(' ').collect();
             assert_eq!(fields["ports"], serde_json::json!(read), "{ports}");
         }

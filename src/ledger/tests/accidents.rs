@@ -1,5 +1,6 @@
 //! Merge accidents in the file, clocks that differ, checkouts that lack something.
 
+use crate::address::Address;
 use crate::git::testing::{Repo, at, netbird_json, open};
 use crate::kind::Kind;
 use crate::ledger::{Cause, Ledger, Listing, Proof};
@@ -19,10 +20,17 @@ fn after(accident: &str) -> Ledger {
 /// What a version says that says nothing: it removes nothing and proves nothing, and its end changes nothing.
 fn is_silent(accident: &str, kind: Kind, name: &str) {
     let accidents = of(&[(100_000, WHOLE), (200_000, accident)]);
-    assert!(accidents.is_declared(kind, name), "removed by {accident:?}");
-    assert_eq!(accidents.removal(kind, name), None, "{accident:?}");
+    assert!(
+        accidents.is_declared(&Address::new(kind, name)),
+        "removed by {accident:?}"
+    );
+    assert_eq!(
+        accidents.removal(&Address::new(kind, name)),
+        None,
+        "{accident:?}"
+    );
     let ledger = after(accident);
-    let proof = |at| ledger.proof(kind, name, Some(at));
+    let proof = |at| ledger.proof(&Address::new(kind, name), Some(at));
     assert_eq!(proof(150_000), Proof::Ours, "{accident:?}");
     assert_eq!(
         proof(203_600),
@@ -48,7 +56,7 @@ fn a_lost_section_is_silent() {
     is_silent(lost, Kind::Route, "lan");
     let ledger = after(lost);
     assert_eq!(
-        ledger.proof(Kind::Group, "ops", Some(250_000)),
+        ledger.proof(&Address::new(Kind::Group, "ops"), Some(250_000)),
         Proof::Ours,
         "the other section still speaks"
     );
@@ -109,11 +117,11 @@ fn fields_of_a_wrong_type_are_passed_over() {
     let file = r#"{"groups": {"ops": {"peers": "a", "x": [{"y": 1e5}, -1, true]}, "dev": {"peers": [1, null, "b"]}},
                    "setup_keys": {"k": {"enrolled": "true", "renamed_from": "l"}}, "policies": {"p": {"renamed_from": 1}}}"#;
     let ledger = of(&[(1, file)]);
-    assert!(ledger.is_declared(Kind::Group, "ops"));
+    assert!(ledger.is_declared(&Address::new(Kind::Group, "ops")));
     assert!(ledger.members("ops").is_empty());
     assert_eq!(ledger.members("dev"), ["b"]);
     assert_eq!(ledger.last_enrolled("k"), Some(false));
-    assert!(!ledger.was_declared(Kind::SetupKey, "l"));
+    assert!(!ledger.was_declared(&Address::new(Kind::SetupKey, "l")));
 }
 
 #[test]
@@ -122,8 +130,11 @@ fn an_empty_section_removes_all_of_it() {
         (100_000, WHOLE),
         (200_000, r#"{"groups": {}, "routes": {"lan": {}}}"#),
     ]);
-    assert_eq!(ledger.removal(Kind::Group, "ops"), Some(Cause::Commit(1)));
-    assert_eq!(ledger.removal(Kind::Route, "lan"), None);
+    assert_eq!(
+        ledger.removal(&Address::new(Kind::Group, "ops")),
+        Some(Cause::Commit(1))
+    );
+    assert_eq!(ledger.removal(&Address::new(Kind::Route, "lan")), None);
 }
 
 #[test]
@@ -134,10 +145,16 @@ fn what_is_gone_when_the_section_is_back_was_removed_then() {
         (250_000, r#"{"groups": {"x": {}}}"#),
         (300_000, r#"{"groups": {}, "routes": {}}"#),
     ]);
-    assert_eq!(ledger.removal(Kind::Route, "lan"), Some(Cause::Commit(3)));
-    assert_eq!(ledger.proof(Kind::Route, "lan", Some(150_000)), Proof::Ours);
     assert_eq!(
-        ledger.proof(Kind::Route, "lan", Some(250_000)),
+        ledger.removal(&Address::new(Kind::Route, "lan")),
+        Some(Cause::Commit(3))
+    );
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Route, "lan"), Some(150_000)),
+        Proof::Ours
+    );
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Route, "lan"), Some(250_000)),
         Proof::Newer
     );
 }
@@ -166,17 +183,17 @@ fn a_deleted_file_or_a_link_in_its_place_is_silent() {
     repo.file(100_000, WHOLE);
     std::fs::remove_file(repo.path().join("netbird.json")).unwrap();
     repo.commit(200_000, "lost");
-    assert!(read(&repo).is_declared(Kind::Route, "lan"));
+    assert!(read(&repo).is_declared(&Address::new(Kind::Route, "lan")));
     std::os::unix::fs::symlink("x", repo.path().join("netbird.json")).unwrap();
     repo.commit(250_000, "a link");
     let ledger = read(&repo);
-    assert!(ledger.is_declared(Kind::Route, "lan"));
+    assert!(ledger.is_declared(&Address::new(Kind::Route, "lan")));
     assert!(ledger.notices()[0].text.contains("a symbolic link"));
     std::fs::remove_file(repo.path().join("netbird.json")).unwrap();
     repo.file(300_000, WHOLE);
     let ledger = read(&repo);
     assert_eq!(
-        ledger.proof(Kind::Route, "lan", Some(250_000)),
+        ledger.proof(&Address::new(Kind::Route, "lan"), Some(250_000)),
         Proof::Older
     );
     assert_eq!(ledger.listings().of("ops", "a"), Listing::Since(100_000));
@@ -193,17 +210,29 @@ fn a_file_that_moved_keeps_its_history_where_its_earlier_paths_are_named() {
     let git = repo.open();
     let tip = repo.tip();
     let alone = Ledger::read(&git, &tip, &[netbird_json(&git)], NOW).unwrap();
-    assert_eq!(alone.proof(Kind::Route, "lan", Some(150_000)), Proof::Older);
+    assert_eq!(
+        alone.proof(&Address::new(Kind::Route, "lan"), Some(150_000)),
+        Proof::Older
+    );
     let paths = [netbird_json(&git), at(&git, "old/vpn.json")];
     let both = Ledger::read(&git, &tip, &paths, NOW).unwrap();
-    assert_eq!(both.proof(Kind::Route, "lan", Some(150_000)), Proof::Ours);
-    assert_eq!(both.proof(Kind::Group, "ops", Some(150_000)), Proof::Ours);
+    assert_eq!(
+        both.proof(&Address::new(Kind::Route, "lan"), Some(150_000)),
+        Proof::Ours
+    );
+    assert_eq!(
+        both.proof(&Address::new(Kind::Group, "ops"), Some(150_000)),
+        Proof::Ours
+    );
     assert_eq!(
         both.commits().len(),
         2,
         "a move without a change is no version"
     );
-    assert_eq!(both.removal(Kind::Group, "ops"), Some(Cause::Commit(1)));
+    assert_eq!(
+        both.removal(&Address::new(Kind::Group, "ops")),
+        Some(Cause::Commit(1))
+    );
     assert_eq!(both.commits()[1].sha, tip);
 }
 
@@ -240,12 +269,12 @@ fn a_clock_that_goes_backwards_does_not_make_older_objects_ours() {
     let without = r#"{"groups": {}, "routes": {}}"#;
     // the second commit says it is of 1970
     let ledger = of(&[(100_000, without), (5, WHOLE), (200_000, without)]);
-    let proof = |at| ledger.proof(Kind::Route, "lan", Some(at));
+    let proof = |at| ledger.proof(&Address::new(Kind::Route, "lan"), Some(at));
     assert_eq!(proof(50_000), Proof::Older);
     assert_eq!(proof(100_000), Proof::Ours);
     // the removal says it is of 1970
     let ledger = of(&[(100_000, WHOLE), (5, without)]);
-    let proof = |at| ledger.proof(Kind::Route, "lan", Some(at));
+    let proof = |at| ledger.proof(&Address::new(Kind::Route, "lan"), Some(at));
     assert_eq!(proof(100_000), Proof::Ours);
     assert_eq!(proof(150_000), Proof::Newer);
 }
@@ -261,7 +290,7 @@ fn a_commit_of_the_future_harms_its_own_names_only() {
         (200_000, three),
         (300_000, r#"{"routes": {}}"#),
     ]);
-    let proof = |name, at| ledger.proof(Kind::Route, name, Some(at));
+    let proof = |name, at| ledger.proof(&Address::new(Kind::Route, name), Some(at));
     assert_eq!(proof("before", 150_000), Proof::Ours);
     assert_eq!(proof("before", 250_000), Proof::Newer);
     assert_eq!(
@@ -271,7 +300,7 @@ fn a_commit_of_the_future_harms_its_own_names_only() {
     );
     assert_eq!(proof("after", 250_000), Proof::Ours);
     let ledger = of(&[(100_000, two), (NOW * 9, one)]);
-    let proof = |name, at| ledger.proof(Kind::Route, name, Some(at));
+    let proof = |name, at| ledger.proof(&Address::new(Kind::Route, name), Some(at));
     assert_eq!(
         proof("future", 200_000),
         Proof::Newer,

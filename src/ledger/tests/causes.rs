@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::json;
 
+use crate::address::Address;
 use crate::kind::Kind;
 use crate::ledger::{AllowDeletes, Cause, Ledger, Taken, text_allow_deletes};
 use crate::testing::desired;
@@ -92,7 +93,7 @@ fn taken(before: serde_json::Value, after: serde_json::Value) -> Taken {
     let mut proposed = of(&[(1_000, &old)]);
     let wanted = desired(&after);
     for (address, old) in &wanted.renamed_from {
-        proposed.follow(address.kind, &address.name, old);
+        proposed.follow(address, old);
     }
     proposed.propose(wanted.clone());
     let as_proposed = proposed.taken(Cause::Proposed, Cause::Proposed);
@@ -105,7 +106,7 @@ fn taken(before: serde_json::Value, after: serde_json::Value) -> Taken {
 fn expected(items: &[(Kind, &str, Option<&str>)]) -> Taken {
     let mut taken = Taken::default();
     for (kind, name, member) in items {
-        taken.add(*kind, name, *member);
+        taken.add(Address::new(*kind, *name), *member);
     }
     taken
 }
@@ -255,10 +256,10 @@ proptest! {
         let ledger = of(&versions);
         for kind in [Kind::Group, Kind::Policy] {
             for name in ledger.names(kind) {
-                if let Some(cause) = ledger.removal(kind, name) {
+                if let Some(cause) = ledger.removal(&Address::new(kind, name)) {
                     let mut with = ledger.taken(cause, cause);
                     let before = with.clone();
-                    with.add(kind, name, None);
+                    with.add(Address::new(kind, name), None);
                     prop_assert_eq!(before, with);
                 }
             }

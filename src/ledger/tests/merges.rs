@@ -1,5 +1,6 @@
 //! Merges in the history, and the merge that a pull request asks for.
 
+use crate::address::Address;
 use crate::git::testing::{Repo, netbird_json, open};
 use crate::kind::Kind;
 use crate::ledger::{Cause, Listing, MergeView, MergedFile, Proof, merge_view};
@@ -25,15 +26,18 @@ fn what_a_branch_added_and_took_back_was_never_declared() {
     repo.git_at(200_000, &["merge", "-q", "--no-ff", "-m", "merge", "side"]);
     let ledger = read(&repo);
     assert_eq!(
-        ledger.proof(Kind::Group, "brief", Some(115_000)),
+        ledger.proof(&Address::new(Kind::Group, "brief"), Some(115_000)),
         Proof::Never
     );
     assert_eq!(
-        ledger.proof(Kind::Group, "b", Some(150_000)),
+        ledger.proof(&Address::new(Kind::Group, "b"), Some(150_000)),
         Proof::Older,
         "declared by the merge, not by the branch"
     );
-    assert_eq!(ledger.proof(Kind::Group, "b", Some(200_001)), Proof::Ours);
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Group, "b"), Some(200_001)),
+        Proof::Ours
+    );
     assert_eq!(ledger.commits().len(), 2);
 }
 
@@ -82,9 +86,15 @@ fn a_pull_request_is_about_the_merge() {
 
     let git = repo.open();
     let ledger = view.ledger(&git, &[netbird_json(&git)], NOW).unwrap();
-    assert_eq!(ledger.removal(Kind::Group, "a"), Some(Cause::Commit(1)));
+    assert_eq!(
+        ledger.removal(&Address::new(Kind::Group, "a")),
+        Some(Cause::Commit(1))
+    );
     assert_eq!(ledger.commits()[1].sha, view.base, "a commit in between");
-    assert_eq!(ledger.proof(Kind::Group, "f", Some(115_000)), Proof::Never);
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Group, "f"), Some(115_000)),
+        Proof::Never
+    );
     assert_eq!(ledger.listings().of("f", "x"), Listing::New);
 }
 

@@ -1,5 +1,6 @@
 //! Renames, and versions that ask for the same.
 
+use crate::address::Address;
 use crate::kind::Kind;
 use crate::ledger::{Cause, Listing, Proof, content_differs_but_for_enrolled};
 
@@ -18,7 +19,7 @@ fn a_renamed_object_is_as_old_as_its_first_name() {
         (250_000, STALE),
         (300_000, GONE),
     ]);
-    let proof = |name, at| ledger.proof(Kind::Group, name, Some(at));
+    let proof = |name, at| ledger.proof(&Address::new(Kind::Group, name), Some(at));
     assert_eq!(proof("new", 150_000), Proof::Ours);
     assert_eq!(proof("new", 250_000), Proof::Ours);
     assert_eq!(proof("new", 50_000), Proof::Older);
@@ -28,7 +29,10 @@ fn a_renamed_object_is_as_old_as_its_first_name() {
         Proof::Newer,
         "the new name says nothing of the old one"
     );
-    assert_eq!(ledger.removal(Kind::Group, "new"), Some(Cause::Commit(3)));
+    assert_eq!(
+        ledger.removal(&Address::new(Kind::Group, "new")),
+        Some(Cause::Commit(3))
+    );
     assert!(ledger.was_listed("new", "b"));
     assert!(!ledger.is_listed("new", "b"));
     assert_eq!(ledger.member_removal("new", "b"), Some(Cause::Commit(1)));
@@ -58,12 +62,15 @@ fn a_member_that_left_before_the_rename_is_listed_anew() {
 fn a_rename_that_only_the_working_file_has_is_followed() {
     let mut ledger = of(&[(100_000, OLD)]);
     assert_eq!(
-        ledger.proof(Kind::Group, "new", Some(150_000)),
+        ledger.proof(&Address::new(Kind::Group, "new"), Some(150_000)),
         Proof::Never
     );
     assert_eq!(ledger.listings().of("new", "a"), Listing::New);
-    ledger.follow(Kind::Group, "new", "old");
-    assert_eq!(ledger.proof(Kind::Group, "new", Some(150_000)), Proof::Ours);
+    ledger.follow(&Address::new(Kind::Group, "new"), "old");
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Group, "new"), Some(150_000)),
+        Proof::Ours
+    );
     assert_eq!(ledger.listings().of("new", "a"), Listing::Since(100_000));
     assert!(ledger.was_listed("new", "b"));
     assert_eq!(ledger.member_removal("new", "b"), None);
@@ -73,8 +80,8 @@ fn a_rename_that_only_the_working_file_has_is_followed() {
 fn what_bears_the_old_name_after_the_rename_is_another() {
     let again = r#"{"groups": {"new": {}, "old": {}}}"#;
     let ledger = of(&[(100_000, OLD), (200_000, NEW), (300_000, again)]);
-    assert_eq!(ledger.spans(Kind::Group, "new").len(), 2);
-    assert_eq!(ledger.spans(Kind::Group, "old").len(), 2);
+    assert_eq!(ledger.spans(&Address::new(Kind::Group, "new")).len(), 2);
+    assert_eq!(ledger.spans(&Address::new(Kind::Group, "old")).len(), 2);
 }
 
 #[test]
@@ -86,10 +93,19 @@ fn names_that_go_round_in_a_circle_end() {
         (300_000, back),
         (400_000, NEW),
     ]);
-    assert_eq!(ledger.proof(Kind::Group, "new", Some(150_000)), Proof::Ours);
-    assert_eq!(ledger.proof(Kind::Group, "old", Some(350_000)), Proof::Ours);
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Group, "new"), Some(150_000)),
+        Proof::Ours
+    );
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Group, "old"), Some(350_000)),
+        Proof::Ours
+    );
     let own = r#"{"groups": {"x": {"renamed_from": "x"}}}"#;
-    assert_eq!(of(&[(1, own)]).spans(Kind::Group, "x").len(), 1);
+    assert_eq!(
+        of(&[(1, own)]).spans(&Address::new(Kind::Group, "x")).len(),
+        1
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 
+use crate::address::Address;
 use crate::git::testing::{Repo, at, netbird_json};
 use crate::kind::Kind;
 use crate::ledger::{Ledger, Proof};
@@ -241,10 +242,10 @@ proptest! {
         for kind in [Kind::Group, Kind::Policy] {
             for name in ["n0", "n1", "n2", "n3", "n4", "side"] {
                 let said = (kind, name.to_owned());
-                prop_assert_eq!(ledger.was_declared(kind, name), model.ever.contains(&said));
-                prop_assert_eq!(ledger.is_declared(kind, name), model.declared.contains(&said), "{} {}", kind.label(), name);
+                prop_assert_eq!(ledger.was_declared(&Address::new(kind, name)), model.ever.contains(&said));
+                prop_assert_eq!(ledger.is_declared(&Address::new(kind, name)), model.declared.contains(&said), "{} {}", kind.label(), name);
                 for created in (900_000..1_200_000).step_by(2_777) {
-                    let (found, expected) = (ledger.proof(kind, name, Some(created)), model.proof(kind, name, created));
+                    let (found, expected) = (ledger.proof(&Address::new(kind, name), Some(created)), model.proof(kind, name, created));
                     prop_assert_eq!(found, expected, "{} {} at {}", kind.label(), name, created);
                 }
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::Value;
 
+use crate::address::Address;
 use crate::kind::{End, Kind, Tie};
 use crate::ledger::document::Document;
 use crate::ledger::facts::{Fact, Facts};
@@ -33,16 +34,22 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
         None => None,
     };
     let sections = Kind::ALL.into_iter().filter_map(|kind| match kind {
-        Kind::Peer => None,
-        Kind::NameserverGroup => Some((kind, dns?.get(kind.section())?)),
+        Kind::Peer | Kind::DnsRecord => None,
+        Kind::NameserverGroup | Kind::DnsZone => Some((kind, dns?.get(kind.section())?)),
+        Kind::DnsSettings => Some((kind, dns?.get("settings")?)),
         kind => Some((kind, top.get(kind.section())?)),
     });
     let mut managed = false;
     for (kind, section) in sections {
         managed = true;
+        if kind == Kind::DnsSettings {
+            section.as_object()?;
+            said.insert(Fact::Declared(Address::new(kind, "")));
+            continue;
+        }
         for (name, entry) in section.as_object()? {
             let entry = entry.as_object()?;
-            said.insert(Fact::Declared(kind, name.clone()));
+            said.insert(Fact::Declared(Address::new(kind, name)));
             if kind == Kind::Group {
                 let peers = entry
                     .get("peers")
@@ -55,7 +62,10 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
                         .map(|peer| Fact::Listed(name.clone(), peer.into())),
                 );
             }
-            said.extend(ties(kind, entry).map(|tie| Fact::Tied(kind, name.clone(), tie)));
+            said.extend(ties(kind, entry).map(|tie| Fact::Tied(Address::new(kind, name), tie)));
+            if kind == Kind::DnsZone {
+                said.extend(zone(&Address::new(kind, name), entry));
+            }
             if kind == Kind::SetupKey && entry.get("enrolled") == Some(&Value::Bool(true)) {
                 said.insert(Fact::Enrolled(name.clone()));
             }
@@ -66,11 +76,51 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
             if let (true, Some(Value::String(old))) =
                 (kind != Kind::SetupKey, entry.get("renamed_from"))
             {
-                said.insert(Fact::Renamed(kind, name.clone(), old.clone()));
+                said.insert(Fact::Renamed(Address::new(kind, name), old.clone()));
             }
         }
     }
     managed.then_some(said)
+}
+
+/// What a zone says of its domain and its records.
+fn zone(address: &Address, entry: &serde_json::Map<String, Value>) -> Vec<Fact> {
+    let text = |of: &serde_json::Map<String, Value>, field: &str| {
+        of.get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let tie = |end, text: String| Tie {
+        end,
+        names: BTreeSet::from([text]),
+    };
+    let domain = text(entry, "domain");
+    let mut said = Vec::new();
+    if entry.get("domain").is_some_and(Value::is_string) {
+        said.push(Fact::Tied(
+            address.clone(),
+            tie(End::Domain, domain.to_lowercase()),
+        ));
+    }
+    let Some(Value::Array(records)) = entry.get("records") else {
+        return said;
+    };
+    said.push(Fact::Section(Kind::DnsRecord, address.name.clone()));
+    for record in records.iter().filter_map(Value::as_object) {
+        let name = match text(record, "name").as_str() {
+            "@" => domain.clone(),
+            name if domain.is_empty() || name == domain => name.to_owned(),
+            name => format!("{name}.{domain}"),
+        };
+        let name = format!("{} {}", name.to_lowercase(), text(record, "type"));
+        let at = address.child(Kind::DnsRecord, name);
+        said.push(Fact::Declared(at.clone()));
+        if record.get("content").is_some_and(Value::is_string) {
+            said.push(Fact::Tied(at, tie(End::Content, text(record, "content"))));
+        }
+    }
+    said
 }
 
 /// What an entry connects. A field that stands there as a number or the like says nothing.
@@ -142,8 +192,8 @@ fn the_same_bytes_in_another_section_are_another_name() {
     step(r#"{"groups": {"n": {}, "a": {}}, "policies": {"p": {}}}"#).unwrap();
     let (gone, new) =
         step(r#"{"groups": {"n": {"x": 1}}, "policies": {"q": {}, "a": {}}}"#).unwrap();
-    assert!(gone.contains(&Fact::Declared(Kind::Group, "a".into())));
-    assert!(new.contains(&Fact::Declared(Kind::Policy, "a".into())));
+    assert!(gone.contains(&Fact::Declared(Address::new(Kind::Group, "a"))));
+    assert!(new.contains(&Fact::Declared(Address::new(Kind::Policy, "a"))));
     // and the bytes behind a brace are no entry behind an entry
     step(r#"{"groups": {"b": {}, "a": {}}}"#).unwrap();
     assert!(step(r#"{"groups": {"c": {}"b": {}, "a": {}}}"#).is_err());
@@ -208,12 +258,40 @@ fn file() -> impl Strategy<Value = Value> {
     let entry = prop_oneof![30 => entry, 1 => leaf.clone()];
     let section = prop::collection::btree_map(name(), entry, 0..6);
     let section = section.prop_map(|entries| serde_json::to_value(entries).unwrap());
-    let section = prop_oneof![30 => section, 1 => leaf];
-    let dns = prop::collection::btree_map(
-        prop::sample::select(vec!["nameserver_groups", "groups", "x"]),
-        section.clone(),
-        0..3,
+    let section = prop_oneof![30 => section, 1 => leaf.clone()];
+    let record = (
+        prop::sample::select(vec!["db", "@", "a.example", "Db", ""]),
+        prop::sample::select(vec!["A", "CNAME", ""]),
+        prop::sample::select(vec!["10.0.0.1", "10.0.0.2"]),
+        prop::option::weighted(0.1, leaf.clone()),
     );
+    let record = record.prop_map(|(name, kind, content, odd)| match odd {
+        Some(odd) => odd,
+        None => serde_json::json!({ "name": name, "type": kind, "content": content }),
+    });
+    let records = prop::option::of(prop::collection::vec(record, 0..4));
+    let domain = prop::option::of(prop::sample::select(vec!["a.example", "B.example"]));
+    let zone = (domain, records, prop::option::of(name())).prop_map(|(domain, records, old)| {
+        let mut zone =
+            serde_json::json!({ "domain": domain, "records": records, "renamed_from": old });
+        zone.as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.is_null());
+        zone
+    });
+    let zones = prop::collection::btree_map(name(), zone, 0..4);
+    let zones = zones.prop_map(|zones| serde_json::to_value(zones).unwrap());
+    let dns = prop_oneof![
+        (
+            prop::sample::select(vec!["nameserver_groups", "groups", "settings", "x"]),
+            section.clone()
+        ),
+        (Just("zones"), zones),
+    ];
+    let dns = prop::collection::vec(dns, 0..3).prop_map(|dns| {
+        dns.into_iter()
+            .collect::<std::collections::BTreeMap<&str, Value>>()
+    });
     let top = prop::sample::select(vec!["groups", "setup_keys", "policies", "routes", "x"]);
     (
         prop::collection::btree_map(top, section, 0..5),

@@ -1,5 +1,6 @@
 //! The table of docs/ownership.md, "The proof", a row a test: start from agreement, change one thing.
 
+use crate::address::Address;
 use crate::git::testing::Repo;
 use crate::kind::{End, Form, Kind, Shape, Tie};
 use crate::ledger::{Cause, Ledger, Listing, NoHistory, Proof};
@@ -19,7 +20,7 @@ fn removed() -> Ledger {
 }
 
 fn proof(created_at: i64) -> Proof {
-    removed().proof(Kind::Group, "ops", Some(created_at))
+    removed().proof(&Address::new(Kind::Group, "ops"), Some(created_at))
 }
 
 #[test]
@@ -30,7 +31,7 @@ fn made_while_it_was_declared_is_ours() {
 #[test]
 fn five_minutes_before_and_an_hour_after_are_ours_too() {
     let ledger = removed();
-    let proof = |at| ledger.proof(Kind::Group, "ops", Some(at));
+    let proof = |at| ledger.proof(&Address::new(Kind::Group, "ops"), Some(at));
     assert_eq!(proof(100_000 - 301), Proof::Older);
     assert_eq!(proof(100_000 - 300), Proof::Ours);
     assert_eq!(proof(200_000 + 3600), Proof::Ours);
@@ -51,11 +52,11 @@ fn newer_was_made_by_hand_later() {
 fn never_declared_is_not_ours() {
     let ledger = removed();
     assert_eq!(
-        ledger.proof(Kind::Group, "foreign", Some(150_000)),
+        ledger.proof(&Address::new(Kind::Group, "foreign"), Some(150_000)),
         Proof::Never
     );
     assert_eq!(
-        ledger.proof(Kind::Policy, "ops", Some(150_000)),
+        ledger.proof(&Address::new(Kind::Policy, "ops"), Some(150_000)),
         Proof::Never,
         "a policy is no group"
     );
@@ -64,20 +65,26 @@ fn never_declared_is_not_ours() {
 #[test]
 fn an_id_without_a_time_has_no_proof() {
     let ledger = removed();
-    assert_eq!(ledger.proof(Kind::Group, "ops", None), Proof::NoIdTime);
-    assert_eq!(ledger.proof(Kind::Group, "foreign", None), Proof::Never);
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Group, "ops"), None),
+        Proof::NoIdTime
+    );
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Group, "foreign"), None),
+        Proof::Never
+    );
 }
 
 #[test]
 fn still_declared_and_made_since_is_ours() {
     let ledger = removed();
     assert_eq!(
-        ledger.proof(Kind::Group, "other", Some(9_000_000)),
+        ledger.proof(&Address::new(Kind::Group, "other"), Some(9_000_000)),
         Proof::Ours
     );
-    assert!(ledger.is_declared(Kind::Group, "other"));
-    assert!(!ledger.is_declared(Kind::Group, "ops"));
-    assert!(ledger.was_declared(Kind::Group, "ops"));
+    assert!(ledger.is_declared(&Address::new(Kind::Group, "other")));
+    assert!(!ledger.is_declared(&Address::new(Kind::Group, "ops")));
+    assert!(ledger.was_declared(&Address::new(Kind::Group, "ops")));
 }
 
 #[test]
@@ -88,7 +95,7 @@ fn made_between_two_times_was_taken_over_by_the_second() {
         (300_000, WITH),
         (400_000, WITHOUT),
     ]);
-    let proof = |at| ledger.proof(Kind::Group, "ops", Some(at));
+    let proof = |at| ledger.proof(&Address::new(Kind::Group, "ops"), Some(at));
     assert_eq!(proof(150_000), Proof::Ours);
     assert_eq!(proof(250_000), Proof::Older);
     assert_eq!(proof(350_000), Proof::Ours);
@@ -123,13 +130,16 @@ fn a_name_that_only_the_working_file_has_is_new() {
     repo.file(100, WITHOUT);
     repo.write("netbird.json", r#"{"groups": {"ops": {"peers": ["a"]}}}"#);
     let ledger = read(&repo);
-    assert_eq!(ledger.proof(Kind::Group, "ops", Some(150)), Proof::Never);
+    assert_eq!(
+        ledger.proof(&Address::new(Kind::Group, "ops"), Some(150)),
+        Proof::Never
+    );
     assert_eq!(ledger.listings().of("ops", "a"), Listing::New);
     assert!(
-        ledger.is_declared(Kind::Group, "other"),
+        ledger.is_declared(&Address::new(Kind::Group, "other")),
         "only the working file lacks it"
     );
-    assert_eq!(ledger.removal(Kind::Group, "other"), None);
+    assert_eq!(ledger.removal(&Address::new(Kind::Group, "other")), None);
 }
 
 #[test]
@@ -182,7 +192,10 @@ fn without_history_nothing_is_ours() {
         NoHistory::NoCommit,
     ] {
         let ledger = Ledger::none(why);
-        assert_eq!(ledger.proof(Kind::Group, "ops", Some(1)), Proof::Never);
+        assert_eq!(
+            ledger.proof(&Address::new(Kind::Group, "ops"), Some(1)),
+            Proof::Never
+        );
         assert_eq!(ledger.listings().of("ops", "a"), Listing::Unknown);
         assert!(!ledger.is_known());
         assert!(ledger.notices()[0].text.contains("nothing is deleted"));
@@ -208,7 +221,11 @@ fn what_was_said_of_an_entrys_ends() {
         };
         let ties = vec![tie(End::Network, &[network]), tie(End::Through, groups)];
         let shape = Shape::Plain;
-        let told = ledger.told(Kind::Route, "r", Some(at), &Form { shape, ties });
+        let told = ledger.told(
+            &Address::new(Kind::Route, "r"),
+            Some(at),
+            &Form { shape, ties },
+        );
         (told.same, told.other, told.is_fresh)
     };
     assert_eq!(told(100_100, "10.1.0.0/16", &["a", "b"]), (2, 0, true));

@@ -16,6 +16,8 @@ use crate::text::{count, listed};
 pub struct Gone {
     /// Its kind.
     pub kind: Kind,
+    /// The object in whose entry it stood, if it stood in one.
+    pub within: Option<Address>,
     /// What lives of it: declared when the section was last there, or made by us.
     pub left: BTreeSet<Address>,
     /// Whether it is this very change that takes it out: no commit of the history did.
@@ -49,8 +51,13 @@ impl Gone {
             true => String::new(),
             false => "; put the section back to manage them, without their entries to delete what is ours".into(),
         };
+        let of = self
+            .within
+            .as_ref()
+            .map(|at| format!(" of {}", at.quoted()));
+        let of = of.unwrap_or_default();
         let text = format!(
-            "section {section:?} {when}, so nothing of it is managed any more; {left}{way}"
+            "section {section:?}{of} {when}, so nothing of it is managed any more; {left}{way}"
         );
         Notice::general(Code::SectionGone, text)
     }
@@ -59,16 +66,28 @@ impl Gone {
 /// Returns the sections that the history had and the file has not: those of which something lives, and those that go just
 /// now.
 pub fn gone(desired: &Desired, actual: &Actual, ledger: &Ledger) -> Vec<Gone> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| !desired.manages(*kind));
-    let section = |kind| {
-        let is_new = ledger.has_section(kind)?;
-        let of_kind = actual
-            .objects
-            .iter()
-            .filter(|(address, _)| address.kind == kind);
+    let kinds = Kind::sections().filter(|kind| !desired.manages(*kind));
+    let sections = kinds.map(|kind| (kind, None, ledger.has_section(kind)));
+    let entries = desired.entries.keys();
+    let nested = entries.flat_map(|parent| {
+        let kinds = parent.kind.children();
+        let kinds = kinds.filter(|kind| !desired.manages_in(*kind, Some(&parent.name)));
+        kinds.map(|kind| {
+            (
+                kind,
+                Some(parent.clone()),
+                ledger.has_section_in(kind, parent),
+            )
+        })
+    });
+    let section = |(kind, within, has): (Kind, Option<Address>, Option<bool>)| {
+        let is_new = has?;
+        let name = within.as_ref().map(|at| &at.name);
+        let of_kind = actual.objects.iter();
+        let of_kind = of_kind.filter(|(at, _)| at.kind == kind && at.within.as_ref() == name);
         let left = of_kind.filter(|(address, all)| {
-            let was_ours = |created| ledger.proof(kind, &address.name, created) == Proof::Ours;
-            let declared = ledger.is_declared(kind, &address.name);
+            let was_ours = |created| ledger.proof(address, created) == Proof::Ours;
+            let declared = ledger.is_declared(address);
             all.iter().any(|live| {
                 // a dead key opens nothing
                 let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
@@ -77,7 +96,12 @@ pub fn gone(desired: &Desired, actual: &Actual, ledger: &Ledger) -> Vec<Gone> {
             })
         });
         let left: BTreeSet<Address> = left.map(|(address, _)| address.clone()).collect();
-        (is_new || !left.is_empty()).then_some(Gone { kind, left, is_new })
+        (is_new || !left.is_empty()).then_some(Gone {
+            kind,
+            within,
+            left,
+            is_new,
+        })
     };
-    kinds.filter_map(section).collect()
+    sections.chain(nested).filter_map(section).collect()
 }

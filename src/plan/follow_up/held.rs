@@ -19,20 +19,18 @@ pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String 
         .keys
         .get(&live.id)
         .map(|key| format!(", {}", key.state));
-    let Address { kind, name } = address;
-    format!(
-        "{} {name:?} ({}{})",
-        kind.label(),
-        live.id,
-        state.unwrap_or_default()
-    )
+    let state = state.unwrap_or_default();
+    match address.kind.is_one() {
+        true => format!("the {address}"),
+        false => format!("{} ({}{state})", address.quoted(), live.id),
+    }
 }
 
 /// Holds every group that only things need which are not ours: what the file does not declare, and fields that it does
 /// not say of what it declares. Where the file itself names the group, the deletion stays in the plan, and is impossible.
 pub(super) fn keep_groups(
     so_far: &FollowUp,
-    resources: &BTreeMap<Address, Resource>,
+    resources: &BTreeMap<Address, Vec<Resource>>,
     desired: &Desired,
     actual: &Actual,
 ) -> FollowUp {
@@ -44,7 +42,7 @@ pub(super) fn keep_groups(
     let is_ours = |address: &Address| desired.declares(address);
     // a declared key that is done is no resource: what NetBird has of it was the file's
     let names = |address: &Address, group: &str| match resources.get(address) {
-        Some(resource) => resource.references().contains(group),
+        Some(all) => all.iter().any(|one| one.references().contains(group)),
         None => is_ours(address),
     };
     // a dead key of ours lets go of a group that goes
@@ -76,6 +74,39 @@ pub(super) fn keep_groups(
                 false => Why::Needed(holders),
             };
             part.held.push(Held::new(address, live, why));
+        }
+    }
+    part
+}
+
+/// Holds every object that would be made anew and holds what is not the file's: that would go with the old one. Nothing that
+/// stands in it is written either.
+pub(super) fn keep_parents(so_far: &FollowUp, desired: &Desired, actual: &Actual) -> FollowUp {
+    let mut part = FollowUp::default();
+    let going = so_far.going();
+    for change in &so_far.changes {
+        let Operation::Replace { live, .. } = &change.operation else {
+            continue;
+        };
+        let replaced = |child: &Live| {
+            let mut changes = so_far.changes.iter();
+            changes.any(|change| {
+                matches!(&change.operation, Operation::Replace { live, .. } if live.id == child.id)
+            })
+        };
+        // what stands in it and is left alone is an error of the file: `plan::check`
+        let inside = actual.children(live);
+        let inside = inside.filter(|(address, child)| {
+            desired.manages_in(address.kind, address.within.as_deref())
+                && !going.contains(&child.id)
+                && !replaced(child)
+        });
+        let staying: BTreeSet<String> = inside
+            .map(|(address, live)| holder(address, live, actual))
+            .collect();
+        if !staying.is_empty() {
+            part.held
+                .push(Held::new(&change.address, live, Why::HoldsAnew(staying)));
         }
     }
     part

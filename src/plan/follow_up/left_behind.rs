@@ -40,7 +40,10 @@ pub(super) fn notices(
                 // of a key that lives more is known; it waits for its peer, or its peer for it
                 !actual.keys.contains_key(key)
             })
-            && options.ledger.proof(Kind::SetupKey, &peer.name, came) == Proof::Ours
+            && options
+                .ledger
+                .proof(&Address::new(Kind::SetupKey, &peer.name), came)
+                == Proof::Ours
     };
     let notice = |peer: &Peer| {
         let text = format!(

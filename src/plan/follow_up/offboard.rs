@@ -41,7 +41,7 @@ pub(super) fn offboard(
     let undeclared = removed.filter(|(address, key)| {
         let made = key.id.created_at();
         desired.setup_key(&address.name).is_none()
-            && options.ledger.proof(Kind::SetupKey, &address.name, made) == Proof::Ours
+            && options.ledger.proof(address, made) == Proof::Ours
     });
     for (address, key) in undeclared {
         let peer = match bound(&key.id, actual) {
@@ -58,11 +58,7 @@ pub(super) fn offboard(
         // it was due once the entry was gone and no group listed it any more
         let ledger = &options.ledger;
         let unlisted = names.into_iter().filter_map(|name| ledger.unlisting(name));
-        let due = ledger
-            .removal(Kind::SetupKey, &address.name)
-            .into_iter()
-            .chain(unlisted)
-            .max();
+        let due = ledger.removal(address).into_iter().chain(unlisted).max();
         // the key goes last: it alone proves that the peer may
         let waits = |why: Why| Held {
             cause: due,
@@ -151,7 +147,7 @@ fn bound<'a>(key: &Id, actual: &'a Actual) -> Result<Option<&'a Peer>, String> {
 pub(super) fn names_of_keys(desired: &Desired, ledger: &Ledger) -> Vec<Notice> {
     let was_key = |name: &String| {
         desired.setup_key(name).is_none()
-            && ledger.removal(Kind::SetupKey, name) == Some(Cause::Proposed)
+            && ledger.removal(&Address::new(Kind::SetupKey, name)) == Some(Cause::Proposed)
     };
     let listed = desired.groups().flat_map(|(group, entry)| {
         let names = entry.peers.iter().flatten();

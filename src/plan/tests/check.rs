@@ -34,7 +34,7 @@ fn a_group_in_use_names_whoever_uses_it() {
             "groups": [over(group("g", &[]), json!({ "resources": [{ "id": "res1", "type": "host" }] })), group("keep", &[])],
             "users": [{ "id": "u", "name": "Mira", "auto_groups": [id] }],
             "routers": [{ "id": "router1", "peer": "", "peer_groups": [id] }],
-            "zones": [{ "name": "lab", "distribution_groups": [id] }],
+            "zones": [{ "id": "z", "name": "lab", "domain": "lab.example", "enabled": true, "distribution_groups": [id] }],
             "dns_settings": { "disabled_management_groups": [id] },
         }))),
         ("a resource, a peer and a router, by the names of their networks", by(json!({
@@ -74,7 +74,7 @@ nobody
 a policy, a route, nameservers and a key that are not managed
     held: group g: it is still used by nameserver group "n" (daojn07mlbcpef9967cg), policy "p" (daojn064mr64fain5cug), policy "q" (daojn064mr5kfain5650), route "s" (daojn050rej00m8berrg), setup key "k" (daojn058v557f7ctlctg, valid)
 a network resource, a user, a router, a zone, the DNS settings
-    held: group g: it is still used by DNS zone lab, network resource res1, network router router1, the DNS settings (disabled management groups), user Mira
+    held: group g: it is still used by DNS zone "lab" (z), network resource res1, network router router1, the DNS settings, user Mira
 a resource, a peer and a router, by the names of their networks
     held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office", peer "gw" as a resource of it
 settings of the account that the server does not check

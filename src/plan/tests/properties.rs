@@ -11,13 +11,26 @@ use crate::kind::{Kind, Resource};
 use crate::plan::{Part, Plan, diff};
 use crate::render::{Document, json as render_json, markdown};
 use crate::testing::{
-    Case, MADE, document, group, key, nameservers, over, peer, policy_with, route, used_at,
+    Case, MADE, document, group, key, nameservers, over, peer, policy_with, route, used_at, zone,
 };
 
 const GROUPS: [&str; 4] = ["a", "b", "c", "d"];
 
 fn some(names: &[&'static str]) -> impl Strategy<Value = Vec<&'static str>> + use<> {
     prop::sample::subsequence(names.to_vec(), 1..=2)
+}
+
+/// Names and addresses of records, some of them of one name.
+fn records() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
+    prop::sample::subsequence(
+        vec![
+            ("db", "10.0.0.1"),
+            ("db", "10.0.0.2"),
+            ("db", "10.0.0.3"),
+            ("nas", "10.0.0.4"),
+        ],
+        0..=3,
+    )
 }
 
 /// Declares entries that need no more than live or declared groups.
@@ -29,7 +42,10 @@ fn any_file() -> impl Strategy<Value = Value> {
     let keys =
         prop::collection::btree_map("[kl]", (some(&GROUPS), any::<bool>(), any::<bool>()), 0..3);
     let nameservers = prop::collection::btree_map("[mn]", some(&GROUPS), 0..2);
-    (groups, policies, routes, keys, nameservers).prop_map(|(groups, policies, routes, keys, nameservers)| {
+    let zones =
+        prop::collection::btree_map("[vw]", (some(&GROUPS), prop::option::of(records())), 0..2);
+    let settings = prop::option::of(some(&GROUPS));
+    (groups, policies, routes, keys, nameservers, zones, settings).prop_map(|(groups, policies, routes, keys, nameservers, zones, settings)| {
         let policies = policies.into_iter().map(|(name, (from, to, both))| {
             (name, json!({ "sources": from, "destinations": to, "bidirectional": both }))
         });
@@ -52,7 +68,17 @@ fn any_file() -> impl Strategy<Value = Value> {
             "policies": policies.collect::<BTreeMap<_, _>>(),
             "routes": routes.collect::<BTreeMap<_, _>>(),
             "setup_keys": keys.collect::<BTreeMap<_, _>>(),
-            "dns": { "nameserver_groups": nameservers.collect::<BTreeMap<_, _>>() },
+            "dns": {
+                "nameserver_groups": nameservers.collect::<BTreeMap<_, _>>(),
+                "settings": { "disabled_management_groups": settings.unwrap_or_default() },
+                "zones": zones.into_iter().map(|(name, (groups, records))| {
+                    let records = records.map(|records| records.iter().map(|(name, ip)| {
+                        json!({ "name": name, "type": "A", "content": ip })
+                    }).collect::<Vec<_>>());
+                    let records = records.map_or(json!({}), |records| json!({ "records": records }));
+                    (name.clone(), over(json!({ "domain": format!("{name}.example"), "distribution_groups": groups }), records))
+                }).collect::<BTreeMap<_, _>>(),
+            },
         })
     })
 }
@@ -64,8 +90,10 @@ fn any_account() -> impl Strategy<Value = Value> {
     let routes = prop::collection::btree_map("[rstx]", (0..3_u8, some(&GROUPS)), 0..4);
     let keys = prop::collection::btree_map("[klx]", (some(&GROUPS), any::<bool>()), 0..3);
     let nameservers = prop::collection::btree_map("[mnx]", some(&GROUPS), 0..3);
-    (groups, policies, routes, keys, nameservers).prop_map(
-        |(groups, policies, routes, keys, nameservers)| {
+    let zones = prop::collection::btree_map("[vwx]", (some(&GROUPS), records()), 0..3);
+    let settings = some(&GROUPS);
+    (groups, policies, routes, keys, nameservers, zones, settings).prop_map(
+        |(groups, policies, routes, keys, nameservers, zones, settings)| {
             let mut groups: BTreeSet<&str> = groups.into_iter().collect();
             // whatever refers to a group, that group is live
             groups.extend(
@@ -76,6 +104,8 @@ fn any_account() -> impl Strategy<Value = Value> {
             groups.extend(routes.values().flat_map(|(_, groups)| groups));
             groups.extend(keys.values().flat_map(|(groups, _)| groups));
             groups.extend(nameservers.values().flatten());
+            groups.extend(zones.values().flat_map(|(groups, _)| groups));
+            groups.extend(&settings);
             let policies = policies.iter().map(|(name, (from, to, both))| {
                 policy_with(name, from, to, json!({ "bidirectional": both }))
             });
@@ -96,6 +126,12 @@ fn any_account() -> impl Strategy<Value = Value> {
                 "routes": routes.collect::<Vec<_>>(),
                 "setup_keys": keys.collect::<Vec<_>>(),
                 "nameserver_groups": nameservers.collect::<Vec<_>>(),
+                "dns_settings": { "disabled_management_groups": crate::testing::groups(&settings) },
+                "zones": zones.iter().map(|(name, (groups, records))| {
+                    let full: Vec<(String, &str)> = records.iter().map(|(record, ip)| (format!("{record}.{name}.example"), *ip)).collect();
+                    let records: Vec<(&str, &str)> = full.iter().map(|(name, ip)| (name.as_str(), *ip)).collect();
+                    zone(name, &format!("{name}.example"), &records, groups)
+                }).collect::<Vec<_>>(),
             })
         },
     )

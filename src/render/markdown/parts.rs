@@ -322,7 +322,7 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Option<String> {
 /// What was ours once and stays, why, and what to do.
 pub(super) fn held(document: &Document) -> Option<String> {
     let name = |held: &&Held| {
-        let Address { kind, name } = &held.address;
+        let Address { kind, name, .. } = &held.address;
         format!("{} {} ({})", kind.label(), code(name), code(&held.id.0))
     };
     let part = |(reason, way_out, held): (String, &str, Vec<&Held>)| {

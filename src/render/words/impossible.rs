@@ -2,6 +2,7 @@
 
 use crate::kind::Kind;
 use crate::problem::{Impossible, Problem, Rename};
+use crate::text::listed;
 
 /// What is said of a problem.
 pub(crate) struct Told<'a> {
@@ -58,6 +59,13 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 "is named by --replace, which makes setup keys and policies anew and nothing else";
             return (text.into(), None);
         }
+        Impossible::Exchange if address.kind != Kind::Route => (
+            format!(
+                "and other {} of this plan exchange what only one can have: no order of writes allows that",
+                address.kind.plural()
+            ),
+            "change them in two steps: take one out first",
+        ),
         Impossible::Exchange => (
             "and other routes of this plan exchange their networks: no order of writes allows that"
                 .into(),
@@ -76,6 +84,18 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                  routers, and refuses a second one"
             ),
             "give one of them another network or other routers, or delete the other in NetBird",
+        ),
+        Impossible::InTheWay(other) => (
+            format!("cannot be written: NetBird has {other}, and does not take both"),
+            "delete that in NetBird, or take it into the file as it is and change it there",
+        ),
+        Impossible::TakesAlong(inside) => (
+            format!(
+                "cannot be made anew: {} would go with the old one, and the file does not have {}",
+                listed(inside),
+                if inside.len() == 1 { "it" } else { "them" }
+            ),
+            "declare what stands in it, or delete that in NetBird, or declare the new one under another name",
         ),
         Impossible::NewRouteTwin(other) => (
             format!(

@@ -75,7 +75,7 @@ fn read(fields: &str) -> NameserverGroup {
     let valid = check(&FILE.replace("ROW", fields)).expect("a valid file");
     let address = Address::new(Kind::NameserverGroup, "n");
     match valid.desired.resource(&address) {
-        Some(Resource::NameserverGroup(group)) => group.clone(),
+        [Resource::NameserverGroup(group)] => group.clone(),
         other => panic!("{other:?}"),
     }
 }

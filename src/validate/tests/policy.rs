@@ -154,7 +154,7 @@ null
 fn read(fields: &str) -> Policy {
     let valid = check(&FILE.replace("ROW", fields)).expect("a valid file");
     match valid.desired.resource(&Address::new(Kind::Policy, "p")) {
-        Some(Resource::Policy(policy)) => policy.clone(),
+        [Resource::Policy(policy)] => policy.clone(),
         other => panic!("{other:?}"),
     }
 }

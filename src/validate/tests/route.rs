@@ -135,7 +135,7 @@ fn what_a_route_leaves_out_is_not_ours() {
                  "skip_auto_apply": true, "enabled": false}}}"#;
     let desired = check(file).expect("a valid file").desired;
     let route = |name: &str| match desired.resource(&Address::new(Kind::Route, name)) {
-        Some(Resource::Route(route)) => route.clone(),
+        [Resource::Route(route)] => route.clone(),
         other => panic!("{other:?}"),
     };
     let all = || BTreeSet::from(["All".to_owned()]);

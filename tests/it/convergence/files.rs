@@ -27,6 +27,10 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
     let policies = section(["p1", "p2"], |_| policy());
     let routes = section(["r1", "r2"], route);
     let servers = section(["n1", "n2"], |_| nameserver_group());
+    let zones = section(["z1", "z2"], move |at| zone(at, whole));
+    let settings = option::weighted(0.8, names(0));
+    let settings =
+        settings.prop_map(|groups| entry(json!({ "disabled_management_groups": groups })));
     let some = |section: BoxedStrategy<Value>| match whole {
         true => section.prop_map(Some).boxed(),
         false => option::weighted(0.8, section).boxed(),
@@ -37,15 +41,20 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
         some(policies),
         some(routes),
         some(servers),
+        some(zones),
+        some(settings.boxed()),
     );
-    sections.prop_map(move |(groups, keys, policies, routes, servers)| {
+    sections.prop_map(move |(groups, keys, policies, routes, servers, zones, settings)| {
         let keys = keys.map(|mut keys| {
             for name in ["m1", "m2"] {
                 keys[name] = json!({ "type": "one-off", "expires_in": 86400, "enrolled": true });
             }
             keys
         });
-        let dns = servers.map(|servers| json!({ "nameserver_groups": servers }));
+        let dns = [("nameserver_groups", servers), ("zones", zones), ("settings", settings)];
+        let dns = dns.into_iter().filter_map(|(name, section)| Some((name.to_owned(), section?)));
+        let dns: Map<String, Value> = dns.collect();
+        let dns = (!dns.is_empty()).then_some(Value::Object(dns));
         let sections = [("groups", groups), ("setup_keys", keys), ("policies", policies), ("routes", routes), ("dns", dns)];
         let sections = sections.into_iter().filter_map(|(name, section)| Some((name.to_owned(), section?)));
         let mut file = Value::Object(sections.collect());
@@ -69,7 +78,11 @@ fn has_entry(file: &Value) -> bool {
         "/policies",
         "/routes",
         "/dns/nameserver_groups",
+        "/dns/zones",
     ];
+    if file.pointer("/dns/settings").is_some() {
+        return true;
+    }
     let mut sections = sections
         .iter()
         .filter_map(|at| file.pointer(at)?.as_object());
@@ -209,6 +222,44 @@ fn nameserver_group() -> impl Strategy<Value = Value> {
     )
 }
 
+fn zone(at: usize, whole: bool) -> BoxedStrategy<Value> {
+    // domains of its own: one domain under another name has a suite
+    let domains = [
+        ["one.example", "sub.one.example"],
+        ["two.example", "zwei.example"],
+    ][at];
+    let mut aliases = vec![
+        json!({ "name": "www", "type": "CNAME", "content": "db.one.example." }),
+        json!({ "name": "www", "type": "CNAME", "content": "Elsewhere.example" }),
+    ];
+    // where nothing is deleted, one stays in the way of the other
+    aliases.extend(whole.then(|| json!({ "name": "www", "type": "A", "content": "10.0.0.6" })));
+    let records = (
+        subsequence(
+            vec![
+                json!({ "name": "db", "type": "A", "content": "10.0.0.1" }),
+                json!({ "name": "db", "type": "A", "content": "10.0.0.2", "ttl": 60 }),
+                json!({ "name": "db", "type": "A", "content": "10.0.0.3" }),
+                json!({ "name": "db", "type": "AAAA", "content": "FD00:0::1" }),
+                json!({ "name": "@", "type": "A", "content": "10.0.0.4" }),
+                json!({ "name": "*.apps", "type": "A", "content": "10.0.0.5", "ttl": 0 }),
+            ],
+            0..=6,
+        ),
+        option::of(select(aliases)),
+    );
+    let records = records.prop_map(|(records, www)| [records, www.into_iter().collect()].concat());
+    let flags = (option::of(any::<bool>()), option::of(any::<bool>()));
+    (select(domains.to_vec()), names(1), option::weighted(0.8, records), flags)
+        .prop_map(|(domain, groups, records, (search, enabled))| {
+            entry(json!({
+                "domain": domain, "distribution_groups": groups, "records": records, "search_domain": search,
+                "enabled": enabled,
+            }))
+        })
+        .boxed()
+}
+
 /// Takes out references that no file could have: to groups that are not declared, and of pending keys to groups whose
 /// members do not list them.
 fn repair(file: &mut Value) {
@@ -221,6 +272,8 @@ fn repair(file: &mut Value) {
         "/policies",
         "/routes",
         "/dns/nameserver_groups",
+        "/dns/zones",
+        "/dns",
     ];
     for pointer in pointers {
         for entry in file
@@ -236,12 +289,19 @@ fn repair(file: &mut Value) {
                 "peer_groups",
                 "groups",
                 "access_control_groups",
+                "distribution_groups",
+                "disabled_management_groups",
             ] {
                 let Some(names) = entry.get_mut(field).and_then(Value::as_array_mut) else {
                     continue;
                 };
                 names.retain(|name| name == "base" || declared.iter().any(|group| name == group));
-                if names.is_empty() && !matches!(field, "auto_groups" | "access_control_groups") {
+                if names.is_empty()
+                    && !matches!(
+                        field,
+                        "auto_groups" | "access_control_groups" | "disabled_management_groups"
+                    )
+                {
                     names.push(json!("base"));
                 }
             }
@@ -273,6 +333,12 @@ fn name_all_groups(file: &mut Value) {
         ("/routes", "groups", json!(["base"])),
         ("/routes", "access_control_groups", json!([])),
     ];
+    if let Some(settings) = file
+        .pointer_mut("/dns/settings")
+        .filter(|at| at.as_object().is_some_and(Map::is_empty))
+    {
+        settings["disabled_management_groups"] = json!([]);
+    }
     for (section, field, default) in fields {
         let entries = file.pointer_mut(section).and_then(Value::as_object_mut);
         for entry in entries.into_iter().flat_map(Map::values_mut) {

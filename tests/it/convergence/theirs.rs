@@ -38,6 +38,12 @@ impl Theirs {
         let servers = json!({ "name": "theirs", "nameservers": [{ "ip": "10.9.9.9", "ns_type": "udp", "port": 53 }],
                               "groups": [base], "primary": true, "domains": [], "enabled": true });
         bench.create("/dns/nameservers", servers);
+        let zone =
+            json!({ "name": "theirs", "domain": "theirs.example", "distribution_groups": [base] });
+        let zone = id(&bench.create("/dns/zones", zone));
+        let record =
+            json!({ "name": "db.theirs.example", "type": "A", "content": "10.9.9.9", "ttl": 5 });
+        bench.create(&format!("/dns/zones/{zone}/records"), record);
         let key =
             json!({ "name": "theirs", "type": "reusable", "expires_in": 0, "auto_groups": [base] });
         bench.create("/setup-keys", key);
@@ -119,23 +125,38 @@ impl Theirs {
                 bench.edit("/dns/nameservers", &name, free(&entry, changes));
             }
         }
+        for (name, entry) in declared("/dns/zones") {
+            for live in bench.all("/dns/zones", &name) {
+                let domain = live["domain"].as_str().expect("a domain");
+                let record = json!({ "name": format!("theirs.{domain}"), "type": "A", "content": "10.9.9.9", "ttl": 5 });
+                bench.create(&format!("/dns/zones/{}/records", id(&live)), record);
+                if entry.get("search_domain").is_none() {
+                    let search = live["enable_search_domain"] != json!(true);
+                    bench.edit(
+                        "/dns/zones",
+                        &name,
+                        json!({ "enable_search_domain": search }),
+                    );
+                }
+            }
+        }
     }
 }
 
-const LISTS: [(&str, &str); 5] = [
+const LISTS: [(&str, &str); 6] = [
     ("/groups", "/groups"),
     ("/setup-keys", "/setup_keys"),
     ("/policies", "/policies"),
     ("/routes", "/routes"),
     ("/dns/nameservers", "/dns/nameserver_groups"),
+    ("/dns/zones", "/dns/zones"),
 ];
 
 /// What the program never touches, but for what it renames or puts into groups.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 5] = [
     "/users",
     "/networks",
     "/posture-checks",
-    "/dns/zones",
     "/accounts",
     "/peers",
 ];
@@ -228,6 +249,8 @@ pub(super) fn check(
             Some(None) => {}
             // keys are remade where they cannot be changed
             Some(Some(_)) if *list == "/setup-keys" => {}
+            // so are zones
+            Some(Some(entry)) if *list == "/dns/zones" && entry["domain"] != was["domain"] => {}
             Some(Some(entry)) => {
                 prop_assert!(
                     is.is_some(),
@@ -261,8 +284,10 @@ fn kept(
             "enabled",
             "groups",
         ],
+        "/dns/zones" => vec!["enabled", "records", "enable_search_domain"],
         _ => vec!["description", "enabled", "search_domains_enabled"],
     };
+    fields.retain(|field| *field != "enable_search_domain" || entry.get("search_domain").is_none());
     fields.retain(|field| entry.get(field).is_none());
     // the server takes no search domains where there are none, so primary says that too
     fields.retain(|field| *field != "search_domains_enabled" || entry["primary"] == false);

@@ -207,7 +207,7 @@ fn a_held_group_that_is_in_use_stays_whoever_agrees() {
     bench.leaves_all(&[]);
     bench
         .leaves_all(&["--allow-deletes", "1"])
-        .shows("it is still used by DNS zone zone");
+        .shows("it is still used by DNS zone \"zone\"");
 }
 
 #[test]

@@ -1,0 +1,41 @@
+//! Where the API has what is written.
+
+use std::fmt;
+
+use crate::address::Address;
+use crate::api::{ApiError, object_path};
+use crate::id::Id;
+use crate::kind::{Kind, Live};
+
+/// What an object is to stand in is not there: it could not be made.
+#[derive(Debug)]
+pub(super) struct NoParent(pub(super) Address);
+
+impl fmt::Display for NoParent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no {} in NetBird", self.0.quoted())
+    }
+}
+
+impl std::error::Error for NoParent {}
+
+/// Returns the path of the collection in which a kind's objects are: of those that stand in another object, in that one.
+///
+/// Errors where that one's id makes no path.
+pub(super) fn collection(kind: Kind, within: Option<&Id>) -> Result<String, ApiError> {
+    match (kind.parent(), within) {
+        (Some(parent), Some(id)) => Ok(object_path(parent.path(), &id.0)? + kind.path()),
+        _ => Ok(kind.path().to_owned()),
+    }
+}
+
+/// Returns the path of a live object.
+///
+/// Errors where an id makes no path.
+pub(super) fn object(live: &Live) -> Result<String, ApiError> {
+    let kind = live.resource.kind();
+    match kind.is_one() {
+        true => Ok(kind.path().to_owned()),
+        false => object_path(&collection(kind, live.within.as_ref())?, &live.id.0),
+    }
+}

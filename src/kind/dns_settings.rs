@@ -1,0 +1,125 @@
+//! DNS settings: which groups' peers NetBird leaves their own resolvers (docs/netbird-api.md, "DNS settings").
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::rows::own_groups;
+use super::values::names;
+use super::words::named;
+use super::{About, Declared, Descriptor, Entries, Groups, Kind, Live, Resource, Spec, Unresolved};
+use crate::config::{Cursor, Log, Refused, Shape, Table};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+use crate::wire;
+
+/// The DNS settings in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct DnsSettings {
+    /// Groups whose peers get no DNS settings from NetBird.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disabled_management_groups: Option<BTreeSet<String>>,
+}
+
+const TABLE: Table<DnsSettings> = Table {
+    what: "the DNS settings",
+    fields: &[own_groups!(
+        disabled_management_groups,
+        Shape::Groups,
+        Some("[]"),
+        "Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.",
+        names::groups
+    )],
+    refused: &[Refused::new(
+        &["disabled_groups", "groups", "disabled"],
+        "write \"disabled_management_groups\"",
+        None,
+    )
+    .meant("disabled_management_groups")],
+    rules: "{}",
+};
+
+fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let mut settings = DnsSettings::default();
+    entry.object(log, &TABLE, &mut settings);
+    Some(Declared::one(Resource::DnsSettings(settings)))
+}
+
+/// The answer of `GET /dns/settings`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Groups.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    disabled_management_groups: Vec<Id>,
+}
+
+impl Spec for DnsSettings {
+    const KIND: Descriptor = Descriptor {
+        label: "DNS settings",
+        plural: "DNS settings",
+        word: "dns_settings",
+        section: &["dns", "settings"],
+        about: "The account's DNS settings, of which there is one.",
+        longest_name: 0,
+        reserved_name: None,
+        collection: "/dns/settings",
+        name_field: "",
+        can_be_renamed: false,
+        has_unique_names: false,
+        deletion_event: None,
+        is_several: false,
+        fixed: &[],
+        traces: &[],
+        entries: Entries::One(entry),
+        check: |_, _| {},
+        outline: || TABLE.outline(),
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let settings: Answer = wire.read()?;
+        let canonical = DnsSettings {
+            disabled_management_groups: Some(groups.read(&settings.disabled_management_groups)),
+        };
+        Ok(Live {
+            id: Id(Kind::DnsSettings.word().to_owned()), // it has none
+            name: String::new(),
+            within: None,
+            resource: Resource::DnsSettings(canonical),
+            wire,
+        })
+    }
+
+    /// Always with a list: without one, or with null, the server answers 404 and changes nothing (docs/netbird-api.md, "DNS
+    /// settings").
+    fn request(
+        &self,
+        _name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let field = "disabled_management_groups";
+        let list = match &self.disabled_management_groups {
+            Some(names) => groups.resolve(names)?,
+            None => live
+                .and_then(|live| live.get(field))
+                .filter(|list| !list.is_null())
+                .cloned()
+                .unwrap_or_else(|| json!([])),
+        };
+        Ok(json!({ field: list }))
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        let groups = self.disabled_management_groups.iter().flatten();
+        let groups = named(groups.map(String::as_str));
+        format!("no DNS settings for peers in {groups}")
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        Sentence::default()
+    }
+}

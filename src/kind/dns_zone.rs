@@ -1,0 +1,270 @@
+//! DNS zones: domains whose names NetBird itself answers, for the peers of groups (docs/netbird-api.md, "DNS zones and
+//! records").
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::body::base_of;
+use super::rows::{groups, own};
+use super::values::{domain, flag, renamed_from};
+use super::words::{disabled, named};
+use super::{
+    About, Declared, Descriptor, End, Entries, Form, Groups, InFile, Live, Resource,
+    Shape as FormShape, Spec, Tie, Trace, Unresolved,
+};
+use crate::code::Code;
+use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+use crate::text::visible;
+use crate::wire;
+
+/// Longest name that the server takes, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// A zone in canonical form, without its records. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct DnsZone {
+    /// What it answers, with all below: lower case, ASCII. Only creation takes it.
+    pub domain: String,
+    /// Groups whose peers ask it; never empty.
+    pub distribution_groups: BTreeSet<String>,
+    /// Whether the domain is a search domain too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search_domain: Option<bool>,
+    /// Whether it is in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+}
+
+const TABLE: Table<DnsZone> = Table {
+    what: "a DNS zone",
+    fields: &[
+        Field::<DnsZone>::required("domain", |zone, value, log| {
+            zone.domain = domain::read(value, domain::of_zone, log).unwrap_or_default()
+        })
+        .says(
+            Shape::Schema(
+                r#"{"type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[A-Za-z0-9_.-]+$", "examples": ["corp.example"]}"#,
+            ),
+            None,
+            "The domain that it answers, with all below, in ASCII. Another one makes the zone anew, with its records.",
+        ),
+        groups!(
+            distribution_groups,
+            "Groups whose peers ask the zone, at least one.",
+            "the peers of these groups ask the zone"
+        ),
+        own!(
+            search_domain,
+            Shape::Flag,
+            Some("false"),
+            "The domain is a search domain too.",
+            flag
+        ),
+        own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
+        Field::<DnsZone>::list("records", |_, _, _| {}).says(
+            Shape::Schema(
+                r##"{"type": "array", "items": {"$ref": "#/definitions/dns_record"}}"##,
+            ),
+            None,
+            "Its records. Left out: the records are left alone; empty: it shall have none.",
+        ),
+        renamed_from(),
+    ],
+    refused: &[
+        Refused::new(
+            &["name"],
+            "a zone's name is the name of its entry",
+            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        ),
+        Refused::new(
+            &["groups", "peers"],
+            "write \"distribution_groups\": whose peers ask the zone",
+            None,
+        )
+        .meant("distribution_groups"),
+        Refused::new(
+            &["search_domains_enabled", "enable_search_domain", "search_domains"],
+            "write \"search_domain\"",
+            None,
+        )
+        .meant("search_domain"),
+    ],
+    rules: "{}",
+};
+
+fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let mut zone = DnsZone::default();
+    entry.object(log, &TABLE, &mut zone);
+    if entry.name().len() > LONGEST_NAME {
+        let text = format!(
+            "a zone's name has at most {LONGEST_NAME} bytes; this one has {}",
+            entry.name().len()
+        );
+        log.error(entry.key_place(), text);
+    }
+    Some(Declared::one(Resource::DnsZone(zone)))
+}
+
+/// The server takes one zone for a domain.
+fn one_zone_a_domain(zones: &[InFile<'_>], log: &mut Log) {
+    let mut first: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    for (name, zone, place) in zones {
+        let Resource::DnsZone(zone) = zone else {
+            continue;
+        };
+        let here = place.place_of("domain");
+        match first.get(zone.domain.as_str()) {
+            _ if zone.domain.is_empty() => {}
+            Some((other, line)) => {
+                let text = format!(
+                    "{} is the domain of the zone {} in line {line} too",
+                    quote(&zone.domain),
+                    quote(other)
+                );
+                log.error(here, text).coded(Code::Duplicate).suggest(
+                    "NetBird takes one zone for a domain: put the records into one".to_owned(),
+                );
+            }
+            None => drop(first.insert(&zone.domain, (name, here.line))),
+        }
+    }
+}
+
+/// An entry of `GET /dns/zones`, without its records.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Not unique.
+    name: String,
+    /// Unique in the account.
+    domain: String,
+    /// In use or not.
+    enabled: bool,
+    /// Search domain or not.
+    #[serde(default)]
+    enable_search_domain: bool,
+    /// Groups whose peers ask it.
+    #[serde(default, deserialize_with = "wire::nullable")]
+    distribution_groups: Vec<Id>,
+}
+
+impl Spec for DnsZone {
+    const KIND: Descriptor = Descriptor {
+        label: "DNS zone",
+        plural: "DNS zones",
+        word: "dns_zone",
+        section: &["dns", "zones"],
+        about: "DNS zones by name: 1 to 255 bytes.",
+        longest_name: LONGEST_NAME,
+        reserved_name: None,
+        collection: "/dns/zones",
+        name_field: "name",
+        can_be_renamed: true,
+        has_unique_names: false,
+        deletion_event: Some("dns.zone.delete"),
+        is_several: false,
+        fixed: &["domain"],
+        traces: &[("domain", Trace::Tie(End::Domain))],
+        entries: Entries::Named(entry),
+        check: one_zone_a_domain,
+        outline: || TABLE.outline(),
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let zone: Answer = wire.read()?;
+        let canonical = DnsZone {
+            domain: zone.domain,
+            distribution_groups: groups.read(&zone.distribution_groups),
+            search_domain: Some(zone.enable_search_domain),
+            enabled: Some(zone.enabled),
+        };
+        Ok(Live {
+            id: zone.id,
+            name: zone.name,
+            within: None,
+            resource: Resource::DnsZone(canonical),
+            wire,
+        })
+    }
+
+    /// Without the records, which a PUT leaves alone.
+    fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let mut body = base_of(live, &["id", "records"]);
+        body.insert("name".into(), json!(name));
+        body.insert("domain".into(), json!(self.domain));
+        body.insert(
+            "distribution_groups".into(),
+            groups.resolve(&self.distribution_groups)?,
+        );
+        let flags = [
+            ("enable_search_domain", self.search_domain, false),
+            ("enabled", self.enabled, true),
+        ];
+        for (field, ours, default) in flags {
+            let live = body.get(field).and_then(Value::as_bool);
+            body.insert(field.into(), json!(ours.or(live).unwrap_or(default)));
+        }
+        Ok(Value::Object(body))
+    }
+
+    fn excludes(&self, other: &Self) -> bool {
+        self.domain == other.domain
+    }
+
+    fn form(&self) -> Form {
+        Form {
+            shape: FormShape::Plain,
+            ties: vec![Tie {
+                end: End::Domain,
+                names: BTreeSet::from([self.domain.clone()]),
+            }],
+        }
+    }
+
+    fn form_in_words(&self) -> &'static str {
+        "for another domain"
+    }
+
+    fn export(&self, fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        match domain::of_zone(&self.domain) {
+            Ok(domain) if domain == self.domain => Ok(fields),
+            _ => Err(format!(
+                "a file cannot say its domain {}",
+                quote(&self.domain)
+            )),
+        }
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        format!(
+            "{}, asked by {}{}",
+            visible(&self.domain),
+            named(self.distribution_groups.iter().map(String::as_str)),
+            disabled(self.enabled)
+        )
+    }
+
+    fn is_on(&self) -> bool {
+        self.enabled != Some(false)
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        let text = Sentence::default().say("peers in ");
+        let text = text.names(self.distribution_groups.iter().map(String::as_str));
+        text.say(" get no more answers for names in ")
+            .name(&self.domain)
+    }
+}
