@@ -14,7 +14,9 @@ use crate::entry::Entry;
 use crate::id::Id;
 use crate::json;
 use crate::kind::{self, Groups, Kind, Live, Resource};
+use crate::protection::Protection;
 use crate::snapshot::{Peers, Snapshot};
+use crate::who::Who;
 use crate::wire;
 
 pub use referrers::optional_lists;
@@ -27,7 +29,7 @@ pub struct Actual {
     /// Names and ids of the groups.
     pub groups: Groups,
     /// Groups that nobody may touch: `All` and what an identity provider issued.
-    pub protected_groups: BTreeMap<Id, String>,
+    pub protected_groups: BTreeMap<Id, Protection>,
     /// Groups of an identity provider that bear the name of exactly one that the API made, and who issued them.
     pub twins: BTreeMap<Id, String>,
     /// Peers by id.
@@ -111,14 +113,15 @@ impl Actual {
         }
         actual.twins = twins(&groups);
         for group in &groups {
-            if group.name == crate::kind::ALL {
-                actual
-                    .protected_groups
-                    .insert(group.id.clone(), "holds every peer".into());
+            let why = if group.name == crate::kind::ALL {
+                Some(Protection::All)
             } else if group.issued == "jwt" || group.issued == "integration" {
-                let why = format!("issued by {}", group.issued);
-                actual.protected_groups.insert(group.id.clone(), why);
-            }
+                Some(Protection::Issued(group.issued.clone()))
+            } else {
+                None
+            };
+            let protected = why.map(|why| (group.id.clone(), why));
+            actual.protected_groups.extend(protected);
             // the API-made one is meant where exactly one is, so the other needs another name here
             let name = match actual.twins.get(&group.id) {
                 Some(issued) => format!("{} (issued by {issued}, {})", group.name, group.id),
@@ -192,10 +195,10 @@ impl Actual {
     }
 
     /// Returns a peer's name for people who have to find it: with its id.
-    pub fn peer_with_id(&self, id: &Id) -> String {
-        match self.peers.get(id) {
-            Some(peer) => format!("{:?} ({id})", peer.name),
-            None => format!("(deleted peer {id})"),
+    pub fn who(&self, id: &Id) -> Who {
+        Who {
+            id: id.clone(),
+            name: self.peers.get(id).map(|peer| peer.name.clone()),
         }
     }
 

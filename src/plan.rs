@@ -29,13 +29,13 @@ use crate::held::Held;
 use crate::id::Id;
 use crate::kind::{Kind, Live, Resource};
 use crate::ledger::Cause;
-use crate::notice::Notice;
+use crate::notice::{Gone, Notice};
 use crate::options::Options;
 use crate::problem::Problem;
 
 pub(crate) use twins::Twins;
 
-pub use claim::{Gone, gone};
+pub use claim::gone;
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};

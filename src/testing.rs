@@ -343,7 +343,7 @@ fn plan_lines(plan: &Plan) -> String {
             .map(|address| format!("unmanaged: {address}")),
     );
     lines.extend(
-        crate::notice::say(&plan.notices)
+        crate::render::say(&plan.notices)
             .iter()
             .map(|said| format!("note: {}", said.text)),
     );

@@ -13,6 +13,7 @@ use crate::api::object_path;
 use crate::change::Change;
 use crate::id::Id;
 use crate::kind::{Group, Kind, Live, Resource};
+use crate::notice::Meanwhile;
 use crate::plan::Part;
 use crate::wire;
 
@@ -154,11 +155,7 @@ impl Run<'_> {
             .map(|id| self.label(id))
             .collect();
         if !back.is_empty() {
-            let who = back.join(", ");
-            self.tell(
-                &address,
-                &format!("lost {who} to somebody meanwhile; the file lists them, so they are members again"),
-            );
+            self.tell(&address, Meanwhile::TookOut(back));
         }
         match moves.added.iter().find(|peer| !stored.contains(*peer)) {
             Some(peer) => {

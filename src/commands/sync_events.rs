@@ -28,7 +28,6 @@ use crate::api::Api;
 use crate::apply::{Conduct, apply, settle_members};
 use crate::ci::Context;
 use crate::cli::{self, Cli, Format, SyncArgs};
-use crate::code::Code;
 use crate::config;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment, sync};
@@ -41,6 +40,7 @@ use crate::keys;
 use crate::kind::{KeyType, Kind};
 use crate::ledger::Ledger;
 use crate::logging::Say;
+use crate::notice::{Notice, Open, Remark};
 use crate::options::{Options, Prune};
 use crate::plan::Plan;
 use crate::render::Status;
@@ -61,11 +61,11 @@ struct Synced {
     /// What was done about each key, by name.
     done: Vec<Done>,
     /// Keys that were left alone, and why.
-    left_alone: Vec<(String, String)>,
+    left_alone: Vec<(String, Open)>,
     /// What else is to be known of a key.
-    remarks: Vec<(String, String)>,
+    remarks: Vec<(String, Remark)>,
     /// What others did meanwhile, and what became of it; it was said when it happened.
-    meanwhile: Vec<String>,
+    meanwhile: Vec<Notice>,
     /// Peers that came by a key that the file does not declare.
     strangers: Vec<(String, String)>,
     /// What became of the commit, where one was tried.
@@ -255,8 +255,8 @@ fn enroll(
     synced.left_alone = left.chain(waiting).collect();
     let remarks = detection.remarks.into_iter();
     // what times tell stands in the line of each key
-    let remarks = remarks.filter(|remark| remark.code != Code::BoundByTime);
-    synced.remarks = remarks.map(|remark| (remark.key, remark.text)).collect();
+    let remarks = remarks.filter(|(_, what)| !matches!(what, Remark::BoundByTime(..)));
+    synced.remarks = remarks.collect();
     let enrollments: Vec<Enrollment> = detection
         .enrollments
         .into_iter()
@@ -350,8 +350,7 @@ fn carry_out(
         // what was done is done, and is committed
         synced.fail(error.into());
     }
-    let notices = applied.notices.iter();
-    synced.meanwhile = notices.map(|notice| notice.text.clone()).collect();
+    synced.meanwhile = applied.notices;
     // what was predicted gives way to what the server answered
     labels.clone_from(&applied.dns_labels);
     applied.statuses

@@ -7,12 +7,11 @@ use super::replaced::{Older, Replaced, older};
 use super::{Binding, Evidence};
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::{Decision, Decisions};
 use crate::kind::{DeclaredKey, KeyType, Kind};
-use crate::notice::Notice;
+use crate::notice::{Notice, Open, Remark};
 use crate::options::Options;
 use crate::wire::Peer;
 
@@ -40,19 +39,8 @@ pub struct Enrollment {
 pub struct LeftAlone {
     /// The key's name.
     pub key: String,
-    /// Why, as what follows the name.
-    pub why: String,
-}
-
-/// What else a reader should know of a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
-    /// The key's name.
-    pub key: String,
-    /// What it is about.
-    pub code: Code,
-    /// The sentence, as what follows the name.
-    pub text: String,
+    /// Why.
+    pub why: Open,
 }
 
 /// What became of the used keys of a file.
@@ -64,22 +52,18 @@ pub struct Detection {
     pub left_alone: Vec<LeftAlone>,
     /// Peers whose machines were replaced.
     pub replaced: Vec<Replaced>,
-    /// What else a reader should know.
-    pub remarks: Vec<Remark>,
+    /// By name: what else a reader should know of a key.
+    pub remarks: Vec<(String, Remark)>,
 }
 
 impl Detection {
     /// Returns what the reader of a plan should know of it.
     pub fn notices(&self) -> impl Iterator<Item = Notice> {
-        let about = |code, key: &str, text: &str| {
-            Notice::about(code, &Address::new(Kind::SetupKey, key), text)
-        };
-        let left = self.left_alone.iter().map(move |left| {
-            let text = format!("{}: left alone", left.why);
-            about(Code::EnrollmentOpen, &left.key, &text)
-        });
+        let key = |name: &str| Address::new(Kind::SetupKey, name);
+        let left = self.left_alone.iter();
+        let left = left.map(move |left| Notice::about(&key(&left.key), left.why.clone()));
         let remarks = self.remarks.iter();
-        left.chain(remarks.map(move |remark| about(remark.code, &remark.key, &remark.text)))
+        left.chain(remarks.map(move |(name, what)| Notice::about(&key(name), what.clone())))
     }
 }
 
@@ -122,19 +106,19 @@ impl NamedKey<'_> {
     ) {
         let peer = self.peer(actual).unwrap_or_else(|why| {
             if !self.declared.enrolled {
-                detection.left_alone.push(self.said(why));
+                detection.left_alone.push(self.left_alone(why));
             }
             None
         });
         let older = older(self.decision, peer.map(|(_, peer, _)| &peer.id), actual);
         let Some((key_id, peer, evidence)) = peer else {
-            let text = older
-                .iter()
-                .filter_map(|older| self.to_be_replaced(older, options));
-            let text = text.map(|text| self.remark(Code::ToBeReplaced, text));
-            detection.remarks.extend(text);
+            let older = older.iter();
+            let going = older.filter_map(|older| self.to_be_replaced(older, options));
+            let going = going.map(|what| (self.name.clone(), what));
+            detection.remarks.extend(going);
             return;
         };
+        let mut remark = |what| detection.remarks.push((self.name.clone(), what));
         let mut replaces = BTreeSet::new();
         for older in &older {
             let Some(why) = older.stays(self.name, self.declared, desired, options) else {
@@ -147,12 +131,11 @@ impl NamedKey<'_> {
                 });
                 continue;
             };
-            let text = format!(
-                "was used by the peer {}, and the peer {} of another key of that name stays: {why}",
-                actual.peer_with_id(&peer.id),
-                actual.peer_with_id(&older.peer.id),
-            );
-            detection.remarks.push(self.remark(Code::PeerStays, text));
+            remark(Remark::OlderStays {
+                peer: actual.who(&peer.id),
+                older: actual.who(&older.peer.id),
+                why,
+            });
         }
         if self.declared.enrolled {
             return;
@@ -161,39 +144,25 @@ impl NamedKey<'_> {
         let bears_name = |other: &&Peer| !replaces.contains(&other.id);
         let other = actual.peers_named(self.name).find(bears_name);
         if let (Some(_), Some(other)) = (&renamed_from, other) {
-            detection.left_alone.push(self.said(format!(
-                "was used by the peer {:?}, but another peer is called {:?}",
-                peer.name, self.name
-            )));
-            let text = format!(
-                "can give its name to the peer {} once no other bears it: rename the peer {} in NetBird, or delete it \
-                 there if its machine is gone",
-                peer.id, other.id
-            );
-            detection
-                .remarks
-                .push(self.remark(Code::EnrollmentOpen, text));
+            remark(Remark::GivesName {
+                peer: peer.id.clone(),
+                other: other.id.clone(),
+            });
+            detection.left_alone.push(self.left_alone(Open::NameTaken {
+                peer: peer.name.clone(),
+                name: self.name.clone(),
+            }));
             return;
         }
         if self.was_flipped_back(key_id, options) {
-            let asked = match self.declared.reissue_after {
-                Some(_) => {
-                    "set reissue_after, which is older than that key, to the time of that change"
-                }
-                None => "set reissue_after beside it to the time of that change",
-            };
-            let text = format!(
-                "was marked enrolled and is not any more, which alone changes nothing: the peer {} came by its key. To \
-                 enroll another machine, {asked}; if none is meant, put enrolled back to true",
-                actual.peer_with_id(&peer.id)
-            );
-            detection.remarks.push(self.remark(Code::FlippedBack, text));
+            remark(Remark::FlippedBack {
+                peer: actual.who(&peer.id),
+                asked: self.declared.reissue_after.is_some(),
+            });
         }
         // a rename says it itself
-        if let (None, Some(told)) = (&renamed_from, evidence.said()) {
-            let peer = actual.peer_with_id(&peer.id);
-            let text = format!("was used by the peer {peer}: {told}");
-            detection.remarks.push(self.remark(Code::BoundByTime, text));
+        if renamed_from.is_none() && evidence != Evidence::Event {
+            remark(Remark::BoundByTime(actual.who(&peer.id), evidence));
         }
         detection.enrollments.push(Enrollment {
             key: self.name.clone(),
@@ -222,13 +191,13 @@ impl NamedKey<'_> {
     fn peer<'a>(
         &'a self,
         actual: &'a Actual,
-    ) -> Result<Option<(&'a Id, &'a Peer, Evidence)>, String> {
+    ) -> Result<Option<(&'a Id, &'a Peer, Evidence)>, Open> {
         let Some(used) = &self.decision.used else {
             return Ok(None);
         };
         let nobody = || match actual.bindings.may_be_untold(&used.id) {
-            true => format!("was used, and {UNTOLD}"),
-            false => NOBODY.into(),
+            true => Open::Untold,
+            false => Open::Nobody,
         };
         let Some(binding) = actual.bindings.of_key(&used.id) else {
             return Err(nobody());
@@ -236,31 +205,20 @@ impl NamedKey<'_> {
         let peer = binding.peer().and_then(|peer| actual.peers.get(peer));
         match (binding, peer, binding.evidence()) {
             (_, Some(peer), Some(evidence)) => Ok(Some((&used.id, peer, evidence))),
-            (Binding::PeerGone, ..) => {
-                Err("was used, and the peer that enrolled with it is gone".into())
-            }
+            (Binding::PeerGone, ..) => Err(Open::PeerGone),
             (Binding::Several(peers), ..) => {
-                let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
-                Err(format!(
-                    "was used, and which of several peers enrolled with it cannot be told: {}",
-                    labels.join(", ")
-                ))
+                let labels = peers.iter().map(|id| actual.peer_label(id));
+                Err(Open::OneOf(labels.collect()))
             }
             _ => Err(nobody()),
         }
     }
 
     /// What is to be known of the peer of an older key while the key that was asked for since waits for its machine.
-    fn to_be_replaced(&self, older: &Older, options: &Options) -> Option<String> {
+    fn to_be_replaced(&self, older: &Older, options: &Options) -> Option<Remark> {
         let asked = self.declared.reissue_after?;
         let waits = !self.declared.enrolled && asked <= options.now && self.decision.used.is_none();
-        waits.then(|| {
-            format!(
-                "is made anew for another machine: once that one enrolled, its peer {:?} ({}) is to be deleted, which \
-                 somebody has to agree to",
-                older.peer.name, older.peer.id
-            )
-        })
+        waits.then(|| Remark::ToBeReplaced(older.peer.name.clone(), older.peer.id.clone()))
     }
 
     /// Whether the file had marked this very key as enrolled, and took it back.
@@ -273,28 +231,13 @@ impl NamedKey<'_> {
             && options.ledger.was_enrolled_since(self.name, created)
     }
 
-    fn remark(&self, code: Code, text: String) -> Remark {
-        Remark {
-            key: self.name.clone(),
-            code,
-            text,
-        }
-    }
-
-    fn said(&self, why: String) -> LeftAlone {
+    fn left_alone(&self, why: Open) -> LeftAlone {
         LeftAlone {
             key: self.name.clone(),
             why,
         }
     }
 }
-
-/// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
-pub const UNTOLD: &str = "which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled (0.55 and \
-                          later do), and the event log has nothing of it";
-
-const NOBODY: &str =
-    "was used, and no peer can be told to have enrolled with it: it is gone, or the event is";
 
 /// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).
 pub fn strangers(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {

@@ -13,20 +13,18 @@ use super::twins::are_twins;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::Change;
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::keys::Decisions;
 use crate::kind::{Kind, Live, Resource};
 use crate::ledger::{Ledger, Proof};
-use crate::notice::Notice;
+use crate::notice::{Gone, Notice, OfObject, OfRun};
 use crate::options::{Options, Prune};
 use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
-use crate::text::listed;
 
-pub use sections::{Gone, gone};
+pub use sections::gone;
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
@@ -49,9 +47,6 @@ pub(super) struct Claimed {
     pub(super) problems: Vec<Problem>,
 }
 
-/// What is said of an object that a file declares for the first time.
-const TAKES_OVER: &str = "lives in NetBird already: the file takes it over";
-
 /// Sorts the live objects of every kind.
 pub(super) fn claim(
     desired: &Desired,
@@ -67,7 +62,7 @@ pub(super) fn claim(
         options,
         claimed: Claimed {
             notices: notices
-                .chain(gone_sections.iter().map(Gone::notice))
+                .chain(gone_sections.iter().map(section_gone))
                 .collect(),
             gone_sections,
             ..Claimed::default()
@@ -88,6 +83,10 @@ pub(super) fn claim(
     claims.claimed
 }
 
+fn section_gone(gone: &Gone) -> Notice {
+    Notice::general(OfRun::SectionGone(gone.clone()))
+}
+
 /// Returns the names of all groups that the file refers to.
 fn references(desired: &Desired) -> BTreeSet<String> {
     let auto = desired
@@ -104,11 +103,11 @@ fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String
         let (_, twin) = actual.each().find(|(_, live)| live.id == *id)?;
         let address = Address::new(Kind::Group, &twin.name);
         let is_named = desired.declares(&address) || referenced.contains(&twin.name);
-        let text = format!(
-            "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, issued by \
-             {issued}, alone"
-        );
-        is_named.then(|| Notice::about(Code::Namesake, &address, text))
+        let what = OfObject::IssuedTwin {
+            id: id.clone(),
+            issued: issued.clone(),
+        };
+        is_named.then(|| Notice::about(&address, what))
     };
     actual.twins.iter().filter_map(notice).collect()
 }
@@ -132,8 +131,7 @@ impl Claims<'_> {
         for (name, decision) in decisions {
             let address = Address::new(Kind::SetupKey, name);
             if decision.takes_over && is_new(&self.options.ledger, &address) {
-                let text = format!("{TAKES_OVER}, whose secret was never sealed here");
-                notices.push(Notice::about(Code::TakesOver, &address, text));
+                notices.push(Notice::about(&address, OfObject::TakesOverKey));
             }
             notices.extend(decision.notices.iter().cloned());
             if !decision.ambiguous.is_empty() {
@@ -179,7 +177,7 @@ impl Claims<'_> {
             options.ledger.proof(address.kind, &address.name, made) == Proof::Ours
         };
         if is_new(&options.ledger, address) && !made_it(oldest) {
-            let notice = Notice::about(Code::TakesOver, address, TAKES_OVER);
+            let notice = Notice::about(address, OfObject::TakesOver);
             claimed.notices.push(notice);
         }
         claimed.managed.insert(address.clone(), oldest.clone());
@@ -201,13 +199,10 @@ impl Claims<'_> {
         if left.is_empty() {
             return;
         }
-        let words = |live: &&Live| format!("{} ({})", live.id, live.resource.form_in_words());
-        let text = format!(
-            "has a namesake in NetBird that is not this file's and is left alone: {}",
-            listed(&left.iter().map(words).collect::<Vec<_>>())
-        );
-        let notice = Notice::about(Code::Namesake, address, text);
-        claimed.notices.push(notice);
+        let left = left.iter();
+        let left = left.map(|live| (live.id.clone(), live.resource.form_in_words()));
+        let what = OfObject::Namesakes(left.collect());
+        claimed.notices.push(Notice::about(address, what));
         claimed.unmanaged.insert(address.clone());
     }
 

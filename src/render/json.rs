@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Document, Status, memberships, words};
+use super::{Document, Said, Status, memberships, words};
 use crate::address::Address;
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::Resource;
-use crate::notice::{Notice, Said};
+use crate::notice::Notice;
 use crate::plan::Plan;
 
 /// Returns the JSON document, indented, with a final newline.
@@ -124,7 +124,7 @@ fn notice(said: &Said) -> Value {
         json!({
             "kind": address.map(|address| address.kind.word()),
             "name": address.map(|address| &address.name),
-            "member": notice.name.as_ref().filter(|_| address.is_some()),
+            "member": notice.name().filter(|_| address.is_some()),
             "path": place.map(|place| &place.path),
             "line": place.map(|place| place.line),
             "column": place.map(|place| place.column),
@@ -132,7 +132,7 @@ fn notice(said: &Said) -> Value {
     };
     let is_placed = |notice: &&&Notice| notice.about.is_some() || notice.place.is_some();
     let about: Vec<Value> = said.notices.iter().filter(is_placed).map(about).collect();
-    json!({ "code": first.code.word(), "message": said.text, "count": said.notices.len(), "about": about })
+    json!({ "code": first.code().word(), "message": said.text, "count": said.notices.len(), "about": about })
 }
 
 fn agreement(agreement: &Agreement) -> Value {

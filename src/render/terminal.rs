@@ -3,14 +3,13 @@
 use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact, removed_members};
-use super::{Counts, Document, Status, Unplanned, describe, held_number, memberships};
+use super::{Counts, Document, Said, Status, Unplanned, describe, held_number, memberships};
 use crate::address::Address;
 use crate::agreement::ways_out as ways_out_of;
 use crate::change::{Change, Operation};
 use crate::held::Held;
 use crate::kind::Kind;
 use crate::memberships::Memberships;
-use crate::notice::Said;
 use crate::plan::Plan;
 use crate::text::{listed, visible};
 

@@ -279,7 +279,7 @@ fn the_recorded_account_reads() {
     );
     assert_eq!(
         actual.protected_groups.values().collect::<Vec<_>>(),
-        ["holds every peer"]
+        [&crate::protection::Protection::All]
     );
 }
 

@@ -3,6 +3,7 @@
 use crate::git::testing::Repo;
 use crate::kind::{End, Form, Kind, Shape, Tie};
 use crate::ledger::{Cause, Ledger, Listing, NoHistory, Proof};
+use crate::render::words;
 
 use super::{of, read};
 
@@ -185,7 +186,7 @@ fn without_history_nothing_is_ours() {
         assert_eq!(ledger.proof(Kind::Group, "ops", Some(1)), Proof::Never);
         assert_eq!(ledger.listings().of("ops", "a"), Listing::Unknown);
         assert!(!ledger.is_known());
-        assert!(ledger.notices()[0].text.contains("nothing is deleted"));
+        assert!(words::notice(&ledger.notices()[0]).contains("nothing is deleted"));
     }
 }
 

@@ -1,7 +1,9 @@
 //! The sentences of what makes a plan impossible.
 
+use super::{hint as meant, protection};
 use crate::kind::Kind;
 use crate::problem::{Impossible, Problem, Rename};
+use crate::protection::Protection;
 
 /// What is said of a problem.
 pub(crate) struct Told<'a> {
@@ -91,7 +93,7 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
         Impossible::GroupAbsent { group, hint } => {
             let text =
                 format!("refers to group {group:?}, which is neither declared nor in NetBird");
-            return (text, hint.clone());
+            return (text, hint.as_ref().map(meant));
         }
         Impossible::GroupAmbiguous { group, found } => (
             format!("refers to group {group:?}, but {found}"),
@@ -113,14 +115,17 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             ),
             "give the group its users in NetBird's dashboard first: the file has no field for them",
         ),
-        Impossible::Protected { why, is_all } => (
-            format!("is {why}: it is never changed here"),
-            match is_all {
-                true => "it can be referred to without being declared",
-                false => "refer to it without declaring it, or declare it without peers",
+        Impossible::Protected(why) => (
+            format!("is {}: it is never changed here", protection(why)),
+            match why {
+                Protection::All => "it can be referred to without being declared",
+                Protection::Issued(_) => {
+                    "refer to it without declaring it, or declare it without peers"
+                }
             },
         ),
         Impossible::ProtectedJoin { member, why } => {
+            let why = protection(why);
             let text = format!(
                 "lists {member:?}, which is to join when it enrolls, but it is {why}: it is never changed here"
             );
