@@ -26,8 +26,6 @@ pub enum Impossible {
     ReplaceOfKind,
     /// Routes exchange their networks.
     Exchange,
-    /// Another one of its name lives, and names of its kind are unique.
-    NameTwin(Id),
     /// Another route for the same network and routers lives.
     RouteTwin(String, Id),
     /// The plan makes another route for the same network and routers.

@@ -3,4 +3,5 @@
 mod check;
 mod order;
 mod properties;
+mod told;
 mod twins;

@@ -65,13 +65,6 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 .into(),
             "change them in two steps: give one another network first",
         ),
-        Impossible::NameTwin(id) => (
-            format!(
-                "cannot be written: NetBird has another {} of that name ({id}), and refuses changes while there are two",
-                address.kind.label()
-            ),
-            "rename or delete the other in NetBird",
-        ),
         Impossible::RouteTwin(other, id) => (
             format!(
                 "cannot be written: NetBird has another route {other:?} ({id}) for the same network through the same \
