@@ -47,7 +47,7 @@ pub struct Actual {
     /// The token's own user, where the server tells.
     pub me: Option<wire::User>,
     /// Who else keeps a group from being deleted, by group id, in words.
-    pub foreign_referrers: BTreeMap<Id, BTreeSet<String>>,
+    pub unmanaged_referrers: BTreeMap<Id, BTreeSet<String>>,
     /// Of these, resources that groups list and that are no more: the server lets nobody delete such a group.
     pub gone_resources: BTreeMap<Id, BTreeSet<String>>,
     /// Who else keeps a peer from being deleted, by peer, in words.
@@ -216,13 +216,13 @@ impl Actual {
 
 /// The groups of an identity provider whose name exactly one API-made group has too.
 fn twins(groups: &[wire::Group]) -> BTreeMap<Id, String> {
-    let is_foreign = |group: &&wire::Group| matches!(&group.issued[..], "jwt" | "integration");
+    let is_issued = |group: &&wire::Group| matches!(&group.issued[..], "jwt" | "integration");
     let mut made: BTreeMap<&str, usize> = BTreeMap::new();
-    for group in groups.iter().filter(|group| !is_foreign(group)) {
+    for group in groups.iter().filter(|group| !is_issued(group)) {
         *made.entry(&group.name).or_default() += 1;
     }
-    let foreign = groups.iter().filter(is_foreign);
-    foreign
+    let issued = groups.iter().filter(is_issued);
+    issued
         .filter(|group| made.get(group.name.as_str()) == Some(&1))
         .map(|group| (group.id.clone(), group.issued.clone()))
         .collect()

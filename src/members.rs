@@ -33,7 +33,7 @@ pub struct Members {
     /// Setup keys whose peer joins once it enrolls.
     pub pending: BTreeSet<String>,
     /// Members that the file does not name and that stay.
-    pub left_alone: BTreeSet<Id>,
+    pub unmanaged: BTreeSet<Id>,
     /// What a reader should know.
     pub notices: Vec<Notice>,
 }
@@ -99,8 +99,8 @@ pub fn resolve(
         let peer = Address::new(Kind::Peer, &peer.name);
         Notice::about(&peer, OfPeer::WaitsForApproval)
     }));
-    let foreign = live.iter().filter(|id| !named.contains(*id));
-    // where a name that is listed tells nobody, whoever bears it stays: else a stranger of that name could throw them out
+    let others = live.iter().filter(|id| !named.contains(*id));
+    // where a name that is listed tells nobody, whoever bears it stays: else anybody could throw them out by taking the name
     let is_untold = |id: &Id| {
         let peer = actual.peers.get(id);
         peer.is_some_and(|peer| untold.contains(peer.name.as_str()))
@@ -113,10 +113,10 @@ pub fn resolve(
             !was_listed(id, name, actual, &options.ledger) && must_stay(id, name, desired, actual)
         }
     };
-    members.left_alone = foreign.filter(stays).cloned().collect();
+    members.unmanaged = others.filter(stays).cloned().collect();
     members.peers = named
         .into_iter()
-        .chain(members.left_alone.iter().cloned())
+        .chain(members.unmanaged.iter().cloned())
         .collect();
     members
 }
@@ -254,7 +254,7 @@ fn was_listed(peer: &Id, group: &str, actual: &Actual, ledger: &Ledger) -> bool 
     listed_names(peer, actual).any(|name| ledger.was_listed(group, name))
 }
 
-/// Foreign members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared
+/// Unmanaged members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared
 /// key that grants the group. Where such a key is reusable and the log no longer says who came by it, the peer stays.
 fn must_stay(peer: &Id, group: &str, desired: &Desired, actual: &Actual) -> bool {
     let Some(facts) = actual.peers.get(peer) else {

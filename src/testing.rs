@@ -328,9 +328,9 @@ fn plan_lines(plan: &Plan) -> String {
     for (group, keys) in &plan.pending_members {
         lines.push(format!("pending in {group}: {keys:?}"));
     }
-    for (group, peers) in &plan.foreign_members {
+    for (group, peers) in &plan.unmanaged_members {
         let labels: Vec<&String> = peers.iter().map(|id| &plan.peer_labels[id]).collect();
-        lines.push(format!("foreign in {group}: {labels:?}"));
+        lines.push(format!("unmanaged in {group}: {labels:?}"));
     }
     lines.extend(
         plan.held

@@ -72,10 +72,10 @@ impl Run<'_> {
     ) -> Result<String> {
         let added: BTreeSet<Id> = change.added_members().into_iter().collect();
         let removed: BTreeSet<Id> = change.removed_members().into_iter().collect();
-        let foreign = self.foreign_members.get(&change.address.name);
+        let unmanaged = self.unmanaged_members.get(&change.address.name);
         let declared = members_of(change.operation.after())
             .into_iter()
-            .filter(|id| !added.contains(id) && !foreign.is_some_and(|ids| ids.contains(id)))
+            .filter(|id| !added.contains(id) && !unmanaged.is_some_and(|ids| ids.contains(id)))
             .collect();
         let mut moves = Moves {
             added,

@@ -232,7 +232,7 @@ impl Session {
             outcome = self.judge(&evidence, &plan, gates);
         }
         // that nothing is provably ours matters where there is something else
-        if !plan.unmanaged.is_empty() || !plan.foreign_members.is_empty() {
+        if !plan.unmanaged.is_empty() || !plan.unmanaged_members.is_empty() {
             self.document.notices.append(&mut self.history.notices);
         }
         let name = |cause| evidence.origin(cause, &self.options.ledger);
@@ -367,7 +367,7 @@ impl Session {
         More {
             referrers: goes(Kind::Group) || goes(Kind::Peer) || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All
-                && (loses() || !plan.foreign_members.is_empty()),
+                && (loses() || !plan.unmanaged_members.is_empty()),
         }
     }
 

@@ -60,14 +60,14 @@ enum Place {
 struct Synced {
     /// What was done about each key, by name.
     done: Vec<Done>,
-    /// Keys that were left alone, and why.
-    left_alone: Vec<(String, Open)>,
+    /// Used keys about which nothing was done, and why.
+    open: Vec<(String, Open)>,
     /// What else is to be known of a key.
     remarks: Vec<(String, Remark)>,
     /// What others did meanwhile, and what became of it; it was said when it happened.
     meanwhile: Vec<Notice>,
     /// Peers that came by a key that the file does not declare.
-    strangers: Vec<(String, String)>,
+    undeclared: Vec<(String, String)>,
     /// What became of the commit, where one was tried.
     marked: Option<Marked>,
     /// When the first of these peers enrolled.
@@ -248,11 +248,10 @@ fn enroll(
         say.note("no git history tells when the file declared these keys: they are told by their names alone");
     }
     let waits = |enrollment: &Enrollment| sync::waits_for(enrollment, &actual);
-    let said = |left: enrollment::LeftAlone| (left.key, left.why);
     let waiting = detection.enrollments.iter();
     let waiting = waiting.filter_map(|at| Some((at.key.clone(), waits(at)?)));
-    let left = detection.left_alone.into_iter().map(said);
-    synced.left_alone = left.chain(waiting).collect();
+    let open = detection.open.into_iter();
+    synced.open = open.chain(waiting).collect();
     let remarks = detection.remarks.into_iter();
     // what times tell stands in the line of each key
     let remarks = remarks.filter(|(_, what)| !matches!(what, Remark::BoundByTime(..)));
@@ -263,8 +262,8 @@ fn enroll(
         .filter(|enrollment| waits(enrollment).is_none())
         .collect();
     if actual.events_known {
-        let strangers = enrollment::strangers(desired, &actual);
-        synced.strangers = strangers
+        let undeclared = enrollment::undeclared(desired, &actual);
+        synced.undeclared = undeclared
             .into_iter()
             .map(|(peer, key)| (actual.peer_label(&peer), key))
             .collect();

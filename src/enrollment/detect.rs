@@ -1,5 +1,5 @@
 //! Which declared keys were used since, and what that asks for: one pure function that `plan`, `apply` and
-//! `sync-events` share, so that a peer that enrolled a minute ago is never foreign to any of them.
+//! `sync-events` share, so that a peer that enrolled a minute ago is never unmanaged for any of them.
 
 use std::collections::BTreeSet;
 
@@ -34,22 +34,13 @@ pub struct Enrollment {
     pub replaces: BTreeSet<Id>,
 }
 
-/// A used key, and why nothing is done about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftAlone {
-    /// The key's name.
-    pub key: String,
-    /// Why.
-    pub why: Open,
-}
-
 /// What became of the used keys of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Detection {
     /// By name.
     pub enrollments: Vec<Enrollment>,
-    /// By name.
-    pub left_alone: Vec<LeftAlone>,
+    /// By name: used keys about which nothing is done, and why.
+    pub open: Vec<(String, Open)>,
     /// Peers whose machines were replaced.
     pub replaced: Vec<Replaced>,
     /// By name: what else a reader should know of a key.
@@ -60,10 +51,10 @@ impl Detection {
     /// Returns what the reader of a plan should know of it.
     pub fn notices(&self) -> impl Iterator<Item = Notice> {
         let key = |name: &str| Address::new(Kind::SetupKey, name);
-        let left = self.left_alone.iter();
-        let left = left.map(move |left| Notice::about(&key(&left.key), left.why.clone()));
+        let open = self.open.iter();
+        let open = open.map(move |(name, why)| Notice::about(&key(name), why.clone()));
         let remarks = self.remarks.iter();
-        left.chain(remarks.map(move |(name, what)| Notice::about(&key(name), what.clone())))
+        open.chain(remarks.map(move |(name, what)| Notice::about(&key(name), what.clone())))
     }
 }
 
@@ -106,7 +97,7 @@ impl NamedKey<'_> {
     ) {
         let peer = self.peer(actual).unwrap_or_else(|why| {
             if !self.declared.enrolled {
-                detection.left_alone.push(self.left_alone(why));
+                detection.open.push((self.name.clone(), why));
             }
             None
         });
@@ -148,10 +139,9 @@ impl NamedKey<'_> {
                 peer: peer.id.clone(),
                 other: other.id.clone(),
             });
-            detection.left_alone.push(self.left_alone(Open::NameTaken {
-                peer: peer.name.clone(),
-                name: self.name.clone(),
-            }));
+            let (peer, name) = (peer.name.clone(), self.name.clone());
+            let why = Open::NameTaken { peer, name };
+            detection.open.push((self.name.clone(), why));
             return;
         }
         if self.was_flipped_back(key_id, options) {
@@ -230,28 +220,21 @@ impl NamedKey<'_> {
         asked.is_none_or(|instant| instant.as_second() <= created)
             && options.ledger.was_enrolled_since(self.name, created)
     }
-
-    fn left_alone(&self, why: Open) -> LeftAlone {
-        LeftAlone {
-            key: self.name.clone(),
-            why,
-        }
-    }
 }
 
 /// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).
-pub fn strangers(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {
-    let mut strangers = Vec::new();
+pub fn undeclared(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {
+    let mut undeclared = Vec::new();
     for (peer, key) in actual.bindings.by_event() {
         let name = actual.keys.get(key).map(|key| key.name.as_str());
         if name.is_none_or(|name| desired.setup_key(name).is_none()) {
-            strangers.push((
+            undeclared.push((
                 peer.clone(),
                 name.map_or_else(|| format!("(deleted key {key})"), str::to_owned),
             ));
         }
     }
-    strangers
+    undeclared
 }
 
 /// Returns whether the use of a declared key is an enrollment that is waited for.

@@ -208,13 +208,13 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
         .filter_map(|(_, Live { id, name, .. })| {
             let users = left.get(name).into_iter().flatten();
             let users = users.map(|(address, _)| address.to_string());
-            let foreign = actual
-                .foreign_referrers
+            let others = actual
+                .unmanaged_referrers
                 .get(id)
                 .into_iter()
                 .flatten()
                 .cloned();
-            let all: Vec<String> = users.chain(foreign).collect();
+            let all: Vec<String> = users.chain(others).collect();
             let address = Address::new(Kind::Group, name);
             (!all.is_empty()).then(|| Problem::new(&address, Impossible::GroupUsed(all)))
         })

@@ -1,4 +1,4 @@
-//! What of the live account is ours to touch: what stands for a declared entry, what is pruned, what is left alone.
+//! What of the live account is ours to touch: what stands for a declared entry, what is pruned, what is unmanaged.
 //!
 //! It runs before the diff, so that the diff needs no flags. The proof of what is ours is the file's git history beside
 //! the creation time in an object's id: docs/ownership.md. What is decided about setup keys is claimed as it is.
@@ -37,7 +37,7 @@ pub(super) struct Claimed {
     pub(super) pruned: Vec<Change>,
     /// Was declared once and stays all the same.
     pub(super) held: Vec<Held>,
-    /// Left alone, of the kinds that the file manages.
+    /// Beside the file, of the kinds that it manages.
     pub(super) unmanaged: BTreeSet<Address>,
     /// Sections that the file no longer has.
     pub(super) gone_sections: Vec<Gone>,
@@ -224,7 +224,7 @@ impl Claims<'_> {
             Standing::Newer => Some(Why::Newer),
             Standing::Changed => Some(Why::Changed),
             Standing::Undated => Some(Why::Undated),
-            Standing::Ours | Standing::Foreign | Standing::Unproved => None,
+            Standing::Ours | Standing::Theirs | Standing::Unproved => None,
         };
         match (options.prune, standing, why) {
             _ if protected => {}

@@ -104,10 +104,10 @@ impl Named {
         if kind.descriptor().name_field == "network_id" {
             named.name = std::mem::take(&mut named.network_id);
         }
-        let is_foreign = matches!(named.issued.as_str(), Some("jwt" | "integration"));
+        let is_issued = matches!(named.issued.as_str(), Some("jwt" | "integration"));
         let read = Resource::read(kind, entry.clone(), &Groups::default());
         named.is_meant =
-            !is_foreign && read.is_ok_and(|live| live.resource.beyond_the_file().is_none());
+            !is_issued && read.is_ok_and(|live| live.resource.beyond_the_file().is_none());
         named
     }
 }

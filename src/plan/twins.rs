@@ -189,8 +189,8 @@ impl Twins {
         let staying = actual.each().filter(|(_, live)| !moves.contains(&live.id));
         let ours = staying.filter(|(address, live)| refers(address.kind, live));
         let ours = ours.map(|(address, live)| format!("{address} ({})", live.id));
-        let foreign = actual.foreign_referrers.get(id).into_iter().flatten();
-        ours.chain(foreign.cloned()).collect()
+        let others = actual.unmanaged_referrers.get(id).into_iter().flatten();
+        ours.chain(others.cloned()).collect()
     }
 }
 

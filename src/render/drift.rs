@@ -14,7 +14,7 @@ pub fn heading(drift: &Drift) -> String {
     let parts = [
         (drift.missing.len(), "missing"),
         (drift.mismatched.len(), "mismatched"),
-        (drift.extraneous.len(), "extraneous"),
+        (drift.unmanaged.len(), "unmanaged"),
     ];
     let parts: Vec<String> = parts
         .iter()
@@ -61,10 +61,10 @@ pub fn terminal(drift: &Drift, plan: &Plan, file: &str) -> String {
             }
         }
     }
-    if !drift.extraneous.is_empty() {
-        out.push_str("\nExtraneous, left alone:\n");
-        for (address, what) in &drift.extraneous {
-            let why = words::extraneous(what)
+    if !drift.unmanaged.is_empty() {
+        out.push_str("\nUnmanaged:\n");
+        for (address, what) in &drift.unmanaged {
+            let why = words::unmanaged(what)
                 .map(|why| format!("  ({why})"))
                 .unwrap_or_default();
             out.push_str(&format!(
@@ -124,13 +124,13 @@ pub fn markdown(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> String 
             ));
         }
     }
-    if !drift.extraneous.is_empty() {
-        let number = count(drift.extraneous.len(), "object", "objects");
+    if !drift.unmanaged.is_empty() {
+        let number = count(drift.unmanaged.len(), "object", "objects");
         out.push_str(&format!(
-            "\n<details><summary>Extraneous, left alone: {number}</summary>\n\n"
+            "\n<details><summary>Unmanaged: {number}</summary>\n\n"
         ));
-        for (address, what) in &drift.extraneous {
-            let why = words::extraneous(what)
+        for (address, what) in &drift.unmanaged {
+            let why = words::unmanaged(what)
                 .map(|why| format!(" ({})", inert(&why)))
                 .unwrap_or_default();
             out.push_str(&format!(
@@ -185,8 +185,8 @@ pub fn json(drift: &Drift, file: &str) -> Value {
             "at": item.doer.as_ref().map(|doer| doer.at.to_string()),
         })
     };
-    let extraneous = drift.extraneous.iter().map(|(address, what)| {
-        json!({ "kind": address.kind.word(), "name": address.name, "reason": words::extraneous(what) })
+    let unmanaged = drift.unmanaged.iter().map(|(address, what)| {
+        json!({ "kind": address.kind.word(), "name": address.name, "reason": words::unmanaged(what) })
     });
     json!({
         "format_version": 1,
@@ -194,7 +194,7 @@ pub fn json(drift: &Drift, file: &str) -> Value {
         "file": file,
         "missing": drift.missing.iter().map(item).collect::<Vec<_>>(),
         "mismatched": drift.mismatched.iter().map(item).collect::<Vec<_>>(),
-        "extraneous": extraneous.collect::<Vec<_>>(),
+        "extraneous": unmanaged.collect::<Vec<_>>(),
         "ghosts": drift.ghosts,
         "enrolling": drift.enrolling,
     })

@@ -62,7 +62,7 @@ pub fn document(document: &Document, applied: bool) -> String {
             entry
         });
         let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();
-        for (group, members) in &plan.foreign_members {
+        for (group, members) in &plan.unmanaged_members {
             let names = members.iter().filter_map(|id| plan.peer_labels.get(id));
             all.extend(names.map(|name| json!({ "kind": "member", "name": name, "group": group })));
         }

@@ -81,7 +81,7 @@ pub fn plan(document: &Document, color: Color) -> String {
     }
     out.push_str(&to_come);
     out.push_str(&recipients(document));
-    out.push_str(&left_alone(document, plan));
+    out.push_str(&unmanaged(document, plan));
     out.push_str(&notes(document, color));
     if let Some(others) = document.blamed() {
         out.push_str(&format!(
@@ -380,7 +380,7 @@ fn recipients(document: &Document) -> String {
     }
 }
 
-fn left_alone(document: &Document, plan: &Plan) -> String {
+fn unmanaged(document: &Document, plan: &Plan) -> String {
     let mut parts = Vec::new();
     for (label, names) in document.unmanaged() {
         let names: Vec<String> = names
@@ -397,7 +397,7 @@ fn left_alone(document: &Document, plan: &Plan) -> String {
         ));
     }
     out.push_str(&held_back(document));
-    for (group, members) in &plan.foreign_members {
+    for (group, members) in &plan.unmanaged_members {
         let labels = members.iter().filter_map(|id| plan.peer_labels.get(id));
         let labels: Vec<_> = labels.map(|label| visible(label)).collect();
         out.push_str(&format!(

@@ -1,21 +1,21 @@
-//! The sentences of what is held as data: why something changes or stays, what makes a plan impossible, what a reader should
-//! know.
+//! The sentences of what a plan and a run have as data: why something changes or stays, what makes a plan impossible, what a
+//! reader should know.
 
+mod held;
 mod hint;
 mod impossible;
-mod kept;
 mod many;
 mod notice;
 mod reason;
 
-use crate::drift::Extraneous;
+use crate::drift::Unmanaged;
 use crate::evidence::Evidence;
 use crate::protection::Protection;
 use crate::who::Who;
 
+pub(crate) use held::{way_out, why};
 pub(crate) use hint::hint;
 pub(crate) use impossible::problems;
-pub(crate) use kept::{way_out, why};
 pub(crate) use many::many;
 pub(crate) use notice::{merge, notice, open, remark, subject};
 pub(crate) use reason::reason;
@@ -47,13 +47,13 @@ pub(crate) fn protection(why: &Protection) -> String {
 }
 
 /// Returns what is to be said of an object that the file does not declare.
-pub(crate) fn extraneous(what: &Extraneous) -> Option<String> {
+pub(crate) fn unmanaged(what: &Unmanaged) -> Option<String> {
     match what {
-        Extraneous::Unmanaged => None,
-        Extraneous::Held(held) => Some(why(held)),
-        Extraneous::SectionGone => {
+        Unmanaged::NeverOurs => None,
+        Unmanaged::Held(held) => Some(why(held)),
+        Unmanaged::SectionGone => {
             Some("its section is no longer in the file, so nobody manages it".into())
         }
-        Extraneous::Goes(of) => Some(format!("{}: an apply deletes it", reason(of.as_ref()))),
+        Unmanaged::Goes(of) => Some(format!("{}: an apply deletes it", reason(of.as_ref()))),
     }
 }

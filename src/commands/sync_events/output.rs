@@ -40,13 +40,13 @@ pub(super) fn text(synced: &Synced) -> String {
             .iter()
             .for_each(|agreed| line(format!("    {agreed}")));
     }
-    for (key, why) in &synced.left_alone {
+    for (key, why) in &synced.open {
         line(format!("setup key {key} {}: left alone", words::open(why)));
     }
     for (key, what) in &synced.remarks {
         line(format!("note: {}", remark(key, what)));
     }
-    for (peer, key) in &synced.strangers {
+    for (peer, key) in &synced.undeclared {
         line(format!(
             "note: peer {peer:?} enrolled with {key:?}, which the file does not declare"
         ));
@@ -158,12 +158,12 @@ pub(super) fn json(synced: &Synced) -> String {
         .done
         .iter()
         .partition(|done| done.replaces.is_empty());
-    let left_alone: Vec<_> = synced
-        .left_alone
+    let open: Vec<_> = synced
+        .open
         .iter()
         .map(|(key, why)| json!({ "setup_key_name": key, "reason": words::open(why) }))
         .collect();
-    let strangers: BTreeMap<_, _> = synced.strangers.iter().cloned().collect();
+    let undeclared: BTreeMap<_, _> = synced.undeclared.iter().cloned().collect();
     let remarks = synced.remarks.iter();
     let remarks = remarks.map(|(key, what)| remark(key, what));
     let notices = remarks.chain(synced.meanwhile.iter().map(words::notice));
@@ -171,9 +171,9 @@ pub(super) fn json(synced: &Synced) -> String {
         "format_version": 1,
         "enrollments": ready.into_iter().map(entry).collect::<Vec<_>>(),
         "replacing": replacing.into_iter().map(entry).collect::<Vec<_>>(),
-        "left_alone": left_alone,
+        "left_alone": open,
         "notices": notices.collect::<Vec<_>>(),
-        "undeclared": strangers,
+        "undeclared": undeclared,
         "marked": synced.marked.as_ref().map(|marked| &marked.edit.flipped).cloned().unwrap_or_default(),
         "commit": synced.marked.as_ref().map(|marked| &marked.text),
         "commit_place": synced.marked.as_ref().and_then(|marked| marked.place.as_ref()),

@@ -52,7 +52,7 @@ fn newer_was_made_by_hand_later() {
 fn never_declared_is_not_ours() {
     let ledger = removed();
     assert_eq!(
-        ledger.proof(Kind::Group, "foreign", Some(150_000)),
+        ledger.proof(Kind::Group, "theirs", Some(150_000)),
         Proof::Never
     );
     assert_eq!(
@@ -66,7 +66,7 @@ fn never_declared_is_not_ours() {
 fn an_id_without_a_time_has_no_proof() {
     let ledger = removed();
     assert_eq!(ledger.proof(Kind::Group, "ops", None), Proof::NoIdTime);
-    assert_eq!(ledger.proof(Kind::Group, "foreign", None), Proof::Never);
+    assert_eq!(ledger.proof(Kind::Group, "theirs", None), Proof::Never);
 }
 
 #[test]

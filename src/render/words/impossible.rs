@@ -3,7 +3,6 @@
 use super::{hint as meant, protection};
 use crate::kind::Kind;
 use crate::problem::{Impossible, Problem, Rename};
-use crate::protection::Protection;
 
 /// What is said of a problem.
 pub(crate) struct Told<'a> {
@@ -110,12 +109,7 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
         ),
         Impossible::Protected(why) => (
             format!("is {}: it is never changed here", protection(why)),
-            match why {
-                Protection::All => "it can be referred to without being declared",
-                Protection::Issued(_) => {
-                    "refer to it without declaring it, or declare it without peers"
-                }
-            },
+            "refer to it without declaring it, or declare it without peers",
         ),
         Impossible::ProtectedJoin { member, why } => {
             let why = protection(why);
