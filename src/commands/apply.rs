@@ -217,7 +217,8 @@ fn judge(
 ) -> Option<(String, String)> {
     match verified {
         Ok(verified) if verified.left.is_empty() && verified.problems.is_empty() => {
-            let left = verified.enrolled.into_iter().map(OfRun::LeftForNext);
+            let left = verified.enrolled.into_iter();
+            let left = left.map(|(operation, on)| OfRun::LeftForNext(operation, on));
             notices.extend(left.map(Notice::general));
             None
         }

@@ -24,8 +24,8 @@ pub enum OfRun {
     NoRecipient,
     /// Which keys have a sealed copy cannot be told, for this reason.
     CopiesNotTold(String),
-    /// A peer enrolled meanwhile: what is left to do.
-    LeftForNext(String),
+    /// A peer enrolled meanwhile, which leaves this operation on that object to do.
+    LeftForNext(&'static str, Address),
 }
 
 /// A section that the file had and has no more: nothing of it is managed, and what lives of it stays.
@@ -47,7 +47,7 @@ impl OfRun {
             OfRun::NewRecipient { .. } => Code::NewRecipient,
             OfRun::NoRecipient => Code::NoRecipient,
             OfRun::CopiesNotTold(_) => Code::NoCopy,
-            OfRun::LeftForNext(_) => Code::LeftForNext,
+            OfRun::LeftForNext(..) => Code::LeftForNext,
         }
     }
 }

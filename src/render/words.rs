@@ -30,6 +30,13 @@ pub(crate) fn evidence(evidence: Evidence) -> Option<&'static str> {
     }
 }
 
+/// Returns the same behind a mark, if there is something to be said.
+fn told_by(by: Evidence, mark: &str) -> String {
+    evidence(by)
+        .map(|told| format!("{mark}{told}"))
+        .unwrap_or_default()
+}
+
 /// Returns a peer, by its name and its id.
 pub(crate) fn who(Who { id, name }: &Who) -> String {
     match name {

@@ -69,7 +69,7 @@ fn large(creations: usize, deletions: usize) -> Document {
     document.notices = (0..creations)
         .map(|n| {
             let text = format!("notice {n}: {}", "words ".repeat(20));
-            Notice::general(OfRun::LeftForNext(text))
+            Notice::general(OfRun::CopiesNotTold(text))
         })
         .collect();
     document

@@ -1,15 +1,12 @@
 //! The sentences of why something changes.
 
-use super::{evidence, who};
+use super::{told_by, who};
 use crate::evidence::Evidence;
 use crate::reason::{Guess, Reason};
 
 /// Returns why a change is; nothing where its fields say it.
 pub(crate) fn reason(reason: Option<&Reason>) -> String {
-    let told = |of: Option<Evidence>| {
-        let told = of.and_then(evidence);
-        told.map(|told| format!("; {told}")).unwrap_or_default()
-    };
+    let told = |by: Option<Evidence>| by.map(|by| told_by(by, "; ")).unwrap_or_default();
     let Some(reason) = reason else {
         return String::new();
     };

@@ -63,7 +63,7 @@ fn with(evil: &str) -> Document {
         .iter()
         .map(|address| Address::new(address.kind, evil))
         .collect();
-    document.notices = vec![Notice::general(OfRun::LeftForNext(evil.into()))];
+    document.notices = vec![Notice::general(OfRun::CopiesNotTold(evil.into()))];
     document
 }
 

@@ -1,6 +1,6 @@
 //! The sentences of setup keys.
 
-use super::super::{evidence, who};
+use super::super::{told_by, who};
 use crate::address::Address;
 use crate::id::Id;
 use crate::notice::{Dead, OfKey, Open, PeerStays, Remark, Stays};
@@ -166,12 +166,7 @@ pub(crate) fn remark(of: &Remark) -> String {
             )
         }
         Remark::BoundByTime(peer, by) => {
-            let told = evidence(*by).map(|told| format!(": {told}"));
-            format!(
-                "was used by the peer {}{}",
-                who(peer),
-                told.unwrap_or_default()
-            )
+            format!("was used by the peer {}{}", who(peer), told_by(*by, ": "))
         }
     }
 }

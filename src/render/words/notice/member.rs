@@ -1,6 +1,6 @@
 //! The sentences of members that a group lists.
 
-use super::super::{evidence, hint, who};
+use super::super::{hint, told_by, who};
 use super::key::UNTOLD;
 use crate::notice::{Machine, OfMember, WayOut};
 
@@ -13,14 +13,11 @@ pub(super) fn member(name: &str, of: &OfMember) -> String {
         OfMember::ReusableKey => {
             format!("lists {name:?}, a reusable key: its peers join through auto_groups")
         }
-        OfMember::BoundByTime(peer, by) => {
-            let told = evidence(*by).map(|told| format!(": {told}"));
-            format!(
-                "lists {name:?}, which is the peer {}{}",
-                who(peer),
-                told.unwrap_or_default()
-            )
-        }
+        OfMember::BoundByTime(peer, by) => format!(
+            "lists {name:?}, which is the peer {}{}",
+            who(peer),
+            told_by(*by, ": ")
+        ),
         OfMember::Untold => format!("lists {name:?}, whose key was used, and {UNTOLD}"),
         OfMember::OneOf(peers) => format!(
             "lists {name:?}, whose key was used by one of several peers ({}): which one cannot be told",

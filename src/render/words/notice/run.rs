@@ -20,8 +20,8 @@ pub(super) fn run(of: &OfRun) -> String {
         OfRun::CopiesNotTold(error) => format!(
             "which unused setup keys have a sealed copy in the repository cannot be told: {error}"
         ),
-        OfRun::LeftForNext(what) => {
-            format!("left for the next run, a peer enrolled meanwhile: {what}")
+        OfRun::LeftForNext(operation, on) => {
+            format!("left for the next run, a peer enrolled meanwhile: {operation} {on}")
         }
     }
 }
