@@ -216,7 +216,11 @@ fn a_file_that_is_in_no_commit_is_said() {
     repo.commit(1, "one");
     let ledger = read(&repo);
     assert!(ledger.is_known());
-    assert!(words::notice(&ledger.notices()[0]).contains("netbird.json"));
+    let told = format!(
+        "no commit up to {} has netbird.json, so nothing is provably ours",
+        repo.tip().short()
+    );
+    assert_eq!(words::notice(&ledger.notices()[0]), told);
     assert_eq!(ledger.listings().of("ops", "a"), Listing::New);
 }
 

@@ -177,16 +177,17 @@ fn every_section_is_read() {
 
 #[test]
 fn without_history_nothing_is_ours() {
-    for why in [
-        NoHistory::NotACheckout,
-        NoHistory::NoGit,
-        NoHistory::NoCommit,
+    for (why, told) in [
+        (NoHistory::NotACheckout, "the file is in no git checkout"),
+        (NoHistory::NoGit, "git is not on PATH"),
+        (NoHistory::NoCommit, "the checkout has no commit yet"),
     ] {
         let ledger = Ledger::none(why);
         assert_eq!(ledger.proof(Kind::Group, "ops", Some(1)), Proof::Never);
         assert_eq!(ledger.listings().of("ops", "a"), Listing::Unknown);
         assert!(!ledger.is_known());
-        assert!(words::notice(&ledger.notices()[0]).contains("nothing is deleted"));
+        let told = format!("{told}, so nothing is provably ours and nothing is deleted");
+        assert_eq!(words::notice(&ledger.notices()[0]), told);
     }
 }
 

@@ -198,3 +198,52 @@ a policy that refers to the second of two groups that two runs made at once
 
 "#]].raw());
 }
+
+#[test]
+fn what_cannot_be_is_told_with_what_to_do() {
+    let p = json!({ "sources": ["g"], "destinations": ["g"] });
+    let with_p = json!({ "groups": { "g": {} }, "policies": { "p": p } });
+    let without_g = json!({ "groups": { "keep": {} }, "policies": { "p": p } });
+    let keep = || group("keep", &[]);
+    let ssh = json!({ "protocol": "netbird-ssh", "authorized_groups": { id(Kind::Group, "keep"): ["root"] } });
+    let to_ssh = json!({ "groups": { "g": {}, "keep": {} }, "policies": { "p": over(p.clone(), json!({ "protocol": "netbird-ssh" })) } });
+    let issued = |name: &str| over(group(name, &[]), json!({ "issued": "jwt" }));
+    let renamed = || json!({ "groups": { "new": { "renamed_from": "old" } } });
+    let old = (MADE - 60, json!({ "groups": { "old": {} } }));
+    let joins = json!({ "groups": { "g": { "peers": ["k"] } }, "setup_keys": { "k": { "type": "one-off", "expires_in": 604_800 } } });
+    let rows = [
+        (
+            "a reference to a group that goes",
+            Case::new(without_g, json!({ "groups": [group("g", &[]), keep()], "policies": [policy("p", &["g"], &["g"])] }))
+                .history(&[(MADE - 60, with_p)]),
+        ),
+        (
+            "a group whose users are not named, where those of others are",
+            Case::new(to_ssh, json!({ "groups": [group("g", &[]), keep()], "policies": [policy_with("p", &["keep"], &["g"], ssh)] })),
+        ),
+        ("a change of a group that was issued", Case::new(json!({ "groups": { "g": { "peers": [] } } }), json!({ "groups": [over(issued("g"), json!({ "peers": [{ "id": id(Kind::Peer, "x"), "name": "x" }] }))], "peers": [peer("x")] })).prune_all()),
+        ("a key whose peer is to join such a one", Case::new(joins, json!({ "groups": [issued("g")], "setup_keys": [key("k", &[])] }))),
+        ("a rename of what was never declared", Case::new(renamed(), json!({ "groups": [group("old", &[])] }))),
+        ("a rename of what was issued", Case::new(renamed(), json!({ "groups": [issued("old")] })).history(std::slice::from_ref(&old))),
+        ("a rename to a name that lives", Case::new(renamed(), json!({ "groups": [group("old", &[]), group("new", &[])] })).history(&[old])),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+a reference to a group that goes
+    impossible: group g cannot be deleted: it is still used by policy p | take the group out there first, or declare it
+    impossible: policy p refers to group "g", which this plan deletes | declare the group, or take it out here
+a group whose users are not named, where those of others are
+    impossible: policy p says in NetBird who of its sources may log in as whom, and nothing of group "g": the server would refuse it | give the group its users in NetBird's dashboard first: the file has no field for them
+a change of a group that was issued
+    impossible: group g is issued by jwt: it is never changed here | refer to it without declaring it, or declare it without peers
+a key whose peer is to join such a one
+    impossible: group g lists "k", which is to join when it enrolls, but it is issued by jwt: it is never changed here | take "k" out, or name the group in the key's auto_groups: then NetBird adds the peer itself
+a rename of what was never declared
+    impossible: group new is to be renamed from "old", which this file never declared | only what was declared here is renamed; rename the other in NetBird, or declare it first
+a rename of what was issued
+    impossible: group new is to be renamed from "old", which is not made by the API: it is never changed here | take renamed_from out
+a rename to a name that lives
+    impossible: group new is to be renamed from "old", but both names are in NetBird | delete one of them in NetBird, or take renamed_from out to manage the new one
+
+"#]].raw());
+}
