@@ -14,7 +14,9 @@ use crate::entry::Entry;
 use crate::id::Id;
 use crate::json;
 use crate::kind::{self, Groups, Kind, Live, Resource};
+use crate::protection::Protection;
 use crate::snapshot::{Peers, Snapshot};
+use crate::who::Who;
 use crate::wire;
 
 pub use referrers::optional_lists;
@@ -27,7 +29,7 @@ pub struct Actual {
     /// Names and ids of the groups.
     pub groups: Groups,
     /// Groups that nobody may touch: `All` and what an identity provider issued.
-    pub protected_groups: BTreeMap<Id, String>,
+    pub protected_groups: BTreeMap<Id, Protection>,
     /// Groups of an identity provider that bear the name of exactly one that the API made, and who issued them.
     pub twins: BTreeMap<Id, String>,
     /// Peers by id.
@@ -45,7 +47,7 @@ pub struct Actual {
     /// The token's own user, where the server tells.
     pub me: Option<wire::User>,
     /// Who else keeps a group from being deleted, by group id, in words.
-    pub foreign_referrers: BTreeMap<Id, BTreeSet<String>>,
+    pub unmanaged_referrers: BTreeMap<Id, BTreeSet<String>>,
     /// Of these, resources that groups list and that are no more: the server lets nobody delete such a group.
     pub gone_resources: BTreeMap<Id, BTreeSet<String>>,
     /// Who else keeps a peer from being deleted, by peer, in words.
@@ -112,14 +114,15 @@ impl Actual {
         }
         actual.twins = twins(&groups);
         for group in &groups {
-            if group.name == crate::kind::ALL {
-                actual
-                    .protected_groups
-                    .insert(group.id.clone(), "holds every peer".into());
+            let why = if group.name == crate::kind::ALL {
+                Some(Protection::All)
             } else if group.issued == "jwt" || group.issued == "integration" {
-                let why = format!("issued by {}", group.issued);
-                actual.protected_groups.insert(group.id.clone(), why);
-            }
+                Some(Protection::Issued(group.issued.clone()))
+            } else {
+                None
+            };
+            let protected = why.map(|why| (group.id.clone(), why));
+            actual.protected_groups.extend(protected);
             // the API-made one is meant where exactly one is, so the other needs another name here
             let name = match actual.twins.get(&group.id) {
                 Some(issued) => format!("{} (issued by {issued}, {})", group.name, group.id),
@@ -228,10 +231,10 @@ impl Actual {
     }
 
     /// Returns a peer's name for people who have to find it: with its id.
-    pub fn peer_with_id(&self, id: &Id) -> String {
-        match self.peers.get(id) {
-            Some(peer) => format!("{:?} ({id})", peer.name),
-            None => format!("(deleted peer {id})"),
+    pub fn who(&self, id: &Id) -> Who {
+        Who {
+            id: id.clone(),
+            name: self.peers.get(id).map(|peer| peer.name.clone()),
         }
     }
 
@@ -249,13 +252,13 @@ impl Actual {
 
 /// The groups of an identity provider whose name exactly one API-made group has too.
 fn twins(groups: &[wire::Group]) -> BTreeMap<Id, String> {
-    let is_foreign = |group: &&wire::Group| matches!(&group.issued[..], "jwt" | "integration");
+    let is_issued = |group: &&wire::Group| matches!(&group.issued[..], "jwt" | "integration");
     let mut made: BTreeMap<&str, usize> = BTreeMap::new();
-    for group in groups.iter().filter(|group| !is_foreign(group)) {
+    for group in groups.iter().filter(|group| !is_issued(group)) {
         *made.entry(&group.name).or_default() += 1;
     }
-    let foreign = groups.iter().filter(is_foreign);
-    foreign
+    let issued = groups.iter().filter(is_issued);
+    issued
         .filter(|group| made.get(group.name.as_str()) == Some(&1))
         .map(|group| (group.id.clone(), group.issued.clone()))
         .collect()

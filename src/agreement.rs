@@ -9,15 +9,15 @@ mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::code::Code;
 use crate::id::Id;
 use crate::ledger::{AllowDeletes, Cause, Ledger, Taken};
-use crate::notice::Notice;
+use crate::notice::{Notice, OfAgreement};
 use crate::plan::{Plan, Row};
-use crate::text::count;
 
 use matter::{Judged, Matter, What, parts_of};
 
+pub use crate::notice::Void;
+pub use crate::origin::Origin;
 pub use ways::{open, way_out, way_out_of_others, ways_out};
 
 /// A line, and what it can count for.
@@ -35,21 +35,13 @@ pub struct Said {
     pub void: Option<Void>,
 }
 
-/// Why a line of a description counts for nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Void {
-    /// Its author may not write to the repository; nobody knows who where there is no name.
-    Author(Option<String>),
-    /// The branch is of another repository.
-    Fork,
-}
-
-impl std::fmt::Display for Void {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Void::Author(Some(author)) => write!(f, "{author} may not write to this repository"),
-            Void::Author(None) => write!(f, "nobody knows who wrote it"),
-            Void::Fork => write!(f, "the branch of its pull request is of another repository"),
+impl Said {
+    /// It counts for nothing.
+    fn is_void(&self, why: Void) -> OfAgreement {
+        OfAgreement::Void {
+            line: self.line.to_string(),
+            by: self.by.clone(),
+            why,
         }
     }
 }
@@ -76,34 +68,6 @@ pub struct Evidence {
     pub pulls: Vec<Brought>,
     /// The exact number of all rows that a person agreed to (`--allow-deletes N`), and in which words.
     pub number: Option<(usize, String)>,
-}
-
-/// Where a change of the file is from: as text `#N`, or the commit's full id.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// The pull request of that number.
-    Pull(u64),
-    /// The commit of that full id.
-    Commit(String),
-}
-
-impl std::fmt::Display for Origin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Origin::Pull(number) => write!(f, "#{number}"),
-            Origin::Commit(id) => f.write_str(id),
-        }
-    }
-}
-
-impl Origin {
-    /// Returns it in words, a commit by the beginning of its id.
-    pub fn words(&self) -> String {
-        match self {
-            Origin::Pull(number) => format!("pull request #{number}"),
-            Origin::Commit(id) => format!("commit {}", id.get(..10).unwrap_or(id)),
-        }
-    }
 }
 
 /// What a plan takes away by one cause, and the lines that agree to that.
@@ -214,10 +178,9 @@ impl Evidence {
                         .then(|| judged.by.iter().cloned().collect::<Vec<_>>().join(", ")),
                 });
             }
-            let short = judged.short.into_iter();
             outcome
                 .notices
-                .extend(short.map(|text| Notice::general(Code::Agreement, text)));
+                .extend(judged.short.into_iter().map(Notice::general));
             outcome.rows.extend(judged.rows);
             outcome.release.extend(judged.release);
         }
@@ -329,12 +292,7 @@ impl Evidence {
                 if number <= said.line.number {
                     judged.agree(matter, &is_part, with_held, &said.by);
                 } else {
-                    judged.short.insert(format!(
-                        "{} ({}) agrees to nothing: by now {} by it",
-                        said.line,
-                        said.by,
-                        count(number, "deletion comes", "deletions come")
-                    ));
+                    judged.short.insert(said.is_void(Void::Outgrown(number)));
                 }
             }
         }
@@ -350,37 +308,32 @@ impl Evidence {
         told: &BTreeSet<(AllowDeletes, String)>,
     ) -> Vec<Notice> {
         let mut notices = Vec::new();
-        let rows = plan.deletions();
         for said in &self.lines {
             if told.contains(&(said.line.clone(), said.by.clone())) {
                 continue;
             }
             let why = match (&said.void, &said.line.digest, said.last) {
-                (Some(void), ..) => void.to_string(),
-                (None, None, _) => "it has no digest, so nobody can tell what it is about".into(),
-                (None, Some(_), Cause::Proposed) => {
-                    "it is no line of this plan: another change, or more goes by it than that"
-                        .into()
-                }
+                (Some(void), ..) => void.clone(),
+                (None, None, _) => Void::NoDigest,
+                (None, Some(_), Cause::Proposed) => Void::NotOfThePlan,
                 // else it agreed to what is done, or to what no plan holds against anybody
                 (None, Some(digest), _) => match self.meant(said, ledger, agreements) {
-                    Some(whose) if !self.is_of_the_past(digest, said, ledger) => {
-                        format!("its digest is not that of the deletions of {whose}")
+                    Some(meant) if !self.is_of_the_past(digest, said, ledger) => {
+                        Void::NotOf(meant.cause.clone())
                     }
                     _ => continue,
                 },
             };
-            let text = format!("{} ({}) agrees to nothing: {why}", said.line, said.by);
-            notices.push(Notice::general(Code::Agreement, text));
+            notices.push(Notice::general(said.is_void(why)));
         }
         if let Some((number, by)) = &self.number
             && self.all_by_number(plan).is_none()
         {
-            let text = format!(
-                "{by} says {number}, which is not the exact number: this plan has {}",
-                count(rows, "deletion", "deletions")
-            );
-            notices.push(Notice::general(Code::Agreement, text));
+            notices.push(Notice::general(OfAgreement::OtherNumber {
+                by: by.clone(),
+                number: *number,
+                rows: plan.deletions(),
+            }));
         }
         notices
     }
@@ -406,7 +359,12 @@ impl Evidence {
 
     /// Whose deletions somebody meant by a line that agrees to none: those that the description is of, or, in the newest
     /// commit, what is left to agree to.
-    fn meant(&self, said: &Said, ledger: &Ledger, agreements: &[Agreement]) -> Option<String> {
+    fn meant<'a>(
+        &self,
+        said: &Said,
+        ledger: &Ledger,
+        agreements: &'a [Agreement],
+    ) -> Option<&'a Agreement> {
         let mut left = agreements.iter().filter(|it| it.agreed_by.is_none());
         let is_newest = ledger.commits().len().checked_sub(1).map(Cause::Commit) == Some(said.last);
         let pull = self
@@ -419,15 +377,13 @@ impl Evidence {
             None if is_newest && said.first == Cause::Commit(0) => left.next(),
             None => None,
         }
-        .map(Agreement::whose)
     }
 }
 
 impl Agreement {
     /// Returns whose deletions these are, in words.
     pub fn whose(&self) -> String {
-        let origin = self.cause.as_ref().map(Origin::words);
-        origin.unwrap_or_else(|| "what no commit has yet".into())
+        Origin::whose(self.cause.as_ref())
     }
 }
 

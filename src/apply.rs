@@ -254,7 +254,7 @@ struct Run<'a> {
     /// What people call the plan's peers.
     labels: &'a BTreeMap<Id, String>,
     /// Members that the file does not name and that stay, by group.
-    foreign_members: &'a BTreeMap<String, BTreeSet<Id>>,
+    unmanaged_members: &'a BTreeMap<String, BTreeSet<Id>>,
     api: &'a Api,
     groups: Groups,
     /// What others stand in, as it is by now.
@@ -294,7 +294,7 @@ impl Run<'_> {
         surplus.for_each(|live| groups.set_aside(&live.id));
         let mut run = Run {
             labels: &plan.peer_labels,
-            foreign_members: &plan.foreign_members,
+            unmanaged_members: &plan.unmanaged_members,
             api,
             groups,
             parents: plan.parents.clone(),

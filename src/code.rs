@@ -1,4 +1,4 @@
-//! What a problem of the file or a notice is about: a word for programs, and how many of one cause are told in one sentence.
+//! What a problem of the file or a notice is about, as a word for programs.
 
 /// The cause of a problem or a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -153,201 +153,78 @@ pub enum Code {
 impl Code {
     /// The word for programs. It stays as it is within a `format_version`.
     pub fn word(self) -> &'static str {
-        self.row().0
-    }
-
-    /// What is said of several with one cause, `{}` for their number; of notices about members it follows the group. `None`
-    /// where each is told.
-    pub fn many(self) -> Option<&'static str> {
-        self.row().1
-    }
-
-    fn row(self) -> (&'static str, Option<&'static str>) {
         use Code as C;
         match self {
-            C::Syntax => ("syntax", None),
-            C::Duplicate => ("duplicate", None),
-            C::UnknownField => ("unknown_field", None),
-            C::MissingField => ("missing_field", None),
-            C::WrongType => ("wrong_type", None),
-            C::Value => ("value", None),
-            C::Name => ("name", None),
-            C::Reference => ("reference", None),
-            C::Members => ("members", None),
-            C::Overlap => ("overlap", None),
-            C::Rename => ("rename", None),
-            C::NothingManaged => ("nothing_managed", None),
-            C::IdleSection => ("idle_section", None),
-            C::UndeclaredGroup => (
-                "undeclared_group",
-                Some("{} groups are not declared here, so they must exist in NetBird"),
-            ),
-            C::Repeated => ("repeated", Some("{} times something is in a list twice")),
-            C::PortsOverlap => ("ports_overlap", Some("in {} places ports overlap")),
-            C::HostBits => (
-                "host_bits",
-                Some("{} networks have bits behind their prefix"),
-            ),
-            C::EveryDomain => (
-                "every_domain",
-                Some("{} nameserver groups have no domains, so they answer for every domain"),
-            ),
-            C::RouteForAll => (
-                "route_for_all",
-                Some("{} new routes without \"groups\" go to every peer (All)"),
-            ),
-            C::BlankEnd => ("blank_end", Some("{} names begin or end with a blank")),
-            C::CaseTwin => (
-                "case_twin",
-                Some("{} names differ only by case from others"),
-            ),
-            C::KeyOfMany => (
-                "key_of_many",
-                Some("{} members are setup keys for many peers, which name no peer"),
-            ),
-            C::OddMember => (
-                "odd_member",
-                Some("{} members do not look like names of peers"),
-            ),
-            C::KeyWithoutLimit => (
-                "key_without_limit",
-                Some("{} keys have no usage_limit: each will enroll any number of peers"),
-            ),
-            C::ShortLife => (
-                "short_life",
-                Some("{} keys live for less than an hour: expires_in counts seconds"),
-            ),
-            C::IdleEnrolled => (
-                "idle_enrolled",
-                Some("on {} keys for many peers \"enrolled\" has no effect"),
-            ),
-            C::DnsLabel => (
-                "dns_label",
-                Some("{} names of setup keys are cut or taken as DNS labels"),
-            ),
-            C::ReissueDone => (
-                "reissue_done",
-                Some("{} enrolled keys have a reissue_after that has done its work"),
-            ),
-            C::TakesOver => (
-                "takes_over",
-                Some("{} entries live in NetBird already: the file takes them over"),
-            ),
-            C::Namesake => (
-                "namesake",
-                Some("{} entries have namesakes in NetBird that are not this file's: left alone"),
-            ),
-            C::Logins => ("logins", None),
-            C::RenamedAlready => (
-                "renamed_already",
-                Some("{} entries are renamed already: their renamed_from can be taken out"),
-            ),
-            C::LookAlike => ("look_alike", None),
-            C::ReplaceIdle => ("replace_idle", None),
-            C::ReissueLater => (
-                "reissue_later",
-                Some(
-                    "{} setup keys have a reissue_after that lies in the future: nothing until then",
-                ),
-            ),
-            C::OlderKey => (
-                "older_key",
-                Some(
-                    "{} setup keys were used, and another valid key of the name still lives in NetBird",
-                ),
-            ),
-            C::KeyByName => (
-                "key_by_name",
-                Some(
-                    "{} setup keys are taken for this file's by their names alone: no git history says when the file \
-                     declared them",
-                ),
-            ),
-            C::KeyNamesake => ("key_namesake", None),
-            C::KeyUnclear => ("key_unclear", None),
-            C::KeyUntold => (
-                "key_untold",
-                Some(
-                    "{} setup keys were never changed since they were made, so they may be such that nobody holds the \
-                     secret of; without git history that cannot be told",
-                ),
-            ),
-            C::NoCopy => (
-                "no_copy",
-                Some(
-                    "{} setup keys that nobody used yet have no sealed copy in the repository; where the sealed file is \
-                     lost, reissue_after makes a new key",
-                ),
-            ),
-            C::Copy => ("copy", None),
-            C::ExpiresSoon => (
-                "expires_soon",
-                Some("{} setup keys expire within a day and are not used yet"),
-            ),
-            C::DeadKey => (
-                "dead_key",
-                Some("{} setup keys cannot be used any more; remake them with reissue_after"),
-            ),
-            C::UnusedKey => ("unused_key", None),
-            C::EnrollmentOpen => ("enrollment_open", None),
-            C::BoundByTime => ("bound_by_time", None),
-            C::FlippedBack => ("flipped_back", None),
-            C::ToBeReplaced => ("to_be_replaced", None),
-            C::WaitsForApproval => (
-                "waits_for_approval",
-                Some("{} peers wait for approval in NetBird: until then they reach nobody"),
-            ),
-            C::MemberTwin => ("member_twin", None),
-            C::MemberUnclear => (
-                "member_unclear",
-                Some("lists {} names of which nobody can tell whose they are: nobody is added"),
-            ),
-            C::MemberGone => (
-                "member_gone",
-                Some("lists {} names whose keys were used, but their peers are gone"),
-            ),
-            C::MemberByName => (
-                "member_by_name",
-                Some("takes {} peers by their names: their keys are marked enrolled and gone"),
-            ),
-            C::MemberAbsent => ("member_absent", Some("lists {} names that no peer bears")),
-            C::MemberTooYoung => (
-                "member_too_young",
-                Some(
-                    "lists {} names whose peers are younger than the commit that listed them, so they are not added; \
-                     list them again in a new commit if they are meant",
-                ),
-            ),
-            C::MemberUnproved => (
-                "member_unproved",
-                Some(
-                    "lists {} names that prove nothing without git history, so their peers are not added",
-                ),
-            ),
-            C::PeerStays => ("peer_stays", None),
-            C::SectionGone => ("section_gone", None),
-            C::WasKey => (
-                "was_key",
-                Some(
-                    "lists {} names which were setup keys until this change: they mean the peers of those names now, and keep them",
-                ),
-            ),
-            C::Agreement => ("agreement", None),
-            C::History => ("history", None),
-            C::Merge => ("merge", None),
-            C::NewRecipient => ("new_recipient", None),
-            C::RecipientsChanged => (
-                "recipients_changed",
-                Some(
-                    "{} setup keys have other recipients than before; the keys that live stay sealed as they are: \
-                     reissue_after makes new ones",
-                ),
-            ),
-            C::NoRecipient => ("no_recipient", None),
-            C::PersonsToken => ("persons_token", None),
-            C::LeftForNext => ("left_for_next", None),
-            C::TwinStays => ("twin_stays", None),
-            C::Meanwhile => ("meanwhile", None),
+            C::Syntax => "syntax",
+            C::Duplicate => "duplicate",
+            C::UnknownField => "unknown_field",
+            C::MissingField => "missing_field",
+            C::WrongType => "wrong_type",
+            C::Value => "value",
+            C::Name => "name",
+            C::Reference => "reference",
+            C::Members => "members",
+            C::Overlap => "overlap",
+            C::Rename => "rename",
+            C::NothingManaged => "nothing_managed",
+            C::IdleSection => "idle_section",
+            C::UndeclaredGroup => "undeclared_group",
+            C::Repeated => "repeated",
+            C::PortsOverlap => "ports_overlap",
+            C::HostBits => "host_bits",
+            C::EveryDomain => "every_domain",
+            C::RouteForAll => "route_for_all",
+            C::BlankEnd => "blank_end",
+            C::CaseTwin => "case_twin",
+            C::KeyOfMany => "key_of_many",
+            C::OddMember => "odd_member",
+            C::KeyWithoutLimit => "key_without_limit",
+            C::ShortLife => "short_life",
+            C::IdleEnrolled => "idle_enrolled",
+            C::DnsLabel => "dns_label",
+            C::ReissueDone => "reissue_done",
+            C::TakesOver => "takes_over",
+            C::Namesake => "namesake",
+            C::Logins => "logins",
+            C::RenamedAlready => "renamed_already",
+            C::LookAlike => "look_alike",
+            C::ReplaceIdle => "replace_idle",
+            C::ReissueLater => "reissue_later",
+            C::OlderKey => "older_key",
+            C::KeyByName => "key_by_name",
+            C::KeyNamesake => "key_namesake",
+            C::KeyUnclear => "key_unclear",
+            C::KeyUntold => "key_untold",
+            C::NoCopy => "no_copy",
+            C::Copy => "copy",
+            C::ExpiresSoon => "expires_soon",
+            C::DeadKey => "dead_key",
+            C::UnusedKey => "unused_key",
+            C::EnrollmentOpen => "enrollment_open",
+            C::BoundByTime => "bound_by_time",
+            C::FlippedBack => "flipped_back",
+            C::ToBeReplaced => "to_be_replaced",
+            C::WaitsForApproval => "waits_for_approval",
+            C::MemberTwin => "member_twin",
+            C::MemberUnclear => "member_unclear",
+            C::MemberGone => "member_gone",
+            C::MemberByName => "member_by_name",
+            C::MemberAbsent => "member_absent",
+            C::MemberTooYoung => "member_too_young",
+            C::MemberUnproved => "member_unproved",
+            C::PeerStays => "peer_stays",
+            C::SectionGone => "section_gone",
+            C::WasKey => "was_key",
+            C::Agreement => "agreement",
+            C::History => "history",
+            C::Merge => "merge",
+            C::NewRecipient => "new_recipient",
+            C::RecipientsChanged => "recipients_changed",
+            C::NoRecipient => "no_recipient",
+            C::PersonsToken => "persons_token",
+            C::LeftForNext => "left_for_next",
+            C::TwinStays => "twin_stays",
+            C::Meanwhile => "meanwhile",
         }
     }
 }

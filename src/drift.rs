@@ -20,7 +20,7 @@ use crate::wire::{Event, SetupKey};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Drift {
     /// Lives in NetBird and is not declared.
-    pub extraneous: BTreeMap<Address, Extraneous>,
+    pub unmanaged: BTreeMap<Address, Unmanaged>,
     /// Declared and not in NetBird.
     pub missing: Vec<Item>,
     /// In NetBird otherwise than declared.
@@ -34,9 +34,9 @@ pub struct Drift {
 
 /// What becomes of an object that lives in NetBird and is not declared.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Extraneous {
+pub enum Unmanaged {
     /// It stays, and was never ours.
-    Unmanaged,
+    NeverOurs,
     /// It is held back.
     Held(Why),
     /// It stays, since the file has no section of its kind any more.
@@ -95,7 +95,7 @@ pub struct Version {
 }
 
 impl Drift {
-    /// Returns whether something is missing or mismatched; what is extraneous alone is no alarm.
+    /// Returns whether something is missing or mismatched; what is unmanaged alone is no alarm.
     pub fn is_alarming(&self) -> bool {
         !self.missing.is_empty() || !self.mismatched.is_empty()
     }
@@ -107,19 +107,19 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
         ghosts: ghosts(desired, actual),
         ..Drift::default()
     };
-    drift.extraneous = plan
+    drift.unmanaged = plan
         .unmanaged
         .iter()
-        .map(|address| (address.clone(), Extraneous::Unmanaged))
+        .map(|address| (address.clone(), Unmanaged::NeverOurs))
         .collect();
-    drift.extraneous.extend(
+    drift.unmanaged.extend(
         plan.held
             .iter()
-            .map(|held| (held.address.clone(), Extraneous::Held(held.why.clone()))),
+            .map(|held| (held.address.clone(), Unmanaged::Held(held.why.clone()))),
     );
     let left = plan.gone_sections.iter().flat_map(|gone| &gone.left);
-    let left = left.map(|at| (at.clone(), Extraneous::SectionGone));
-    drift.extraneous.extend(left);
+    let left = left.map(|at| (at.clone(), Unmanaged::SectionGone));
+    drift.unmanaged.extend(left);
     drift.enrolling = plan.enrolling.values().cloned().collect();
     for change in &plan.changes {
         let item = |fields: &[FieldChange]| Item {
@@ -136,8 +136,8 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
                 drift.mismatched.push(item(fields));
             }
             Operation::Delete { .. } => {
-                let goes = Extraneous::Goes(change.reason.clone());
-                drift.extraneous.insert(change.address.clone(), goes);
+                let goes = Unmanaged::Goes(change.reason.clone());
+                drift.unmanaged.insert(change.address.clone(), goes);
             }
         }
     }

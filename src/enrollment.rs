@@ -18,9 +18,7 @@ use crate::snapshot::Peers;
 use crate::wire::{Event, Peer, SetupKey};
 
 pub use crate::evidence::Evidence;
-pub use detect::{
-    Detection, Enrollment, LeftAlone, Remark, UNTOLD, detect, is_enrollable, strangers,
-};
+pub use detect::{Detection, Enrollment, detect, is_enrollable, undeclared};
 pub use label::{Relabelled, label_of, plain_label, relabelled};
 pub use replaced::Replaced;
 

@@ -14,6 +14,7 @@ use crate::edit::pretty;
 use crate::enrollment::Binding;
 use crate::id::Id;
 use crate::kind::{ALL, KeyType, Kind, Live, Resource};
+use crate::render::words;
 use crate::validate::validate;
 use crate::wire;
 
@@ -153,7 +154,7 @@ fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
             return Ok(None);
         }
         if let Some(why) = actual.protected_groups.get(&live.id) {
-            return Err(format!("it is {why}"));
+            return Err(format!("it is {}", words::protection(why)));
         }
     }
     let entry = live.resource.export()?;

@@ -12,10 +12,9 @@ use jiff::Timestamp;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::Operation;
-use crate::code::Code;
 use crate::id::Id;
 use crate::kind::{self, DeclaredKey, KeyType, Kind, Live, Resource, differences};
-use crate::notice::Notice;
+use crate::notice::{Dead, Notice, OfKey};
 use crate::options::{Options, Prune};
 use crate::reason::Reason;
 use crate::wire;
@@ -53,6 +52,17 @@ pub struct Decision {
     pub takes_over: bool,
 }
 
+impl Decision {
+    fn tell(&mut self, address: &Address, what: OfKey) {
+        self.tell_all(address, Some(what));
+    }
+
+    fn tell_all(&mut self, address: &Address, what: impl IntoIterator<Item = OfKey>) {
+        let notices = what.into_iter().map(|what| Notice::about(address, what));
+        self.notices.extend(notices);
+    }
+}
+
 /// Returns whether nobody holds the key's secret: unused, without groups, and never changed since its creation. Keys are
 /// made without groups and are changed only once sealed: they get their groups then, or a write that changes nothing.
 /// One that was emptied by hand was changed later.
@@ -81,10 +91,7 @@ fn decide(name: &str, declared: &DeclaredKey, actual: &Actual, options: &Options
         namesakes.any(|of| of.whose == Whose::Named && of.key.id == *id)
     };
     if !declared.enrolled && touched.any(is_named) {
-        let text = "is taken for this file's by its name alone: no git history says when the file declared it";
-        decision
-            .notices
-            .push(Notice::about(Code::KeyByName, &address, text));
+        decision.tell(&address, OfKey::ByName);
     }
     decision
 }
@@ -112,10 +119,7 @@ fn choose(
 
     if declared.enrolled {
         if is_replaced {
-            let text = "is marked enrolled and is never made again: --replace leaves it alone";
-            decision
-                .notices
-                .push(Notice::about(Code::ReplaceIdle, address, text));
+            decision.tell(address, OfKey::ReplaceIdle);
         }
         for of in namesakes.iter().filter(|of| of.is_waiting()) {
             if options.prune == Prune::All
@@ -123,14 +127,7 @@ fn choose(
             {
                 decision.deletions.push(goes(Reason::MarkedEnrolled)(of));
             } else {
-                let text = format!(
-                    "is marked enrolled, but a valid key of that name that nobody used lives in NetBird ({}): it is \
-                     not provably ours, so it stays",
-                    of.key.id
-                );
-                decision
-                    .notices
-                    .push(Notice::about(Code::UnusedKey, address, text));
+                decision.tell(address, OfKey::UnusedKey(of.key.id.clone()));
             }
         }
         decision.used = done(declared, namesakes, asked);
@@ -138,11 +135,7 @@ fn choose(
     }
 
     if let (Some(instant), None) = (declared.reissue_after, asked) {
-        let text =
-            format!("has a reissue_after that lies in the future ({instant}): nothing until then");
-        decision
-            .notices
-            .push(Notice::about(Code::ReissueLater, address, text));
+        decision.tell(address, OfKey::ReissueLater(instant));
     }
 
     if is_replaced {
@@ -178,9 +171,7 @@ fn choose(
         Whose::TakenOver => ours.is_empty() && !(wants_groups && never_sealed(of.key)),
         Whose::Theirs => false,
     });
-    decision
-        .notices
-        .extend(left_alone(address, &counted, &others));
+    decision.tell_all(address, not_ours(&counted, &others));
     decision.takes_over = counted.iter().any(|of| of.whose == Whose::TakenOver);
 
     let (old, present): (Vec<&Namesake>, Vec<_>) =
@@ -198,14 +189,7 @@ fn choose(
             Consumed::Nobody => None,
             Consumed::By(of) => Some(of),
             Consumed::ByOneOf(several) => {
-                let ids = ids(&several);
-                let text = format!(
-                    "was used, and which of the keys of that name is this entry's cannot be told ({ids}): delete the \
-                     others in NetBird, or ask for a new one with reissue_after; left alone"
-                );
-                decision
-                    .notices
-                    .push(Notice::about(Code::EnrollmentOpen, address, text));
+                decision.tell(address, OfKey::UsedOneOf(ids(&several)));
                 return decision;
             }
         };
@@ -224,15 +208,9 @@ fn choose(
                 .copied()
                 .map(goes(Reason::NeverSealed))
                 .collect();
-            decision.notices.extend(unclear_keys(address, &unclear));
+            decision.tell_all(address, unclear_keys(&unclear));
             if !valid.is_empty() {
-                let text = format!(
-                    "was used, and another valid key of that name still lives in NetBird ({})",
-                    ids(&valid)
-                );
-                decision
-                    .notices
-                    .push(Notice::about(Code::OlderKey, address, text));
+                decision.tell(address, OfKey::OlderKey(ids(&valid)));
             }
             return decision;
         }
@@ -254,7 +232,7 @@ fn choose(
     decision
         .deletions
         .extend(finished.iter().copied().map(goes(Reason::NeverSealed)));
-    decision.notices.extend(unclear_keys(address, &unclear));
+    decision.tell_all(address, unclear_keys(&unclear));
 
     // A replacement that was killed before its end: what it made is as the file says, what it was to delete cannot be.
     if let [older @ .., newest] = &valid[..]
@@ -293,31 +271,21 @@ fn choose(
             let soon = options.now.as_second() + DAY_SECS;
             let soon =
                 |at: &Timestamp| at.as_second() < soon && declared.expires_in_secs > DAY_SECS;
-            if let Some(expires) = of.key.expires.filter(soon) {
-                let text = format!("expires within a day, at {expires:.0}, and is not used yet");
-                decision.notices.extend(
-                    (of.key.used_times == 0)
-                        .then(|| Notice::about(Code::ExpiresSoon, address, text)),
-                );
+            let expires = of.key.expires.filter(soon);
+            if let Some(expires) = expires.filter(|_| of.key.used_times == 0) {
+                decision.tell(address, OfKey::ExpiresSoon(expires));
             }
             decision.operation = compare(of, after, of.is_unsealed(wants_groups));
             let untold = of.whose == Whose::Named && never_sealed(of.key);
             if untold && decision.operation.is_none() {
-                let text = format!(
-                    "was never changed since it was made ({}), so it may be one that nobody holds the secret of; without \
-                     git history that cannot be told: if nobody has it, use --replace setup_keys/{}",
-                    of.key.id, address.name
-                );
-                decision
-                    .notices
-                    .push(Notice::about(Code::KeyUntold, address, text));
+                decision.tell(address, OfKey::Untold(of.key.id.clone()));
             }
             let stays = !matches!(decision.operation, Some((Operation::Replace { .. }, _)));
             let is_unused = of.is_ours() && of.key.used_times == 0;
             decision.waiting = (stays && is_unused).then(|| of.live.clone());
         }
         None => match present.iter().rfind(|of| !of.is_spent()) {
-            Some(of) => decision.notices.push(dead(address, of.key)),
+            Some(of) => decision.tell(address, OfKey::Dead(dead(of.key))),
             None => {
                 let mut going = old_valid;
                 let superseded = going.pop().map(|(live, _)| live);
@@ -349,65 +317,39 @@ fn done(declared: &DeclaredKey, namesakes: &[Namesake], asked: Option<Timestamp>
     }
 }
 
-/// Says of an expired, revoked or used-up key that it is not remade.
-fn dead(address: &Address, key: &wire::SetupKey) -> Notice {
-    let what = match (key.state.as_str(), key.used_times) {
-        ("expired", 0) => "expired without being used",
-        ("expired", _) => "expired",
-        ("revoked", 0) => "was revoked without being used",
-        ("revoked", _) => "was revoked",
-        _ => "is used up",
-    };
-    let at = key.expires.filter(|_| key.state == "expired");
-    let at = at.map(|at| format!(" ({at:.0})")).unwrap_or_default();
-    let text = format!(
-        "{what}{at}; remake it with reissue_after, or with --replace setup_keys/{}",
-        address.name
-    );
-    Notice::about(Code::DeadKey, address, text)
+/// Returns how an expired, revoked or used-up key came to be so.
+fn dead(key: &wire::SetupKey) -> Dead {
+    let used = key.used_times > 0;
+    match key.state.as_str() {
+        "expired" => Dead::Expired {
+            at: key.expires,
+            used,
+        },
+        "revoked" => Dead::Revoked { used },
+        _ => Dead::UsedUp,
+    }
 }
 
 /// Names what bears the entry's name and does not stand for it: valid keys, and used ones where that decides.
-fn left_alone(address: &Address, counted: &[&Namesake], others: &[&Namesake]) -> Vec<Notice> {
+fn not_ours(counted: &[&Namesake], others: &[&Namesake]) -> Vec<OfKey> {
     let newest = counted.last().map(|of| &of.key.id);
     let (waiting, spent): (Vec<&Namesake>, Vec<_>) = others
         .iter()
         .copied()
         .filter(|of| of.is_waiting() || (of.is_spent() && Some(&of.key.id) > newest))
         .partition(|of| of.is_waiting());
-    let mut notices = Vec::new();
-    if !waiting.is_empty() {
-        let text = format!(
-            "is the name of another valid key in NetBird, too ({}), which is not provably this file's: left alone; \
-             delete it there if nobody needs it",
-            ids(&waiting)
-        );
-        notices.push(Notice::about(Code::KeyNamesake, address, text));
-    }
-    if !spent.is_empty() {
-        let text = format!(
-            "is the name of a used key in NetBird, too ({}), which is not provably this file's: neither that key nor \
-             its peer is taken for this entry's",
-            ids(&spent)
-        );
-        notices.push(Notice::about(Code::KeyNamesake, address, text));
-    }
-    notices
+    let waiting = (!waiting.is_empty()).then(|| OfKey::ValidNamesakes(ids(&waiting)));
+    let spent = (!spent.is_empty()).then(|| OfKey::UsedNamesakes(ids(&spent)));
+    waiting.into_iter().chain(spent).collect()
 }
 
 /// Names unused keys without groups of which nobody can tell who made them.
-fn unclear_keys(address: &Address, keys: &[&Namesake]) -> Option<Notice> {
-    let text = format!(
-        "is the name of another key in NetBird, too, that has no groups and was never used ({}): whether somebody made \
-         it by hand or a run that was killed left it cannot be told, so it stays; delete it there if nobody needs it",
-        ids(keys)
-    );
-    (!keys.is_empty()).then(|| Notice::about(Code::KeyUnclear, address, text))
+fn unclear_keys(keys: &[&Namesake]) -> Option<OfKey> {
+    (!keys.is_empty()).then(|| OfKey::Unclear(ids(keys)))
 }
 
-fn ids(keys: &[&Namesake]) -> String {
-    let ids: Vec<&str> = keys.iter().map(|of| of.key.id.0.as_str()).collect();
-    ids.join(", ")
+fn ids(keys: &[&Namesake]) -> Vec<Id> {
+    keys.iter().map(|of| of.key.id.clone()).collect()
 }
 
 /// Returns whether a live key differs from the declared one in what no key can change.

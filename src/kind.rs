@@ -394,7 +394,7 @@ impl Live {
 }
 
 /// One field that differs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct FieldChange {
     /// The field's name in netbird.json.
     pub field: String,

@@ -25,11 +25,11 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::address::Address;
-use crate::code::Code;
 use crate::git::{Answer, Git, GitError, RepoPath, Sha};
 use crate::kind::Tie;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfHistory};
 
+pub use crate::notice::NoHistory;
 pub use allow::{AllowDeletes, text_allow_deletes};
 pub use causes::{Cause, Taken};
 pub use listing::{Listing, Listings};
@@ -45,17 +45,6 @@ use timeline::{History, Interval, Timeline};
 
 /// Versions of the file that are larger are not read, in bytes; the gates take 10 MiB.
 const LARGEST: u64 = 16 << 20;
-
-/// Why there is no history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoHistory {
-    /// The file is in no git checkout.
-    NotACheckout,
-    /// There is no git to ask.
-    NoGit,
-    /// The checkout has no commit yet.
-    NoCommit,
-}
 
 /// Why the ledger cannot be read.
 #[derive(Debug)]
@@ -105,14 +94,8 @@ pub struct Ledger {
 impl Ledger {
     /// The ledger of a file without history: nothing is provably ours.
     pub fn none(why: NoHistory) -> Self {
-        let reason = match why {
-            NoHistory::NotACheckout => "the file is in no git checkout",
-            NoHistory::NoGit => "git is not on PATH",
-            NoHistory::NoCommit => "the checkout has no commit yet",
-        };
-        let text = format!("{reason}, so nothing is provably ours and nothing is deleted");
         Ledger {
-            notices: vec![Notice::general(Code::History, text)],
+            notices: vec![Notice::general(OfHistory::None(why))],
             ..Ledger::default()
         }
     }
@@ -175,16 +158,13 @@ impl Ledger {
         };
         ledger.link();
         if versions.is_empty() {
-            let names: Vec<&str> = paths.iter().map(RepoPath::as_str).collect();
-            let names = names.join(" or ");
-            ledger.notice(format!(
-                "no commit up to {} has {names}, so nothing is provably ours",
-                tip.short()
-            ));
+            let paths = paths.iter().map(|path| path.as_str().to_owned());
+            ledger.notices.push(Notice::general(OfHistory::NoVersion {
+                tip: tip.short().to_owned(),
+                paths: paths.collect(),
+            }));
         }
-        if let Some(text) = unread.text() {
-            ledger.notice(text);
-        }
+        ledger.notices.extend(unread.told().map(Notice::general));
         Ok(ledger)
     }
 
@@ -231,10 +211,6 @@ impl Ledger {
                 _ => {}
             }
         }
-    }
-
-    fn notice(&mut self, text: String) {
-        self.notices.push(Notice::general(Code::History, text));
     }
 
     fn intervals(&self, fact: &Fact) -> &[Interval] {
@@ -303,13 +279,12 @@ impl Unread {
         self.newest = Some((commit.clone(), why));
     }
 
-    fn text(&self) -> Option<String> {
-        let (commit, why) = self.newest.as_ref()?;
-        Some(format!(
-            "{} of the file's versions in git cannot be read (the newest is commit {}: {why}): they prove nothing \
-             and remove nothing",
-            self.number,
-            commit.short()
-        ))
+    fn told(self) -> Option<OfHistory> {
+        let (newest, why) = self.newest?;
+        Some(OfHistory::Unread {
+            number: self.number,
+            newest: newest.short().to_owned(),
+            why,
+        })
     }
 }

@@ -12,18 +12,18 @@ use jiff::Timestamp;
 
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::code::Code;
 use crate::desired::Desired;
-use crate::enrollment::{Binding, UNTOLD};
-use crate::hint;
+use crate::enrollment::Binding;
+use crate::evidence::Evidence;
+use crate::hint::{self, Hint};
 use crate::id::Id;
 use crate::keys::Decisions;
 use crate::kind::{KeyType, Kind, Live};
 use crate::ledger::{Ledger, Listing};
-use crate::notice::Notice;
+use crate::notice::{Notice, OfMember, OfPeer, WayOut};
 use crate::options::{Options, Prune};
 use crate::wire;
-use doubt::{gone, is_machine, namesakes, new_key, several};
+use doubt::{gone, is_machine, namesakes, several};
 
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]
@@ -33,7 +33,7 @@ pub struct Members {
     /// Setup keys whose peer joins once it enrolls.
     pub pending: BTreeSet<String>,
     /// Members that the file does not name and that stay.
-    pub left_alone: BTreeSet<Id>,
+    pub unmanaged: BTreeSet<Id>,
     /// What a reader should know.
     pub notices: Vec<Notice>,
 }
@@ -76,24 +76,19 @@ pub fn resolve(
         } else {
             by_name(member, name, live, known)
         };
-        let mut notice = |code, text: String| {
-            members
-                .notices
-                .push(Notice::member(code, &group, member, text));
-        };
+        let mut tell = |what| members.notices.push(Notice::member(&group, member, what));
         match found {
-            Found::Peers(ids) => named.extend(ids),
-            Found::Told(ids, code, text) => {
+            Found::Peers(ids, said) => {
                 named.extend(ids);
-                notice(code, text);
+                said.into_iter().for_each(tell);
             }
             Found::Pending(older) => {
                 named.extend(older);
                 members.pending.insert(member.clone());
             }
-            Found::Nobody(code, text) => {
+            Found::Nobody(why) => {
                 untold.insert(member.as_str());
-                notice(code, text);
+                tell(why);
             }
         }
     }
@@ -101,12 +96,11 @@ pub fn resolve(
     let waits = named.iter().filter_map(|id| actual.peers.get(id));
     let waits = waits.filter(|peer| peer.approval_required);
     members.notices.extend(waits.map(|peer| {
-        let text = "waits for approval in NetBird: until then it reaches nobody";
         let peer = Address::new(Kind::Peer, &peer.name);
-        Notice::about(Code::WaitsForApproval, &peer, text)
+        Notice::about(&peer, OfPeer::WaitsForApproval)
     }));
-    let foreign = live.iter().filter(|id| !named.contains(*id));
-    // where a name that is listed tells nobody, whoever bears it stays: else a stranger of that name could throw them out
+    let others = live.iter().filter(|id| !named.contains(*id));
+    // where a name that is listed tells nobody, whoever bears it stays: else anybody could throw them out by taking the name
     let is_untold = |id: &Id| {
         let peer = actual.peers.get(id);
         peer.is_some_and(|peer| untold.contains(peer.name.as_str()))
@@ -119,32 +113,21 @@ pub fn resolve(
             !was_listed(id, name, actual, &options.ledger) && must_stay(id, name, desired, actual)
         }
     };
-    members.left_alone = foreign.filter(stays).cloned().collect();
+    members.unmanaged = others.filter(stays).cloned().collect();
     members.peers = named
         .into_iter()
-        .chain(members.left_alone.iter().cloned())
+        .chain(members.unmanaged.iter().cloned())
         .collect();
     members
 }
 
 enum Found {
-    /// These.
-    Peers(Vec<Id>),
     /// These, and what is to be said about it.
-    Told(Vec<Id>, Code, String),
+    Peers(Vec<Id>, Option<OfMember>),
     /// Joins when it enrolls. An older key of that name may have left members: they stay till then.
     Pending(Vec<Id>),
     /// Nobody, and why.
-    Nobody(Code, String),
-}
-
-impl Found {
-    fn peers(peers: Vec<Id>, said: Option<(Code, String)>) -> Found {
-        match said {
-            Some((code, text)) => Found::Told(peers, code, text),
-            None => Found::Peers(peers),
-        }
-    }
+    Nobody(OfMember),
 }
 
 /// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
@@ -158,8 +141,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
         return Found::Pending(Vec::new());
     };
     if declared.key_type == KeyType::Reusable {
-        let text = format!("lists {member:?}, a reusable key: its peers join through auto_groups");
-        return Found::Nobody(Code::KeyOfMany, text);
+        return Found::Nobody(OfMember::ReusableKey);
     }
     let binding = |key: &Live| actual.bindings.of_key(&key.id);
     if let (false, None) = (declared.enrolled, &decision.used) {
@@ -169,7 +151,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
     }
     if let Some(key) = &decision.used {
         return match binding(key) {
-            Some(Binding::Several(peers)) => several(member, group, peers, live, known),
+            Some(Binding::Several(peers)) => several(group, peers, live, known),
             binding => match (
                 binding.and_then(Binding::peer),
                 binding.and_then(Binding::evidence),
@@ -177,20 +159,13 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
                 (Some(peer), Some(evidence)) => {
                     // of a pending key the enrollment says it
                     let joins = declared.enrolled && !live.contains(peer);
-                    let told = evidence.said().filter(|_| joins);
-                    let told = told.map(|told| {
-                        let peer = actual.peer_with_id(peer);
-                        let text = format!("lists {member:?}, which is the peer {peer}: {told}");
-                        (Code::BoundByTime, text)
-                    });
-                    let namesakes = || namesakes(member, peer, new_key, known);
-                    Found::peers(vec![peer.clone()], told.or_else(namesakes))
+                    let told = (joins && evidence != Evidence::Event)
+                        .then(|| OfMember::BoundByTime(actual.who(peer), evidence));
+                    let namesakes = || namesakes(member, peer, WayOut::NewKey, known);
+                    Found::Peers(vec![peer.clone()], told.or_else(namesakes))
                 }
-                _ if actual.bindings.may_be_untold(&key.id) => {
-                    let text = format!("lists {member:?}, whose key was used, and {UNTOLD}");
-                    Found::Nobody(Code::MemberUnclear, text)
-                }
-                _ => Found::Nobody(Code::MemberGone, gone(member, actual)),
+                _ if actual.bindings.may_be_untold(&key.id) => Found::Nobody(OfMember::Untold),
+                _ => Found::Nobody(gone(member, actual)),
             },
         };
     }
@@ -198,27 +173,14 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
     let ids = peers.iter().map(|peer| peer.id.clone());
     let members: Vec<Id> = ids.filter(|id| live.contains(id)).collect();
     if let [first, rest @ ..] = &members[..] {
-        let said = || namesakes(member, first, new_key, known);
+        let said = || namesakes(member, first, WayOut::NewKey, known);
         let said = rest.is_empty().then(said).flatten();
-        return Found::peers(members, said);
+        return Found::Peers(members, said);
     }
     match peers[..] {
-        [peer] => Found::Told(
-            vec![peer.id.clone()],
-            Code::MemberByName,
-            format!("takes the peer {member:?} by its name: its key is marked enrolled and gone"),
-        ),
-        [] => Found::Nobody(
-            Code::MemberAbsent,
-            format!("lists {member:?}, which is marked enrolled but has no peer"),
-        ),
-        _ => Found::Nobody(
-            Code::MemberUnclear,
-            format!(
-                "lists {member:?}, which is marked enrolled; its key is gone and {} peers bear the name: nobody is added",
-                peers.len()
-            ),
-        ),
+        [peer] => Found::Peers(vec![peer.id.clone()], Some(OfMember::ByName)),
+        [] => Found::Nobody(OfMember::EnrolledNobody),
+        _ => Found::Nobody(OfMember::EnrolledSeveral(peers.len())),
     }
 }
 
@@ -237,10 +199,10 @@ fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Foun
         .map(|peer| peer.id.clone())
         .collect();
     if let [member_id, rest @ ..] = &members[..] {
-        let way = || format!("delete {member_id} in NetBird and list the name in a new commit");
-        let said = || namesakes(member, member_id, way, known);
+        let way_out = WayOut::Delete(member_id.clone());
+        let said = || namesakes(member, member_id, way_out, known);
         let said = rest.is_empty().then(said).flatten();
-        return Found::peers(members, said);
+        return Found::Peers(members, said);
     }
     let listing = known.options.listings.of(group, member);
     let created = |peer: &wire::Peer| {
@@ -256,46 +218,21 @@ fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Foun
     let is_bound = |peer: &&&&wire::Peer| actual.bindings.key_of(&peer.id).is_some();
     let bound: Vec<&&&wire::Peer> = older.iter().filter(is_bound).collect();
     match (&older[..], &bound[..]) {
-        _ if peers.is_empty() => Found::Nobody(
-            Code::MemberAbsent,
-            match meant(member, desired, actual) {
-                Some(hint) => {
-                    format!("lists {member:?}, and no peer is called that; {hint}")
-                }
-                None => format!("lists {member:?}, and no peer is called that"),
-            },
-        ),
-        ([], _) => Found::Nobody(
-            Code::MemberTooYoung,
-            format!(
-                "lists {member:?}: the peer of that name is younger than the commit that listed it, so it is not added; \
-             list it again in a new commit if it is meant"
-            ),
-        ),
-        (_, _) if listing == Listing::Unknown => Found::Nobody(
-            Code::MemberUnproved,
-            format!(
-                "lists {member:?}: without git history nobody can tell that the peer of that name is meant, so it is not added"
-            ),
-        ),
-        ([peer], _) => Found::Peers(vec![peer.id.clone()]),
-        (_, [peer]) => Found::Peers(vec![peer.id.clone()]),
-        _ => Found::Nobody(
-            Code::MemberUnclear,
-            format!(
-                "lists {member:?}, and {} peers are called that: nobody is added",
-                older.len()
-            ),
-        ),
+        _ if peers.is_empty() => Found::Nobody(OfMember::Absent(meant(member, desired, actual))),
+        ([], _) => Found::Nobody(OfMember::TooYoung),
+        (_, _) if listing == Listing::Unknown => Found::Nobody(OfMember::Unproved),
+        ([peer], _) => Found::Peers(vec![peer.id.clone()], None),
+        (_, [peer]) => Found::Peers(vec![peer.id.clone()], None),
+        _ => Found::Nobody(OfMember::Several(older.len())),
     }
 }
 
 /// What may be meant by a name that neither a key nor a peer has.
-fn meant(member: &str, desired: &Desired, actual: &Actual) -> Option<String> {
+fn meant(member: &str, desired: &Desired, actual: &Actual) -> Option<Hint> {
     let is_otherwise_called =
         |peer: &&wire::Peer| peer.id.0 == member || peer.ip == member || peer.dns_label == member;
     if let Some(peer) = actual.peers.iter().find(is_otherwise_called) {
-        return Some(format!("write {:?}, which is that peer's name", peer.name));
+        return Some(Hint::PeerOfName(peer.name.clone()));
     }
     let keys = desired.setup_keys().map(|(name, _)| name.as_str());
     let peers = actual.peers.iter().map(|peer| peer.name.as_str());
@@ -317,7 +254,7 @@ fn was_listed(peer: &Id, group: &str, actual: &Actual, ledger: &Ledger) -> bool 
     listed_names(peer, actual).any(|name| ledger.was_listed(group, name))
 }
 
-/// Foreign members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared
+/// Unmanaged members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared
 /// key that grants the group. Where such a key is reusable and the log no longer says who came by it, the peer stays.
 fn must_stay(peer: &Id, group: &str, desired: &Desired, actual: &Actual) -> bool {
     let Some(facts) = actual.peers.get(peer) else {

@@ -16,7 +16,7 @@ pub enum Prune {
     Owned,
     /// Nothing: it is listed as unmanaged
     None,
-    /// Every API-made object of a managed section, and every foreign member
+    /// Every API-made object of a managed section, and every unmanaged member
     All,
 }
 

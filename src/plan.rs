@@ -29,7 +29,7 @@ use crate::held::Held;
 use crate::id::Id;
 use crate::kind::{Kind, Live, Resource};
 use crate::ledger::Cause;
-use crate::notice::Notice;
+use crate::notice::{Gone, Notice};
 use crate::options::Options;
 use crate::problem::Problem;
 
@@ -37,7 +37,7 @@ pub(crate) use twins::Twins;
 
 use claim::Claimed;
 
-pub use claim::{Gone, gone};
+pub use claim::gone;
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};
@@ -61,7 +61,7 @@ pub struct Plan {
     /// Sections that the file no longer has.
     pub gone_sections: Vec<Gone>,
     /// Members of declared groups that the file does not name and that stay, by group.
-    pub foreign_members: BTreeMap<String, BTreeSet<Id>>,
+    pub unmanaged_members: BTreeMap<String, BTreeSet<Id>>,
     /// Setup keys whose peer joins a declared group once it enrolls, by group.
     pub pending_members: BTreeMap<String, BTreeSet<String>>,
     /// Names of the pending keys of ours that nobody used yet and that stay, by id.
@@ -167,17 +167,17 @@ pub fn plan(
     let waiting = resolved.decisions.into_iter();
     let waiting = waiting.filter_map(|(name, decision)| Some((decision.waiting?.id, name)));
     let enrolling = resolved.enrollments.into_iter();
-    let (mut foreign_members, mut pending_members) = (BTreeMap::new(), BTreeMap::new());
+    let (mut unmanaged_members, mut pending_members) = (BTreeMap::new(), BTreeMap::new());
     for (group, members) in resolved.members {
-        if !members.left_alone.is_empty() {
-            foreign_members.insert(group.clone(), members.left_alone);
+        if !members.unmanaged.is_empty() {
+            unmanaged_members.insert(group.clone(), members.unmanaged);
         }
         if !members.pending.is_empty() {
             pending_members.insert(group, members.pending);
         }
     }
-    let foreign = foreign_members.values().flatten();
-    let (changes, peer_labels) = labels::label_peers(followed.changes, foreign, actual);
+    let unmanaged = unmanaged_members.values().flatten();
+    let (changes, peer_labels) = labels::label_peers(followed.changes, unmanaged, actual);
     Ok(Plan {
         changes,
         steps: checked.steps,
@@ -186,7 +186,7 @@ pub fn plan(
         held: followed.held,
         causes: followed.causes,
         gone_sections: claimed.gone_sections,
-        foreign_members,
+        unmanaged_members,
         pending_members,
         waiting_keys: waiting.collect(),
         counted,
@@ -206,13 +206,13 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
         };
         Some((change.address.name.clone(), group.peers.clone()?))
     });
-    let foreign_members: BTreeMap<String, BTreeSet<Id>> = members.collect();
-    let foreign = foreign_members.values().flatten();
-    let (changes, peer_labels) = labels::label_peers(changes, foreign, actual);
+    let unmanaged_members: BTreeMap<String, BTreeSet<Id>> = members.collect();
+    let unmanaged = unmanaged_members.values().flatten();
+    let (changes, peer_labels) = labels::label_peers(changes, unmanaged, actual);
     Plan {
         changes,
         steps,
-        foreign_members,
+        unmanaged_members,
         peer_labels,
         ..Plan::default()
     }

@@ -1,8 +1,10 @@
 //! What makes a plan impossible, as data; its sentences are made in `render`.
 
 use crate::address::Address;
+use crate::hint::Hint;
 use crate::id::Id;
 use crate::kind::Unresolved;
+use crate::protection::Protection;
 
 /// Why no plan can be made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,8 +26,6 @@ pub enum Impossible {
     ReplaceOfKind,
     /// Objects exchange what only one of them can have.
     Exchange,
-    /// Another one of its name lives, and names of its kind are unique.
-    NameTwin(Id),
     /// Another route for the same network and routers lives.
     RouteTwin(String, Id),
     /// This lives, and NetBird does not take both.
@@ -41,7 +41,7 @@ pub enum Impossible {
         /// The name.
         group: String,
         /// What may be meant.
-        hint: Option<String>,
+        hint: Option<Hint>,
     },
     /// It refers to a name that several groups bear.
     GroupAmbiguous {
@@ -54,19 +54,14 @@ pub enum Impossible {
     Rules(String),
     /// The users of this source group are not named, where those of others are.
     UnnamedUsers(String),
-    /// A group that comes from elsewhere would be changed.
-    Protected {
-        /// Where it comes from.
-        why: String,
-        /// It is the group of every peer.
-        is_all: bool,
-    },
-    /// A member is to join a group that comes from elsewhere.
+    /// A group that is never changed would be.
+    Protected(Protection),
+    /// A member is to join a group that is never changed.
     ProtectedJoin {
         /// The member.
         member: String,
-        /// Where the group comes from.
-        why: String,
+        /// Why the group is never changed.
+        why: Protection,
     },
     /// A group is to be deleted that these use.
     GroupUsed(Vec<String>),

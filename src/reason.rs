@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::evidence::Evidence;
-use crate::id::Id;
+use crate::who::Who;
 
 /// Why a change is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,9 +64,7 @@ pub enum Reason {
         /// The key's name.
         key: String,
         /// The peer of the newer one.
-        by: Id,
-        /// Its name, as long as it lives.
-        by_name: Option<String>,
+        by: Who,
         /// What tells so of the older one.
         evidence: Evidence,
     },

@@ -8,6 +8,7 @@ mod impact;
 pub mod json;
 pub mod markdown;
 mod memberships;
+mod said;
 pub mod terminal;
 pub(crate) mod words;
 
@@ -19,8 +20,10 @@ use crate::gates::Refusal;
 use crate::held::{Held, Why};
 use crate::kind::{Kind, Resource};
 use crate::memberships::Memberships;
-use crate::notice::{self, Notice, Said};
+use crate::notice::Notice;
 use crate::plan::Plan;
+
+pub use said::{Said, say};
 
 /// What became of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +145,7 @@ impl Document {
     /// Returns what is said of all notices, by position in the file.
     pub fn said(&self) -> Vec<Said<'_>> {
         let of_plan = self.plan.iter().flat_map(|plan| &plan.notices);
-        notice::say(self.notices.iter().chain(of_plan))
+        say(self.notices.iter().chain(of_plan))
     }
 
     /// Returns whether an apply changed anything, as far as it knows.

@@ -335,9 +335,9 @@ fn plan_lines(plan: &Plan) -> String {
     for (group, keys) in &plan.pending_members {
         lines.push(format!("pending in {group}: {keys:?}"));
     }
-    for (group, peers) in &plan.foreign_members {
+    for (group, peers) in &plan.unmanaged_members {
         let labels: Vec<&String> = peers.iter().map(|id| &plan.peer_labels[id]).collect();
-        lines.push(format!("foreign in {group}: {labels:?}"));
+        lines.push(format!("unmanaged in {group}: {labels:?}"));
     }
     lines.extend(
         plan.held
@@ -350,7 +350,7 @@ fn plan_lines(plan: &Plan) -> String {
             .map(|address| format!("unmanaged: {address}")),
     );
     lines.extend(
-        crate::notice::say(&plan.notices)
+        crate::render::say(&plan.notices)
             .iter()
             .map(|said| format!("note: {}", said.text)),
     );

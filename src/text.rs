@@ -20,7 +20,12 @@ pub fn did_you_mean<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    nearest(word, candidates).map(|near| format!("did you mean {}?", quote(near)))
+    nearest(word, candidates).map(ask)
+}
+
+/// Returns the question whether that name was meant.
+pub fn ask(near: &str) -> String {
+    format!("did you mean {}?", quote(near))
 }
 
 /// Returns the candidate that the word is a typo of: equal but for case or spelling of the same letters, or a slip away. Of

@@ -193,7 +193,7 @@ impl Actual {
     }
 
     fn refer(&mut self, group: &Id, referrer: String) {
-        let referrers = self.foreign_referrers.entry(group.clone());
+        let referrers = self.unmanaged_referrers.entry(group.clone());
         referrers.or_default().insert(referrer);
     }
 

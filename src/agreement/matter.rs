@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::held::Held;
 use crate::id::Id;
 use crate::ledger::Cause;
+use crate::notice::OfAgreement;
 use crate::plan::Row;
 
 /// What somebody can agree to.
@@ -41,7 +42,7 @@ pub(super) struct Judged {
     pub(super) release: BTreeSet<Id>,
     pub(super) by: BTreeSet<String>,
     /// Lines for less than goes by now.
-    pub(super) short: BTreeSet<String>,
+    pub(super) short: BTreeSet<OfAgreement>,
 }
 
 impl Judged {

@@ -13,6 +13,7 @@ use crate::api::object_path;
 use crate::change::Change;
 use crate::id::Id;
 use crate::kind::{Group, Kind, Live, Resource};
+use crate::notice::Meanwhile;
 use crate::plan::Part;
 use crate::wire;
 
@@ -71,10 +72,10 @@ impl Run<'_> {
     ) -> Result<String> {
         let added: BTreeSet<Id> = change.added_members().into_iter().collect();
         let removed: BTreeSet<Id> = change.removed_members().into_iter().collect();
-        let foreign = self.foreign_members.get(&change.address.name);
+        let unmanaged = self.unmanaged_members.get(&change.address.name);
         let declared = members_of(change.operation.after())
             .into_iter()
-            .filter(|id| !added.contains(id) && !foreign.is_some_and(|ids| ids.contains(id)))
+            .filter(|id| !added.contains(id) && !unmanaged.is_some_and(|ids| ids.contains(id)))
             .collect();
         let mut moves = Moves {
             added,
@@ -154,11 +155,7 @@ impl Run<'_> {
             .map(|id| self.label(id))
             .collect();
         if !back.is_empty() {
-            let who = back.join(", ");
-            self.tell(
-                &address,
-                &format!("lost {who} to somebody meanwhile; the file lists them, so they are members again"),
-            );
+            self.tell(&address, Meanwhile::TookOut(back));
         }
         match moves.added.iter().find(|peer| !stored.contains(*peer)) {
             Some(peer) => {

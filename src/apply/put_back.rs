@@ -21,6 +21,7 @@ use crate::entry::Entry;
 use crate::fetch::{Needs, fetch};
 use crate::id::Id;
 use crate::kind::{Kind, Resource};
+use crate::notice::Meanwhile;
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::wire::{Event, Peer};
@@ -100,11 +101,8 @@ fn put_back(
             let labels: Vec<String> = peers.iter().map(|id| run.label(id)).collect();
             run.write_members(&group, None, &Moves::joining(peers))
                 .with_context(|| format!("cannot put members back into group {name}"))?;
-            let who = labels.join(", ");
-            run.tell(
-                &Address::new(Kind::Group, name),
-                &format!("{who} joined while it was written and was thrown out by that; put back"),
-            );
+            let group = Address::new(Kind::Group, name);
+            run.tell(&group, Meanwhile::ThrownOut(labels));
         }
         Ok(())
     })

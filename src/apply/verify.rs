@@ -12,6 +12,7 @@ use super::namesakes::{Namesakes, take_back};
 use super::put_back::settle_from;
 use super::{Applied, Observer};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::api::Api;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
@@ -30,7 +31,7 @@ pub struct Verified {
     /// Why no plan can be made any more.
     pub problems: Vec<Problem>,
     /// What a peer that enrolled meanwhile leaves to do.
-    pub enrolled: Vec<String>,
+    pub enrolled: Vec<(&'static str, Address)>,
 }
 
 /// Fetches and plans again. Takes back what this run made second, and puts back members that its
@@ -76,11 +77,11 @@ pub fn verify(
     match planned {
         Ok(plan) => {
             for change in &plan.changes {
-                let text = format!("{} {}", change.operation.word(), change.address);
+                let (word, address) = (change.operation.word(), change.address.clone());
                 if is_enrollment(change, before) {
-                    verified.enrolled.push(text)
+                    verified.enrolled.push((word, address))
                 } else {
-                    verified.left.push(text)
+                    verified.left.push(format!("{word} {address}"))
                 }
             }
         }

@@ -10,11 +10,10 @@ use super::{Run, gone, paths, same};
 use crate::address::Address;
 use crate::api::ApiError;
 use crate::change::Change;
-use crate::code::Code;
 use crate::id::Id;
 use crate::kind::{FieldChange, KeyType, Kind, Live, Resource};
-use crate::notice::Notice;
-use crate::render::describe;
+use crate::notice::{Meanwhile, Notice};
+use crate::render::words;
 use crate::wire;
 
 /// The cause of an error after which nobody knows whether a write was carried out: its answer was lost, and looking it up
@@ -214,16 +213,12 @@ impl Run<'_> {
                     before: now,
                     after,
                 };
-                overwritten.push(format!("{} {}", change.field, describe::field(&change)));
+                overwritten.push(change);
             }
         }
         self.tell_renamed(change, live, fresh);
         if !overwritten.is_empty() {
-            let what = overwritten.join(", ");
-            self.tell(
-                &change.address,
-                &format!("was changed by somebody meanwhile; the file says otherwise, so it is set again: {what}"),
-            );
+            self.tell(&change.address, Meanwhile::Changed(overwritten));
         }
         Ok(())
     }
@@ -235,21 +230,15 @@ impl Run<'_> {
         let mut names = old.filter_map(|change| change.before.as_str());
         let name = fresh.name.as_str();
         if name != live.name && name != change.address.name && !names.any(|old| old == name) {
-            self.tell(
-                &change.address,
-                &format!("was renamed to {name:?} by somebody meanwhile; the file says otherwise, so it is set again"),
-            );
+            self.tell(&change.address, Meanwhile::Renamed(name.to_owned()));
         }
     }
 
     /// Says something of an object, now and in the result.
-    pub(super) fn tell(&mut self, address: &Address, text: &str) {
-        let text = format!("{address}: {text}");
-        self.observer.say(&text);
-        self.applied.notices.push(Notice {
-            about: Some(address.clone()),
-            ..Notice::general(Code::Meanwhile, text)
-        });
+    pub(super) fn tell(&mut self, address: &Address, what: Meanwhile) {
+        let notice = Notice::about(address, what);
+        self.observer.say(&words::notice(&notice));
+        self.applied.notices.push(notice);
     }
 
     fn tell_lost(&mut self, address: &Address, error: ApiError) -> &'static str {

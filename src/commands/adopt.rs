@@ -24,6 +24,7 @@ use crate::fetch::{More, Needs, complete, fetch};
 use crate::keys;
 use crate::kind::{self, ALL, Declared, FieldChange, Kind};
 use crate::logging::Say;
+use crate::render::words;
 use crate::text::{count, did_you_mean, file_error, visible};
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
@@ -79,7 +80,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
     )?;
     let actual = Actual::read(&snapshot).map_err(unreadable)?;
     if let Some(notice) = of_token(&actual) {
-        say.note(&visible(&notice.text));
+        say.note(&visible(&words::notice(&notice)));
     }
     let export = export(&actual);
     if args.candidates {

@@ -19,10 +19,9 @@ use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, v
 use crate::change::Change;
 use crate::ci::Context;
 use crate::cli::{ApplyArgs, Cli};
-use crate::code::Code;
 use crate::exit::Exit;
 use crate::logging::Say;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfRun};
 use crate::plan::{Plan, answered_labels};
 use crate::render::{Document, Status, terminal, words};
 use crate::secret::{KeysDir, remove_leftovers};
@@ -218,10 +217,9 @@ fn judge(
 ) -> Option<(String, String)> {
     match verified {
         Ok(verified) if verified.left.is_empty() && verified.problems.is_empty() => {
-            notices.extend(verified.enrolled.iter().map(|text| {
-                let text = format!("left for the next run, a peer enrolled meanwhile: {text}");
-                Notice::general(Code::LeftForNext, text)
-            }));
+            let left = verified.enrolled.into_iter();
+            let left = left.map(|(operation, on)| OfRun::LeftForNext(operation, on));
+            notices.extend(left.map(Notice::general));
             None
         }
         Ok(verified) => {

@@ -6,7 +6,6 @@ use super::settings::setting;
 use crate::address::Address;
 use crate::apply::{Copies, KeyCopy, NotStored};
 use crate::cli::Sealing;
-use crate::code::Code;
 use crate::gitea::About;
 use crate::gitea::commit::Policy;
 use crate::gitea::sealed::{self, Refused, SealedKeys};
@@ -14,7 +13,7 @@ use crate::id::Id;
 use crate::kind::Kind;
 use crate::ledger::{Ledger, Span};
 use crate::logging::Say;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfKey, OfRun};
 use crate::plan::Plan;
 use crate::secret::file_stem;
 
@@ -97,19 +96,13 @@ pub(super) fn missing(
         Ok(Some(found)) => found,
         Ok(None) => return Vec::new(),
         Err(Failure { error, .. }) => {
-            let text = format!(
-                "which unused setup keys have a sealed copy in the repository cannot be told: {error}"
-            );
-            return vec![Notice::general(Code::NoCopy, text)];
+            return vec![Notice::general(OfRun::CopiesNotTold(error))];
         }
     };
     let without = keys.iter().zip(places).filter(|(_, at)| at.is_none());
     let notice = |((_, name), _): (&(&Id, &String), _)| {
-        let text = format!(
-            "was not used yet and has no sealed copy on the branch {branch}; where the sealed file is lost, reissue_after \
-             makes a new key"
-        );
-        Notice::about(Code::NoCopy, &Address::new(Kind::SetupKey, *name), text)
+        let what = OfKey::NoCopy(branch.clone());
+        Notice::about(&Address::new(Kind::SetupKey, *name), what)
     };
     without.map(notice).collect()
 }
@@ -145,12 +138,11 @@ pub(super) fn made_before(
         }
     };
     let notice = |((_, name), place): (&(&Id, &String), Option<String>)| {
-        let text = format!(
-            "was made by an earlier run and not used yet; its sealed copy is {} on the branch {branch}",
-            place?
-        );
-        let address = Address::new(Kind::SetupKey, *name);
-        Some(Notice::about(Code::Copy, &address, text))
+        let what = OfKey::Copy {
+            path: place?,
+            branch: branch.clone(),
+        };
+        Some(Notice::about(&Address::new(Kind::SetupKey, *name), what))
     };
     keys.iter().zip(places).filter_map(notice).collect()
 }

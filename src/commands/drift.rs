@@ -23,6 +23,7 @@ use crate::logging::Say;
 use crate::options::Prune;
 use crate::plan::Plan;
 use crate::render::drift as render;
+use crate::render::words;
 use crate::text::{file_error, visible};
 use crate::validate::validate;
 
@@ -120,7 +121,7 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
     let plan = session.plan(&gates, &args.gitea, &file(&cli.global))?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
-        say.note(&visible(&notice.text));
+        say.note(&visible(&words::notice(&notice)));
     }
     for notice in session.document.said() {
         log::info!("{}", notice.text);

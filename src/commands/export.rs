@@ -15,6 +15,7 @@ use crate::export::export;
 use crate::fetch::{More, Needs, complete, fetch};
 use crate::json;
 use crate::logging::Say;
+use crate::render::words;
 use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
@@ -48,7 +49,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
     }
     let actual = Actual::read(&snapshot).map_err(unreadable)?;
     if let Some(notice) = of_token(&actual) {
-        say.note(&visible(&notice.text));
+        say.note(&visible(&words::notice(&notice)));
     }
     let mut export = export(&actual);
     if args.managed_only {

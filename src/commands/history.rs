@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use super::failure::Failure;
 use crate::ci::{Context, Event};
 use crate::cli;
-use crate::code::Code;
 use crate::config::Source;
 use crate::desired::Desired;
 use crate::git::{Git, GitError, Opened, RepoPath, Sha};
 use crate::ledger::{Ledger, LedgerError, Listings, MergedFile, NoHistory, merge_view};
-use crate::notice::Notice;
+use crate::notice::{Notice, OfHistory, OfMerge};
 use crate::options::Prune;
+use crate::render::words;
 use crate::validate::validate;
 
 /// What the checkout says.
@@ -75,25 +75,20 @@ impl History {
                 Ok(ledger) => history.take(ledger, &tip),
                 // nothing will be deleted, so nothing has to be proved
                 Err(LedgerError::Shallow) if prune == Prune::None => {
-                    let text =
-                        "the checkout is shallow: which members were listed when is not known";
-                    history.notices = vec![Notice::general(Code::History, text)];
+                    history.notices = vec![Notice::general(OfHistory::Shallow)];
                 }
                 Err(error) => return Err(anyhow::Error::new(error).into()),
             }
         }
         if is_unmerged {
-            let text = "the base branch is not in this checkout, so the plan is that of the branch and not of the merge; \
-                        set fetch-depth: 0 in the checkout step";
-            history.notices.push(Notice::general(Code::Merge, text));
+            history.notices.push(Notice::general(OfMerge::NoBase));
         }
         if let Some(merge) = merge {
-            history.notices.extend(
-                merge
-                    .notices()
-                    .into_iter()
-                    .map(|text| Notice::general(Code::Merge, text)),
-            );
+            let notices = merge.notices().into_iter();
+            history.notices.extend(notices.map(Notice::general));
+            if let Some(why) = merge.untold().filter(|_| needs_merge) {
+                return Err(Failure::error(words::merge(&why)));
+            }
             history.merged = match merge.file {
                 MergedFile::File(text) => {
                     Some(Source::from_bytes(file.display().to_string(), text)?)
@@ -110,10 +105,6 @@ impl History {
                         file.display()
                     ))
                     .hint("merge or rebase, then there is a plan of the merge"));
-                }
-                MergedFile::TooLittleHistory | MergedFile::OldGit(..) if needs_merge => {
-                    let why = merge.notices().into_iter().next();
-                    return Err(Failure::error(why.unwrap_or_default()));
                 }
                 MergedFile::TooLittleHistory | MergedFile::OldGit(..) => None,
             };

@@ -12,11 +12,10 @@ use super::{Ending, blank, end_posted, publish, refused};
 use crate::change::Change;
 use crate::ci::{Context, PullRequest};
 use crate::cli::{Cli, PlanArgs};
-use crate::code::Code;
 use crate::exit::Exit;
 use crate::gates::Refusal;
 use crate::logging::Say;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfRun};
 use crate::render::{Document, Unplanned};
 
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
@@ -148,11 +147,9 @@ fn is_closed(
 
 /// The recipients may be known to the apply's job alone, so this is no refusal yet.
 fn no_recipient(changes: &[Change], nobody: bool) -> Option<Notice> {
-    let text =
-        "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R";
     (nobody
         && changes
             .iter()
             .any(|change| change.makes_key() && !change.names_recipients()))
-    .then(|| Notice::general(Code::NoRecipient, text))
+    .then(|| Notice::general(OfRun::NoRecipient))
 }

@@ -22,7 +22,6 @@ use crate::api::Api;
 use crate::change::{Change, Operation};
 use crate::ci::Context;
 use crate::cli::{Cli, Gates, GiteaArgs, Scope, Sealing, Server};
-use crate::code::Code;
 use crate::config::{self, Source};
 use crate::fetch::{self, More, Needs};
 use crate::gates::{self, Refusal};
@@ -31,7 +30,7 @@ use crate::json;
 use crate::kind::{KeyType, Kind};
 use crate::ledger::Cause;
 use crate::memberships::Memberships;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfAgreement};
 use crate::options::{Options, Prune};
 use crate::plan::{self, Plan, Renames, Row};
 use crate::problem::Problem;
@@ -233,7 +232,7 @@ impl Session {
             outcome = self.judge(&evidence, &plan, gates);
         }
         // that nothing is provably ours matters where there is something else
-        if !plan.unmanaged.is_empty() || !plan.foreign_members.is_empty() {
+        if !plan.unmanaged.is_empty() || !plan.unmanaged_members.is_empty() {
             self.document.notices.append(&mut self.history.notices);
         }
         let name = |cause| evidence.origin(cause, &self.options.ledger);
@@ -287,11 +286,8 @@ impl Session {
             }
         });
         if let Err(error) = asked {
-            let text =
-                format!("whether a pull request agrees to deletions could not be asked: {error}");
-            self.document
-                .notices
-                .push(Notice::general(Code::Agreement, text));
+            let notice = Notice::general(OfAgreement::NotAsked(error));
+            self.document.notices.push(notice);
         }
         Ok(self.judge(evidence, plan, gates))
     }
@@ -374,7 +370,7 @@ impl Session {
         More {
             referrers: goes(Kind::Group) || goes(Kind::Peer) || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All
-                && (loses() || !plan.foreign_members.is_empty()),
+                && (loses() || !plan.unmanaged_members.is_empty()),
         }
     }
 

@@ -29,7 +29,6 @@ use crate::api::Api;
 use crate::apply::{Conduct, apply, settle_members};
 use crate::ci::Context;
 use crate::cli::{self, Cli, Format, SyncArgs};
-use crate::code::Code;
 use crate::config;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment, sync};
@@ -42,6 +41,7 @@ use crate::keys;
 use crate::kind::{KeyType, Kind};
 use crate::ledger::Ledger;
 use crate::logging::Say;
+use crate::notice::{Notice, Open, Remark};
 use crate::options::{Options, Prune};
 use crate::plan::Plan;
 use crate::render::Status;
@@ -61,14 +61,14 @@ enum Place {
 struct Synced {
     /// What was done about each key, by name.
     done: Vec<Done>,
-    /// Keys that were left alone, and why.
-    left_alone: Vec<(String, String)>,
+    /// Used keys about which nothing was done, and why.
+    open: Vec<(String, Open)>,
     /// What else is to be known of a key.
-    remarks: Vec<(String, String)>,
+    remarks: Vec<(String, Remark)>,
     /// What others did meanwhile, and what became of it; it was said when it happened.
-    meanwhile: Vec<String>,
+    meanwhile: Vec<Notice>,
     /// Peers that came by a key that the file does not declare.
-    strangers: Vec<(String, String)>,
+    undeclared: Vec<(String, String)>,
     /// What became of the commit, where one was tried.
     marked: Option<Marked>,
     /// When the first of these peers enrolled.
@@ -249,23 +249,22 @@ fn enroll(
         say.note("no git history tells when the file declared these keys: they are told by their names alone");
     }
     let waits = |enrollment: &Enrollment| sync::waits_for(enrollment, &actual);
-    let said = |left: enrollment::LeftAlone| (left.key, left.why);
     let waiting = detection.enrollments.iter();
     let waiting = waiting.filter_map(|at| Some((at.key.clone(), waits(at)?)));
-    let left = detection.left_alone.into_iter().map(said);
-    synced.left_alone = left.chain(waiting).collect();
+    let open = detection.open.into_iter();
+    synced.open = open.chain(waiting).collect();
     let remarks = detection.remarks.into_iter();
     // what times tell stands in the line of each key
-    let remarks = remarks.filter(|remark| remark.code != Code::BoundByTime);
-    synced.remarks = remarks.map(|remark| (remark.key, remark.text)).collect();
+    let remarks = remarks.filter(|(_, what)| !matches!(what, Remark::BoundByTime(..)));
+    synced.remarks = remarks.collect();
     let enrollments: Vec<Enrollment> = detection
         .enrollments
         .into_iter()
         .filter(|enrollment| waits(enrollment).is_none())
         .collect();
     if actual.events_known {
-        let strangers = enrollment::strangers(desired, &actual);
-        synced.strangers = strangers
+        let undeclared = enrollment::undeclared(desired, &actual);
+        synced.undeclared = undeclared
             .into_iter()
             .map(|(peer, key)| (actual.peer_label(&peer), key))
             .collect();
@@ -351,8 +350,7 @@ fn carry_out(
         // what was done is done, and is committed
         synced.fail(error.into());
     }
-    let notices = applied.notices.iter();
-    synced.meanwhile = notices.map(|notice| notice.text.clone()).collect();
+    synced.meanwhile = applied.notices;
     // what was predicted gives way to what the server answered
     labels.clone_from(&applied.dns_labels);
     applied.statuses

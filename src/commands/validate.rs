@@ -8,7 +8,7 @@ use crate::commands::{annotate, print, report, session, settings};
 use crate::config::{self, Problem, Problems};
 use crate::exit::Exit;
 use crate::logging::Say;
-use crate::notice;
+use crate::render;
 use crate::validate::{Valid, validate};
 
 pub(super) fn run(cli: &Cli, say: Say) -> Exit {
@@ -24,7 +24,7 @@ pub(super) fn run(cli: &Cli, say: Say) -> Exit {
     match result {
         Ok(valid) => {
             let notices: Vec<_> = session::notices::of_file(&valid).collect();
-            for said in notice::say(&notices) {
+            for said in render::say(&notices) {
                 say.note(&said.text);
             }
             if cli.global.format != Format::Json {

@@ -1,5 +1,5 @@
 //! Which declared keys were used since, and what that asks for: one pure function that `plan`, `apply` and
-//! `sync-events` share, so that a peer that enrolled a minute ago is never foreign to any of them.
+//! `sync-events` share, so that a peer that enrolled a minute ago is never unmanaged for any of them.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,11 @@ use super::replaced::{Older, Replaced, older};
 use super::{Binding, Evidence};
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::{Decision, Decisions};
 use crate::kind::{DeclaredKey, KeyType, Kind};
-use crate::notice::Notice;
+use crate::notice::{Notice, Open, Remark};
 use crate::options::Options;
 use crate::wire::Peer;
 
@@ -35,51 +34,27 @@ pub struct Enrollment {
     pub replaces: BTreeSet<Id>,
 }
 
-/// A used key, and why nothing is done about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftAlone {
-    /// The key's name.
-    pub key: String,
-    /// Why, as what follows the name.
-    pub why: String,
-}
-
-/// What else a reader should know of a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
-    /// The key's name.
-    pub key: String,
-    /// What it is about.
-    pub code: Code,
-    /// The sentence, as what follows the name.
-    pub text: String,
-}
-
 /// What became of the used keys of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Detection {
     /// By name.
     pub enrollments: Vec<Enrollment>,
-    /// By name.
-    pub left_alone: Vec<LeftAlone>,
+    /// By name: used keys about which nothing is done, and why.
+    pub open: Vec<(String, Open)>,
     /// Peers whose machines were replaced.
     pub replaced: Vec<Replaced>,
-    /// What else a reader should know.
-    pub remarks: Vec<Remark>,
+    /// By name: what else a reader should know of a key.
+    pub remarks: Vec<(String, Remark)>,
 }
 
 impl Detection {
     /// Returns what the reader of a plan should know of it.
     pub fn notices(&self) -> impl Iterator<Item = Notice> {
-        let about = |code, key: &str, text: &str| {
-            Notice::about(code, &Address::new(Kind::SetupKey, key), text)
-        };
-        let left = self.left_alone.iter().map(move |left| {
-            let text = format!("{}: left alone", left.why);
-            about(Code::EnrollmentOpen, &left.key, &text)
-        });
+        let key = |name: &str| Address::new(Kind::SetupKey, name);
+        let open = self.open.iter();
+        let open = open.map(move |(name, why)| Notice::about(&key(name), why.clone()));
         let remarks = self.remarks.iter();
-        left.chain(remarks.map(move |remark| about(remark.code, &remark.key, &remark.text)))
+        open.chain(remarks.map(move |(name, what)| Notice::about(&key(name), what.clone())))
     }
 }
 
@@ -122,19 +97,19 @@ impl NamedKey<'_> {
     ) {
         let peer = self.peer(actual).unwrap_or_else(|why| {
             if !self.declared.enrolled {
-                detection.left_alone.push(self.said(why));
+                detection.open.push((self.name.clone(), why));
             }
             None
         });
         let older = older(self.decision, peer.map(|(_, peer, _)| &peer.id), actual);
         let Some((key_id, peer, evidence)) = peer else {
-            let text = older
-                .iter()
-                .filter_map(|older| self.to_be_replaced(older, options));
-            let text = text.map(|text| self.remark(Code::ToBeReplaced, text));
-            detection.remarks.extend(text);
+            let older = older.iter();
+            let going = older.filter_map(|older| self.to_be_replaced(older, options));
+            let going = going.map(|what| (self.name.clone(), what));
+            detection.remarks.extend(going);
             return;
         };
+        let mut remark = |what| detection.remarks.push((self.name.clone(), what));
         let mut replaces = BTreeSet::new();
         for older in &older {
             let Some(why) = older.stays(self.name, self.declared, desired, options) else {
@@ -147,12 +122,11 @@ impl NamedKey<'_> {
                 });
                 continue;
             };
-            let text = format!(
-                "was used by the peer {}, and the peer {} of another key of that name stays: {why}",
-                actual.peer_with_id(&peer.id),
-                actual.peer_with_id(&older.peer.id),
-            );
-            detection.remarks.push(self.remark(Code::PeerStays, text));
+            remark(Remark::OlderStays {
+                peer: actual.who(&peer.id),
+                older: actual.who(&older.peer.id),
+                why,
+            });
         }
         if self.declared.enrolled {
             return;
@@ -161,39 +135,24 @@ impl NamedKey<'_> {
         let bears_name = |other: &&Peer| !replaces.contains(&other.id);
         let other = actual.peers_named(self.name).find(bears_name);
         if let (Some(_), Some(other)) = (&renamed_from, other) {
-            detection.left_alone.push(self.said(format!(
-                "was used by the peer {:?}, but another peer is called {:?}",
-                peer.name, self.name
-            )));
-            let text = format!(
-                "can give its name to the peer {} once no other bears it: rename the peer {} in NetBird, or delete it \
-                 there if its machine is gone",
-                peer.id, other.id
-            );
-            detection
-                .remarks
-                .push(self.remark(Code::EnrollmentOpen, text));
+            remark(Remark::GivesName {
+                peer: peer.id.clone(),
+                other: other.id.clone(),
+            });
+            let (peer, name) = (peer.name.clone(), self.name.clone());
+            let why = Open::NameTaken { peer, name };
+            detection.open.push((self.name.clone(), why));
             return;
         }
         if self.was_flipped_back(key_id, options) {
-            let asked = match self.declared.reissue_after {
-                Some(_) => {
-                    "set reissue_after, which is older than that key, to the time of that change"
-                }
-                None => "set reissue_after beside it to the time of that change",
-            };
-            let text = format!(
-                "was marked enrolled and is not any more, which alone changes nothing: the peer {} came by its key. To \
-                 enroll another machine, {asked}; if none is meant, put enrolled back to true",
-                actual.peer_with_id(&peer.id)
-            );
-            detection.remarks.push(self.remark(Code::FlippedBack, text));
+            remark(Remark::FlippedBack {
+                peer: actual.who(&peer.id),
+                asked: self.declared.reissue_after.is_some(),
+            });
         }
         // a rename says it itself
-        if let (None, Some(told)) = (&renamed_from, evidence.said()) {
-            let peer = actual.peer_with_id(&peer.id);
-            let text = format!("was used by the peer {peer}: {told}");
-            detection.remarks.push(self.remark(Code::BoundByTime, text));
+        if renamed_from.is_none() && evidence != Evidence::Event {
+            remark(Remark::BoundByTime(actual.who(&peer.id), evidence));
         }
         detection.enrollments.push(Enrollment {
             key: self.name.clone(),
@@ -222,13 +181,13 @@ impl NamedKey<'_> {
     fn peer<'a>(
         &'a self,
         actual: &'a Actual,
-    ) -> Result<Option<(&'a Id, &'a Peer, Evidence)>, String> {
+    ) -> Result<Option<(&'a Id, &'a Peer, Evidence)>, Open> {
         let Some(used) = &self.decision.used else {
             return Ok(None);
         };
         let nobody = || match actual.bindings.may_be_untold(&used.id) {
-            true => format!("was used, and {UNTOLD}"),
-            false => NOBODY.into(),
+            true => Open::Untold,
+            false => Open::Nobody,
         };
         let Some(binding) = actual.bindings.of_key(&used.id) else {
             return Err(nobody());
@@ -236,31 +195,20 @@ impl NamedKey<'_> {
         let peer = binding.peer().and_then(|peer| actual.peers.get(peer));
         match (binding, peer, binding.evidence()) {
             (_, Some(peer), Some(evidence)) => Ok(Some((&used.id, peer, evidence))),
-            (Binding::PeerGone, ..) => {
-                Err("was used, and the peer that enrolled with it is gone".into())
-            }
+            (Binding::PeerGone, ..) => Err(Open::PeerGone),
             (Binding::Several(peers), ..) => {
-                let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
-                Err(format!(
-                    "was used, and which of several peers enrolled with it cannot be told: {}",
-                    labels.join(", ")
-                ))
+                let labels = peers.iter().map(|id| actual.peer_label(id));
+                Err(Open::OneOf(labels.collect()))
             }
             _ => Err(nobody()),
         }
     }
 
     /// What is to be known of the peer of an older key while the key that was asked for since waits for its machine.
-    fn to_be_replaced(&self, older: &Older, options: &Options) -> Option<String> {
+    fn to_be_replaced(&self, older: &Older, options: &Options) -> Option<Remark> {
         let asked = self.declared.reissue_after?;
         let waits = !self.declared.enrolled && asked <= options.now && self.decision.used.is_none();
-        waits.then(|| {
-            format!(
-                "is made anew for another machine: once that one enrolled, its peer {:?} ({}) is to be deleted, which \
-                 somebody has to agree to",
-                older.peer.name, older.peer.id
-            )
-        })
+        waits.then(|| Remark::ToBeReplaced(older.peer.name.clone(), older.peer.id.clone()))
     }
 
     /// Whether the file had marked this very key as enrolled, and took it back.
@@ -272,43 +220,21 @@ impl NamedKey<'_> {
         asked.is_none_or(|instant| instant.as_second() <= created)
             && options.ledger.was_enrolled_since(self.name, created)
     }
-
-    fn remark(&self, code: Code, text: String) -> Remark {
-        Remark {
-            key: self.name.clone(),
-            code,
-            text,
-        }
-    }
-
-    fn said(&self, why: String) -> LeftAlone {
-        LeftAlone {
-            key: self.name.clone(),
-            why,
-        }
-    }
 }
 
-/// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
-pub const UNTOLD: &str = "which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled (0.55 and \
-                          later do), and the event log has nothing of it";
-
-const NOBODY: &str =
-    "was used, and no peer can be told to have enrolled with it: it is gone, or the event is";
-
 /// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).
-pub fn strangers(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {
-    let mut strangers = Vec::new();
+pub fn undeclared(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {
+    let mut undeclared = Vec::new();
     for (peer, key) in actual.bindings.by_event() {
         let name = actual.keys.get(key).map(|key| key.name.as_str());
         if name.is_none_or(|name| desired.setup_key(name).is_none()) {
-            strangers.push((
+            undeclared.push((
                 peer.clone(),
                 name.map_or_else(|| format!("(deleted key {key})"), str::to_owned),
             ));
         }
     }
-    strangers
+    undeclared
 }
 
 /// Returns whether the use of a declared key is an enrollment that is waited for.

@@ -9,6 +9,7 @@ use crate::id::Id;
 use crate::keys::Decision;
 use crate::kind::{DeclaredKey, Kind};
 use crate::ledger::Proof;
+use crate::notice::Stays;
 use crate::options::{Options, Prune};
 use crate::wire::Peer;
 
@@ -69,7 +70,7 @@ impl Older<'_> {
         declared: &DeclaredKey,
         desired: &Desired,
         options: &Options,
-    ) -> Option<String> {
+    ) -> Option<Stays> {
         let made = self.key.created_at();
         let asked = declared
             .reissue_after
@@ -79,25 +80,23 @@ impl Older<'_> {
             self.peer.name != name && peers.any(|listed| *listed == self.peer.name)
         };
         let Some(asked) = asked else {
-            return Some(
-                "reissue_after, which asks for another machine, is not in the file".into(),
-            );
+            return Some(Stays::NotAsked);
         };
         if options.prune == Prune::None {
-            return Some("--prune none deletes nothing".into());
+            return Some(Stays::PruneNone);
         }
         if made.is_none_or(|made| made >= asked.as_second()) {
-            return Some("its key was made after reissue_after".into());
+            return Some(Stays::Newer);
         }
         let key = Address::new(Kind::SetupKey, name);
         if options.ledger.proof(&key, made) != Proof::Ours {
-            return Some("its key is not provably ours".into());
+            return Some(Stays::NotOurs);
         }
         if self.evidence == Evidence::Name {
-            return Some("its name and its times alone tell by which key it came".into());
+            return Some(Stays::NameAlone);
         }
         if let Some((group, _)) = desired.groups().find(lists_it) {
-            return Some(format!("group {group:?} lists it by its own name"));
+            return Some(Stays::Listed(group.clone()));
         }
         None
     }

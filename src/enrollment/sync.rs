@@ -8,6 +8,7 @@ use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::{Group, Kind, Live, Resource};
+use crate::notice::Open;
 use crate::plan::{Plan, ordered, peer_renames};
 
 /// Returns the plan of the enrollments alone: one rename a peer, one update a group.
@@ -49,19 +50,14 @@ fn update(live: &Live, joining: BTreeSet<Id>) -> Option<Change> {
     Some(Change::new(address, operation, None))
 }
 
-/// Returns why an enrollment has to wait, as what follows the key's name: a group that its peer cannot join yet. Plan and
-/// apply look after that.
-pub fn waits_for(enrollment: &Enrollment, actual: &Actual) -> Option<String> {
+/// Returns why an enrollment has to wait: a group that its peer cannot join yet. Plan and apply look after that.
+pub fn waits_for(enrollment: &Enrollment, actual: &Actual) -> Option<Open> {
     enrollment
         .groups
         .iter()
         .find_map(|name| match actual.named(Kind::Group, name).len() {
-            0 => Some(format!(
-                "joins group {name:?}, which is not in NetBird yet (an apply makes it)"
-            )),
+            0 => Some(Open::NoGroup(name.clone())),
             1 => None,
-            number => Some(format!(
-                "joins group {name:?}, a name that {number} groups have"
-            )),
+            number => Some(Open::Groups(name.clone(), number)),
         })
 }

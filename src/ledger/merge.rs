@@ -3,6 +3,7 @@
 use crate::git::{Git, Merged, RepoPath, Sha};
 
 use super::{Ledger, LedgerError};
+use crate::notice::OfMerge;
 
 /// The file as a merge would leave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,37 +36,25 @@ pub struct MergeView {
 }
 
 impl MergeView {
-    /// Returns what a reader of the plan should know of the merge, and why there is no plan where there is none.
-    pub fn notices(&self) -> Vec<String> {
-        let mut notices = Vec::new();
-        match &self.file {
-            MergedFile::File(_) => {}
-            MergedFile::Absent => notices.push("the merge would leave no such file".to_owned()),
-            MergedFile::Conflict => notices.push(
-                "the file conflicts with the base branch: merge or rebase, then there is a plan of the merge".to_owned(),
-            ),
-            MergedFile::TooLittleHistory => notices.push(
-                "the checkout does not hold the commit that the branch started from, so nobody can tell what a merge \
-                 makes of the file; set fetch-depth: 0 in the checkout step"
-                    .to_owned(),
-            ),
-            MergedFile::OldGit(major, minor) => notices.push(format!(
-                "git {major}.{minor} cannot tell what a merge makes of the file; it takes git 2.38 or later"
-            )),
+    /// Returns why there is no plan of it, where the checkout or git is the cause.
+    pub fn untold(&self) -> Option<OfMerge> {
+        match self.file {
+            MergedFile::File(_) | MergedFile::Absent | MergedFile::Conflict => None,
+            MergedFile::TooLittleHistory => Some(OfMerge::TooLittleHistory),
+            MergedFile::OldGit(major, minor) => Some(OfMerge::OldGit(major, minor)),
         }
-        if !self.conflicts.is_empty() && self.file != MergedFile::Conflict {
-            notices.push(format!(
-                "{} conflict with the base branch, this file does not",
-                self.conflicts.join(", ")
-            ));
-        }
-        if let Some(behind) = self.behind.filter(|behind| *behind > 0) {
-            let commits = if behind == 1 { "commit" } else { "commits" };
-            notices.push(format!(
-                "the branch is {behind} {commits} behind its base; the plan is that of the merge"
-            ));
-        }
-        notices
+    }
+
+    /// Returns what a reader of the plan should know of the merge.
+    pub fn notices(&self) -> Vec<OfMerge> {
+        let others = !self.conflicts.is_empty() && self.file != MergedFile::Conflict;
+        let conflicts = others.then(|| OfMerge::Conflicts(self.conflicts.clone()));
+        let behind = self.behind.filter(|behind| *behind > 0);
+        let untold = self.untold().into_iter();
+        untold
+            .chain(conflicts)
+            .chain(behind.map(OfMerge::Behind))
+            .collect()
     }
 
     /// Reads the ledger of the merge: the base's history, with all that came since the branch started.

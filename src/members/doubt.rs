@@ -1,21 +1,12 @@
-//! What is said of names that several peers bear, and of keys that several peers can have used.
+//! What is to be said of names that several peers bear, and of keys that several peers can have used.
 
 use std::collections::BTreeSet;
 
 use super::{Found, Known};
 use crate::actual::Actual;
-use crate::code::Code;
 use crate::id::Id;
+use crate::notice::{Machine, OfMember, WayOut};
 use crate::wire;
-
-/// What to do for a machine that came otherwise than by the key of its name.
-const NEW_KEY: &str =
-    "give that machine a new key of this name, with \"enrolled\": false and reissue_after";
-
-/// The same, as a way out.
-pub(super) fn new_key() -> String {
-    NEW_KEY.into()
-}
 
 /// Whether a peer is neither a person's nor one that the server forgets.
 pub(super) fn is_machine(peer: &&wire::Peer) -> bool {
@@ -24,13 +15,7 @@ pub(super) fn is_machine(peer: &&wire::Peer) -> bool {
 
 /// Of several peers that can have come by a key, those that are members already stay so, whichever it was. One that
 /// bears a name that the group lists no more is no such member.
-pub(super) fn several(
-    member: &str,
-    group: &str,
-    peers: &[Id],
-    live: &BTreeSet<Id>,
-    known: Known,
-) -> Found {
+pub(super) fn several(group: &str, peers: &[Id], live: &BTreeSet<Id>, known: Known) -> Found {
     let Known {
         desired,
         actual,
@@ -51,66 +36,39 @@ pub(super) fn several(
         .filter(|id| live.contains(*id) && !is_delisted(id));
     let members: Vec<Id> = members.cloned().collect();
     if !members.is_empty() {
-        return Found::Peers(members);
+        return Found::Peers(members, None);
     }
-    let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
-    let labels = labels.join(", ");
-    Found::Nobody(
-        Code::MemberUnclear,
-        format!(
-            "lists {member:?}, whose key was used by one of several peers ({labels}): which one cannot be told"
-        ),
-    )
+    let labels = peers.iter().map(|id| actual.peer_label(id));
+    Found::Nobody(OfMember::OneOf(labels.collect()))
 }
 
 /// Says that the peer of a used key is gone, and who bears its name.
-pub(super) fn gone(member: &str, actual: &Actual) -> String {
-    let others = actual.peers_named(member).filter(is_machine).map(seen);
-    let others: Vec<String> = others.collect();
-    let other = match others.is_empty() {
-        true => String::new(),
-        false => format!(
-            "; {} came otherwise, though it bears the name: {NEW_KEY}",
-            others.join(" and ")
-        ),
-    };
-    format!("lists {member:?}, whose key was used, but its peer is gone{other}")
+pub(super) fn gone(member: &str, actual: &Actual) -> OfMember {
+    let others = actual.peers_named(member).filter(is_machine);
+    OfMember::Gone(others.map(machine).collect())
 }
 
 /// Says that other peers bear a name that stands for `meant`: a machine that registered again is a new peer, and its old
-/// one stays the member. `way` is what to do where the other is the right one.
-pub(super) fn namesakes(
-    name: &str,
-    meant: &Id,
-    way: impl Fn() -> String,
-    known: Known,
-) -> Option<(Code, String)> {
+/// one stays the member. `way_out` is what to do where the other is the right one.
+pub(super) fn namesakes(name: &str, meant: &Id, way_out: WayOut, known: Known) -> Option<OfMember> {
     let actual = known.actual;
     let is_other = |peer: &&wire::Peer| {
         !peer.ephemeral && peer.id != *meant && !known.replaced.contains(&peer.id)
     };
-    let others = actual.peers_named(name).filter(is_other).map(seen);
-    let others: Vec<String> = others.collect();
-    let (are, it, one, rest) = match others[..] {
-        [] => return None,
-        [_] => ("bears", "it is", "it is", "the other"),
-        _ => ("bear", "they are", "one of them is", "the others"),
-    };
-    let meant = seen(actual.peers.get(meant)?);
-    let way = way();
-    let text = format!(
-        "lists {name:?}, which is the peer {meant}; {} {are} the name too, and {it} not added. If {one} the machine \
-         that is meant, {way}; else rename {rest}",
-        others.join(" and ")
-    );
-    Some((Code::MemberTwin, text))
+    let others = actual.peers_named(name).filter(is_other).map(machine);
+    let others: Vec<Machine> = others.collect();
+    let meant = machine(actual.peers.get(meant)?);
+    (!others.is_empty()).then_some(OfMember::Twin {
+        meant,
+        others,
+        way_out,
+    })
 }
 
-/// A peer's id, and what tells people whether its machine lives.
-fn seen(peer: &wire::Peer) -> String {
-    match (peer.connected, peer.last_seen) {
-        (true, _) => format!("{} (connected)", peer.id),
-        (false, Some(at)) => format!("{} (last seen {at:.0})", peer.id),
-        (false, None) => peer.id.to_string(),
+fn machine(peer: &wire::Peer) -> Machine {
+    Machine {
+        id: peer.id.clone(),
+        connected: peer.connected,
+        last_seen: peer.last_seen,
     }
 }

@@ -206,7 +206,7 @@ used, its peer is gone and another took the name
     note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg came otherwise, though it bears the name: give that machine a new key of this name, with "enrolled": false and reissue_after
 used, its peer is gone, and a member bears the name, --prune all
     pending in g: {"pending"}
-    foreign in g: ["done"]
+    unmanaged in g: ["done"]
     note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg came otherwise, though it bears the name: give that machine a new key of this name, with "enrolled": false and reissue_after
 made anew after its use: it joins when it enrolls
     pending in g: {"pending"}
@@ -302,21 +302,21 @@ namesakes: none is one
     note: group "g" lists "edge": without git history nobody can tell that the peer of that name is meant, so it is not added
 a member that the file does not name
     pending in g: {"pending"}
-    foreign in g: ["edge"]
+    unmanaged in g: ["edge"]
 
 "#]].raw());
 }
 
-/// `--prune all` takes every foreign member but those who came by a declared key that grants the group, persons and
+/// `--prune all` takes every unmanaged member but those who came by a declared key that grants the group, persons and
 /// ephemeral peers.
 #[test]
-fn foreign_members() {
+fn unmanaged_members() {
     let pruned = |fields: Value, keys: Vec<Value>, events: &[Value]| {
-        let foreign = over(peer("x"), fields);
+        let other = over(peer("x"), fields);
         Group {
             keys,
             events: Some(events.to_vec()),
-            ..listing(&[], &["x"], vec![foreign])
+            ..listing(&[], &["x"], vec![other])
         }
         .case()
         .prune_all()
@@ -369,10 +369,10 @@ by a declared key that grants the group
     note: setup key "pending" is taken for this file's by its name alone: no git history says when the file declared it
 a person's
     pending in g: {"pending"}
-    foreign in g: ["x"]
+    unmanaged in g: ["x"]
 ephemeral
     pending in g: {"pending"}
-    foreign in g: ["x"]
+    unmanaged in g: ["x"]
 
 "#]]
         .raw()
@@ -382,7 +382,7 @@ ephemeral
 proptest! {
     /// Nobody blocks a plan by choosing a hostname, and nobody gets in or throws anybody out by one.
     #[test]
-    fn a_stranger_of_any_name_changes_nothing(
+    fn another_peer_of_any_name_changes_nothing(
         name in prop_oneof![Just("pending".to_owned()), Just("x".to_owned()), Just("edge".to_owned()), Just("done".to_owned()),
                           Just("gone".to_owned()), any::<String>()],
         second in prop_oneof![Just(MADE), MADE + 10..MADE + 1_000],
@@ -399,8 +399,8 @@ proptest! {
         };
         let family = vec![peer("x"), peer("edge"), peer("gone")];
         let without = case(family.clone()).possible();
-        let stranger = over(peer_at(&name, second), json!({ "id": id_at(Kind::Peer, "a stranger", second), "name": name }));
-        let with = case([family, vec![stranger]].concat()).plan();
+        let other = over(peer_at(&name, second), json!({ "id": id_at(Kind::Peer, "another", second), "name": name }));
+        let with = case([family, vec![other]].concat()).plan();
         let with = with.map_err(|problems| TestCaseError::fail(format!("{problems:?}")))?;
         prop_assert_eq!(with.changes, without.changes);
     }

@@ -8,14 +8,13 @@ use super::resolve::Resolved;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::hint;
 use crate::id::Id;
 use crate::keys;
-use crate::kind::{ALL, Beyond, Groups, Kind, Live, Policy, Protocol, Resource, Unresolved};
+use crate::kind::{Beyond, Groups, Kind, Live, Policy, Protocol, Resource, Unresolved};
 use crate::members::Members;
-use crate::notice::Notice;
+use crate::notice::{Logins, Notice, OfObject, Users};
 use crate::problem::{Impossible, Problem};
 
 /// Whether and in which order the changes can be carried out.
@@ -155,52 +154,29 @@ fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
             _ => None,
         };
         let is_ssh = |policy: &Policy| policy.protocol == Some(Protocol::NetbirdSsh);
-        let text = match (before.filter(|before| is_ssh(before)), is_ssh(&after)) {
-            (Some(before), false) if before.beyond.authorized_groups.is_empty() => {
-                "is netbird-ssh no more: nobody logs in by it then".to_owned()
-            }
-            (Some(before), false) => format!(
-                "is netbird-ssh no more: nobody logs in by it then, and NetBird forgets who may: {}; changed back to \
-                 netbird-ssh, it lets in {}, until users are named in NetBird's dashboard",
-                who(&before.beyond, actual),
-                who(&Beyond::default(), actual)
-            ),
-            (None, true) => format!(
-                "is netbird-ssh: it lets in to its destinations {}; users are named in NetBird's dashboard, the file has no \
-                 field for them",
-                who(&after.beyond, actual)
-            ),
+        let what = match (before.filter(|before| is_ssh(before)), is_ssh(&after)) {
+            (Some(before), false) if before.beyond.authorized_groups.is_empty() => Logins::NoMore,
+            (Some(before), false) => Logins::Forgotten(users(&before.beyond, actual)),
+            (None, true) => Logins::Of(users(&after.beyond, actual)),
             _ => return None,
         };
-        Some(Notice::about(Code::Logins, &change.address, text))
+        Some(Notice::about(&change.address, OfObject::Logins(what)))
     };
     changes.iter().filter_map(notice).collect()
 }
 
-/// `users of "ops" as root`; everybody where nobody is named: the server then lets in every user who is no service user and
-/// not blocked, as `*` (`getAllowedUserIDs` in management/server/types/account.go, read at ee253fedd, after 0.77.1).
-fn who(beyond: &Beyond, actual: &Actual) -> String {
-    let entry = |(group, users): (&Id, &Vec<String>)| {
-        let users = match users.is_empty() {
-            true => "any local user".to_owned(),
-            false => users.join(", "),
-        };
-        format!("users of {:?} as {users}", actual.groups.name(group))
+fn users(beyond: &Beyond, actual: &Actual) -> Vec<Users> {
+    let entry = |(group, logins): (&Id, &Vec<String>)| Users {
+        group: actual.groups.name(group),
+        logins: logins.clone(),
     };
-    let named: Vec<String> = beyond.authorized_groups.iter().map(entry).collect();
-    match named.is_empty() {
-        true => "every user of the account, as any local user".into(),
-        false => named.join("; "),
-    }
+    beyond.authorized_groups.iter().map(entry).collect()
 }
 
 fn protected(change: &Change, actual: &Actual) -> Option<Problem> {
     let live = change.operation.live()?;
     let why = actual.protected_groups.get(&live.id)?;
-    let what = Impossible::Protected {
-        why: why.clone(),
-        is_all: live.name == ALL,
-    };
+    let what = Impossible::Protected(why.clone());
     Some(Problem::new(&change.address, what))
 }
 
@@ -237,13 +213,13 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
         .filter_map(|(_, Live { id, name, .. })| {
             let users = left.get(name).into_iter().flatten();
             let users = users.map(|(address, _)| address.to_string());
-            let foreign = actual
-                .foreign_referrers
+            let others = actual
+                .unmanaged_referrers
                 .get(id)
                 .into_iter()
                 .flatten()
                 .cloned();
-            let all: Vec<String> = users.chain(foreign).collect();
+            let all: Vec<String> = users.chain(others).collect();
             let address = Address::new(Kind::Group, name);
             (!all.is_empty()).then(|| Problem::new(&address, Impossible::GroupUsed(all)))
         })
@@ -281,11 +257,8 @@ fn look_alikes(changes: &[Change], actual: &Actual) -> Vec<Notice> {
     };
     let notice = |change: &Change| {
         let address = &change.address;
-        let text = format!(
-            "is made although {:?} lives in NetBird: they look the same, but their letters are spelled otherwise",
-            twin(address)?.name
-        );
-        Some(Notice::about(Code::LookAlike, address, text))
+        let what = OfObject::LookAlike(twin(address)?.name.clone());
+        Some(Notice::about(address, what))
     };
     created.filter_map(notice).collect()
 }

@@ -1,4 +1,4 @@
-//! What of the live account is ours to touch: what stands for a declared entry, what is pruned, what is left alone.
+//! What of the live account is ours to touch: what stands for a declared entry, what is pruned, what is unmanaged.
 //!
 //! It runs before the diff, so that the diff needs no flags. The proof of what is ours is the file's git history beside
 //! the creation time in an object's id: docs/ownership.md. What is decided about setup keys is claimed as it is.
@@ -14,20 +14,18 @@ use super::twins::are_twins;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::Change;
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::keys::Decisions;
 use crate::kind::{Kind, Live, Resource};
 use crate::ledger::{Ledger, Proof};
-use crate::notice::Notice;
+use crate::notice::{Gone, Notice, OfObject, OfRun};
 use crate::options::{Options, Prune};
 use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
-use crate::text::listed;
 
-pub use sections::{Gone, gone};
+pub use sections::gone;
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
@@ -40,7 +38,7 @@ pub(super) struct Claimed {
     pub(super) pruned: Vec<Change>,
     /// Was declared once and stays all the same.
     pub(super) held: Vec<Held>,
-    /// Left alone, of the kinds that the file manages.
+    /// Beside the file, of the kinds that it manages.
     pub(super) unmanaged: BTreeSet<Address>,
     /// Sections that the file no longer has.
     pub(super) gone_sections: Vec<Gone>,
@@ -71,9 +69,6 @@ impl Claimed {
     }
 }
 
-/// What is said of an object that a file declares for the first time.
-const TAKES_OVER: &str = "lives in NetBird already: the file takes it over";
-
 /// Sorts the live objects of every kind.
 pub(super) fn claim(
     desired: &Desired,
@@ -89,7 +84,7 @@ pub(super) fn claim(
         options,
         claimed: Claimed {
             notices: notices
-                .chain(gone_sections.iter().map(Gone::notice))
+                .chain(gone_sections.iter().map(section_gone))
                 .collect(),
             gone_sections,
             ..Claimed::default()
@@ -124,6 +119,10 @@ pub(super) fn claim(
     claims.claimed
 }
 
+fn section_gone(gone: &Gone) -> Notice {
+    Notice::general(OfRun::SectionGone(gone.clone()))
+}
+
 /// Returns the names of all groups that the file refers to.
 fn references(desired: &Desired) -> BTreeSet<String> {
     let auto = desired
@@ -140,11 +139,11 @@ fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String
         let (_, twin) = actual.each().find(|(_, live)| live.id == *id)?;
         let address = Address::new(Kind::Group, &twin.name);
         let is_named = desired.declares(&address) || referenced.contains(&twin.name);
-        let text = format!(
-            "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, issued by \
-             {issued}, alone"
-        );
-        is_named.then(|| Notice::about(Code::Namesake, &address, text))
+        let what = OfObject::IssuedTwin {
+            id: id.clone(),
+            issued: issued.clone(),
+        };
+        is_named.then(|| Notice::about(&address, what))
     };
     actual.twins.iter().filter_map(notice).collect()
 }
@@ -168,8 +167,7 @@ impl Claims<'_> {
         for (name, decision) in decisions {
             let address = Address::new(Kind::SetupKey, name);
             if decision.takes_over && is_new(&self.options.ledger, &address) {
-                let text = format!("{TAKES_OVER}, whose secret was never sealed here");
-                notices.push(Notice::about(Code::TakesOver, &address, text));
+                notices.push(Notice::about(&address, OfObject::TakesOverKey));
             }
             notices.extend(decision.notices.iter().cloned());
             if !decision.ambiguous.is_empty() {
@@ -199,13 +197,13 @@ impl Claims<'_> {
         for (index, (live, standing)) in namesakes.iter().zip(standings).enumerate() {
             match standing {
                 _ if assigned.contains(&Some(index)) => takes_over |= !self.made_it(address, live),
-                Standing::Foreign | Standing::Unproved => beside.push(live),
+                Standing::Theirs | Standing::Unproved => beside.push(live),
                 _ => drop(self.undeclared((address, live), standing, false)),
             }
         }
         self.beside(address, &beside);
         if takes_over && is_new(&options.ledger, address) {
-            let notice = Notice::about(Code::TakesOver, address, TAKES_OVER);
+            let notice = Notice::about(address, OfObject::TakesOver);
             self.claimed.notices.push(notice);
         }
         let live = |index: Option<usize>| Some(namesakes[index?].clone());
@@ -251,7 +249,7 @@ impl Claims<'_> {
             return;
         }
         if is_new && !address.kind.is_one() {
-            let notice = Notice::about(Code::TakesOver, address, TAKES_OVER);
+            let notice = Notice::about(address, OfObject::TakesOver);
             claimed.notices.push(notice);
         }
         let managed = vec![Some(oldest.clone())];
@@ -274,13 +272,10 @@ impl Claims<'_> {
         if left.is_empty() {
             return;
         }
-        let words = |live: &&Live| format!("{} ({})", live.id, live.resource.form_in_words());
-        let text = format!(
-            "has a namesake in NetBird that is not this file's and is left alone: {}",
-            listed(&left.iter().map(words).collect::<Vec<_>>())
-        );
-        let notice = Notice::about(Code::Namesake, address, text);
-        claimed.notices.push(notice);
+        let left = left.iter();
+        let left = left.map(|live| (live.id.clone(), live.resource.form_in_words()));
+        let what = OfObject::Namesakes(left.collect());
+        claimed.notices.push(Notice::about(address, what));
         claimed.unmanaged.insert(address.clone());
     }
 
@@ -363,7 +358,7 @@ impl Claims<'_> {
             Standing::Newer => Some(Why::Newer),
             Standing::Changed => Some(Why::Changed),
             Standing::Undated => Some(Why::Undated),
-            Standing::Ours | Standing::Foreign | Standing::Unproved => None,
+            Standing::Ours | Standing::Theirs | Standing::Unproved => None,
         };
         match (options.prune, standing, why) {
             (Prune::Owned | Prune::All, Standing::Ours, _) => {

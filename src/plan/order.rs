@@ -134,7 +134,7 @@ impl<'a> Order<'a> {
         for first in self.bearers(change).into_iter().chain(self.inside(step)) {
             self.place(first, waiting, makes);
         }
-        for blocker in self.blockers(change) {
+        for blocker in self.in_the_way(change) {
             let of_blocker = |step: &&Step| {
                 let live = self.changes[step.change].operation.live();
                 live.is_some_and(|live| live.id == blocker.id)
@@ -145,7 +145,6 @@ impl<'a> Order<'a> {
                 None => {
                     let id = blocker.id.clone();
                     let what = match change.address.kind {
-                        kind if kind.descriptor().has_unique_names => Impossible::NameTwin(id),
                         Kind::Route => Impossible::RouteTwin(blocker.name.clone(), id),
                         _ => {
                             let there = Address::new(blocker.resource.kind(), &blocker.name);
@@ -160,15 +159,19 @@ impl<'a> Order<'a> {
         self.steps.push(step);
     }
 
-    /// Returns the steps by which peers go that bear the name that this change gives to another.
+    /// Returns the steps by which others of its name go, where this change has to come behind them: peers, and objects of a
+    /// kind whose names are unique, which two runs at once can make and no change passes (docs/netbird-api.md, "Unique
+    /// names").
     fn bearers(&self, change: &Change) -> Vec<Step> {
-        let renamed = change.address.kind == Kind::Peer && change.operation.after().is_some();
+        let kind = change.address.kind;
+        let is_alone = kind == Kind::Peer || kind.descriptor().has_unique_names;
+        let waits = is_alone && change.operation.after().is_some();
         let bears_it = |step: &&Step| {
             let other = &self.changes[step.change];
             matches!(&other.operation, Operation::Delete { live } if live.name == change.address.name)
-                && other.address.kind == Kind::Peer
+                && other.address.kind == kind
         };
-        let bearers = self.breaks.iter().filter(|_| renamed);
+        let bearers = self.breaks.iter().filter(|_| waits);
         bearers.filter(bears_it).copied().collect()
     }
 
@@ -213,23 +216,6 @@ impl<'a> Order<'a> {
             return false;
         };
         self.blocks(&after.over(&live.resource), wanted)
-    }
-
-    /// Returns the live objects that keep the server from taking this one: routes in its way, or another object of
-    /// a name that has to be unique, which two runs at once can make and no change passes (docs/netbird-api.md, "Unique
-    /// names").
-    fn blockers(&self, change: &Change) -> Vec<&'a Live> {
-        let kind = change.address.kind;
-        if !kind.descriptor().has_unique_names {
-            return self.in_the_way(change);
-        }
-        let Operation::Update { live, .. } = &change.operation else {
-            return Vec::new();
-        };
-        let actual: &'a Actual = self.actual;
-        let namesakes = actual.named(kind, &change.address.name);
-        let others = namesakes.iter().filter(|other| other.id != live.id);
-        others.collect()
     }
 
     /// Returns the live objects that the server does not take this one beside.

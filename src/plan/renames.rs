@@ -10,13 +10,12 @@ use serde_json::Value;
 
 use crate::actual::NewNames;
 use crate::address::Address;
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::kind::{ALL, FieldChange, Groups, Kind, Live, Resource};
 use crate::ledger::Ledger;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfObject};
 use crate::problem::{Impossible, Problem, Rename};
 use crate::snapshot::Snapshot;
 
@@ -58,10 +57,8 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
         match (olds, news) {
             (0, 0) => {}
             (0, _) => {
-                let text = format!("is renamed already: renamed_from {old:?} can be taken out");
-                renames
-                    .notices
-                    .push(Notice::about(Code::RenamedAlready, &address, text));
+                let what = OfObject::RenamedAlready(old.clone());
+                renames.notices.push(Notice::about(&address, what));
             }
             (1, 0) if !ledger.was_declared(&Address::new(*kind, old)) => {
                 problem(Rename::NeverDeclared)
@@ -109,10 +106,10 @@ impl Named {
         if kind.descriptor().name_field == "network_id" {
             named.name = std::mem::take(&mut named.network_id);
         }
-        let is_foreign = matches!(named.issued.as_str(), Some("jwt" | "integration"));
+        let is_issued = matches!(named.issued.as_str(), Some("jwt" | "integration"));
         let read = Resource::read(kind, entry.clone(), &Groups::default());
         named.is_meant =
-            !is_foreign && read.is_ok_and(|live| live.resource.beyond_the_file().is_none());
+            !is_issued && read.is_ok_and(|live| live.resource.beyond_the_file().is_none());
         named
     }
 }

@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::twins::Twins;
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment, Replaced};
 use crate::id::Id;
 use crate::keys::{self, Decisions};
 use crate::kind::{Group, Kind, Live, Resource};
 use crate::members::{self, Known, Members};
-use crate::notice::Notice;
+use crate::notice::{Notice, OfKey};
 use crate::options::Options;
 use crate::wire;
 
@@ -115,15 +114,11 @@ fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
     let notice = |name: &String| {
         let label = enrollment::plain_label(name)?;
         let peer = holder(&label, name)?;
-        let text = format!(
-            "makes the DNS label {label:?}, which the peer {:?} has: its own peer will have the end of its address behind it",
-            peer.name
-        );
-        Some(Notice::about(
-            Code::DnsLabel,
-            &Address::new(Kind::SetupKey, name),
-            text,
-        ))
+        let what = OfKey::LabelTaken {
+            label,
+            peer: peer.name.clone(),
+        };
+        Some(Notice::about(&Address::new(Kind::SetupKey, name), what))
     };
     let keys = desired.setup_keys().map(|(name, _)| name);
     keys.filter(is_waiting).filter_map(notice).collect()

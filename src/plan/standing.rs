@@ -24,7 +24,7 @@ pub(super) enum Standing {
     /// It was declared once, and its id does not say when it was made.
     Undated,
     /// It bears the name, and its form says that we did not make it.
-    Foreign,
+    Theirs,
     /// Its name was never declared, or nothing tells.
     Unproved,
 }
@@ -50,7 +50,7 @@ pub(super) fn standing(ledger: &Ledger, address: &Address, live: &Live) -> Stand
     let several_rules = has_rules(live);
     match (ledger.proof(address, made), form.shape) {
         (Proof::Never, _) => Standing::Unproved,
-        _ if several_rules => Standing::Foreign,
+        _ if several_rules => Standing::Theirs,
         (Proof::NoIdTime, _) => Standing::Undated,
         (Proof::Ours, _) if form.ties.is_empty() => Standing::Ours,
         (Proof::Older, _) if form.ties.is_empty() => Standing::Older,
@@ -58,7 +58,7 @@ pub(super) fn standing(ledger: &Ledger, address: &Address, live: &Live) -> Stand
             // names of routes are shared on purpose, so both ends have to be those of a version
             (Kind::Route, told) if told.other == 0 => Standing::Ours,
             (Kind::Route, told) if told.same > 0 => Standing::Changed,
-            (Kind::Route, _) => Standing::Foreign,
+            (Kind::Route, _) => Standing::Theirs,
             // a policy's groups are edited by hand often enough
             (_, told) if told.same > 0 => Standing::Ours,
             _ => Standing::Changed,
@@ -66,11 +66,11 @@ pub(super) fn standing(ledger: &Ledger, address: &Address, live: &Live) -> Stand
         (Proof::Ours, Shape::More) if told().same > 0 => Standing::Changed,
         // the apply of a version made it, and nobody made another one by hand within that hour
         (Proof::Ours, Shape::Elsewhere) if told().is_fresh && told().same > 0 => Standing::Changed,
-        (Proof::Ours, _) => Standing::Foreign,
+        (Proof::Ours, _) => Standing::Theirs,
         (Proof::Older, Shape::Plain | Shape::More) if told().same > 0 => Standing::Older,
-        (Proof::Older, _) => Standing::Foreign,
+        (Proof::Older, _) => Standing::Theirs,
         (Proof::Newer, Shape::Plain) => Standing::Newer,
-        (Proof::Newer, Shape::More | Shape::Elsewhere) => Standing::Foreign,
+        (Proof::Newer, Shape::More | Shape::Elsewhere) => Standing::Theirs,
     }
 }
 
@@ -83,13 +83,13 @@ pub(super) fn standings(ledger: &Ledger, address: &Address, namesakes: &[Live]) 
     for (one, live) in all.iter_mut().zip(namesakes) {
         let elsewhere = live.resource.form().shape == Shape::Elsewhere;
         if *one == Standing::Changed && elsewhere && namesakes.len() > 1 {
-            *one = Standing::Foreign;
+            *one = Standing::Theirs;
         }
     }
     let number = |wanted| all.iter().filter(|one| **one == wanted).count();
     if number(Standing::Ours) > 0 || number(Standing::Changed) > 1 {
         for one in all.iter_mut().filter(|one| **one == Standing::Changed) {
-            *one = Standing::Foreign;
+            *one = Standing::Theirs;
         }
     }
     all
@@ -147,7 +147,7 @@ pub(super) fn claim(
             (Shape::Plain, Kind::Route) => match standing {
                 Standing::Ours => Fit::Before,
                 _ if common > 0 || standing == Standing::Changed => Fit::Partly,
-                Standing::Foreign => Fit::Not,
+                Standing::Theirs => Fit::Not,
                 _ => Fit::ByName,
             },
             (Shape::Plain, _) => Fit::Exact,

@@ -12,14 +12,12 @@ use super::standing::{Standing, is_protected, standing};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::kind::{Group, Groups, Kind, Live, Resource, differences};
-use crate::notice::Notice;
+use crate::notice::{Notice, OfObject};
 use crate::options::{Options, Prune};
 use crate::reason::Reason;
-use crate::text::listed;
 
 /// Groups that go since an older one of their name stays.
 #[derive(Debug, Default)]
@@ -166,14 +164,13 @@ impl Twins {
     pub(super) fn needed(&self, changes: &[Change], actual: &Actual) -> BTreeMap<Id, Notice> {
         let needed = |(id, name): (&Id, &String)| {
             let holders = self.holders(id, changes, actual);
-            let holders: Vec<&str> = holders.iter().map(String::as_str).collect();
-            let text = format!(
-                "has a second one of its name in NetBird ({id}), which stays: {} still refers to it",
-                listed(&holders)
-            );
-            let address = Address::new(Kind::Group, name);
-            let notice = Notice::about(Code::TwinStays, &address, text);
-            (!holders.is_empty()).then_some((id.clone(), notice))
+            let is_needed = !holders.is_empty();
+            let what = OfObject::TwinStays {
+                id: id.clone(),
+                holders,
+            };
+            let notice = Notice::about(&Address::new(Kind::Group, name), what);
+            is_needed.then_some((id.clone(), notice))
         };
         self.surplus.iter().filter_map(needed).collect()
     }
@@ -192,8 +189,8 @@ impl Twins {
         let staying = actual.each().filter(|(_, live)| !moves.contains(&live.id));
         let ours = staying.filter(|(address, live)| refers(address.kind, live));
         let ours = ours.map(|(address, live)| format!("{address} ({})", live.id));
-        let foreign = actual.foreign_referrers.get(id).into_iter().flatten();
-        ours.chain(foreign.cloned()).collect()
+        let others = actual.unmanaged_referrers.get(id).into_iter().flatten();
+        ours.chain(others.cloned()).collect()
     }
 }
 

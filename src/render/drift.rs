@@ -15,7 +15,7 @@ pub fn heading(drift: &Drift) -> String {
     let parts = [
         (drift.missing.len(), "missing"),
         (drift.mismatched.len(), "mismatched"),
-        (drift.extraneous.len(), "extraneous"),
+        (drift.unmanaged.len(), "unmanaged"),
     ];
     let parts: Vec<String> = parts
         .iter()
@@ -62,10 +62,10 @@ pub fn terminal(drift: &Drift, plan: &Plan, file: &str) -> String {
             }
         }
     }
-    if !drift.extraneous.is_empty() {
-        out.push_str("\nExtraneous, left alone:\n");
-        for (address, what) in &drift.extraneous {
-            let why = words::extraneous(what)
+    if !drift.unmanaged.is_empty() {
+        out.push_str("\nUnmanaged:\n");
+        for (address, what) in &drift.unmanaged {
+            let why = words::unmanaged(what)
                 .map(|why| format!("  ({why})"))
                 .unwrap_or_default();
             out.push_str(&format!(
@@ -125,13 +125,13 @@ pub fn markdown(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> String 
             ));
         }
     }
-    if !drift.extraneous.is_empty() {
-        let number = count(drift.extraneous.len(), "object", "objects");
+    if !drift.unmanaged.is_empty() {
+        let number = count(drift.unmanaged.len(), "object", "objects");
         out.push_str(&format!(
-            "\n<details><summary>Extraneous, left alone: {number}</summary>\n\n"
+            "\n<details><summary>Unmanaged: {number}</summary>\n\n"
         ));
-        for (address, what) in &drift.extraneous {
-            let why = words::extraneous(what)
+        for (address, what) in &drift.unmanaged {
+            let why = words::unmanaged(what)
                 .map(|why| format!(" ({})", inert(&why)))
                 .unwrap_or_default();
             out.push_str(&format!(
@@ -193,8 +193,8 @@ pub fn json(drift: &Drift, file: &str) -> Value {
         });
         with(named(&item.address, "kind", item.address.kind.word()), rest)
     };
-    let extraneous = drift.extraneous.iter().map(|(address, what)| {
-        let rest = json!({ "reason": words::extraneous(what) });
+    let unmanaged = drift.unmanaged.iter().map(|(address, what)| {
+        let rest = json!({ "reason": words::unmanaged(what) });
         with(named(address, "kind", address.kind.word()), rest)
     });
     json!({
@@ -203,7 +203,7 @@ pub fn json(drift: &Drift, file: &str) -> Value {
         "file": file,
         "missing": drift.missing.iter().map(item).collect::<Vec<_>>(),
         "mismatched": drift.mismatched.iter().map(item).collect::<Vec<_>>(),
-        "extraneous": extraneous.collect::<Vec<_>>(),
+        "extraneous": unmanaged.collect::<Vec<_>>(),
         "ghosts": drift.ghosts,
         "enrolling": drift.enrolling,
     })

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{CreatedKey, Document, Status};
 use crate::address::Address;
 use crate::code::Code;
+use crate::config::{Place, Problem};
 use crate::evidence::Evidence;
 use crate::held::{Held, Why};
 use crate::id::Id;
@@ -17,6 +18,7 @@ use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
     route, used_at,
 };
+use crate::who::Who;
 
 const AGE: &str = "age1ql3z7h…mcac8p";
 
@@ -24,8 +26,10 @@ const AGE: &str = "age1ql3z7h…mcac8p";
 pub(super) fn replaced_by(id: &str) -> Reason {
     Reason::Replaced {
         key: id.into(),
-        by: Id(id.into()),
-        by_name: None,
+        by: Who {
+            id: Id(id.into()),
+            name: None,
+        },
         evidence: Evidence::Event,
     }
 }
@@ -112,10 +116,14 @@ pub(super) fn mixed() -> Document {
 pub(super) fn no_changes() -> Document {
     let live = json!({ "groups": [group("pilots", &[]), group("contractors", &[])] });
     let mut document = Case::new(json!({ "groups": { "pilots": {} } }), live).document();
-    document.notices = vec![Notice::general(
-        Code::UndeclaredGroup,
-        "netbird.json:35:20  policies.web.sources[0]: group \"pilot\" is not declared here",
-    )];
+    let place = Place {
+        path: "policies.web.sources[0]".into(),
+        line: 35,
+        column: 20,
+    };
+    let message = "group \"pilot\" is not declared here";
+    let problem = Problem::notice(Code::UndeclaredGroup, place, message);
+    document.notices = vec![Notice::of_file("netbird.json", &problem)];
     document
 }
 

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Document, Status, memberships, words};
+use super::{Document, Said, Status, memberships, words};
 use crate::address::Address;
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::Resource;
-use crate::notice::{Notice, Said};
+use crate::notice::Notice;
 use crate::plan::Plan;
 
 /// Returns the JSON document, indented, with a final newline.
@@ -61,7 +61,7 @@ pub fn document(document: &Document, applied: bool) -> String {
             entry
         });
         let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();
-        for (group, members) in &plan.foreign_members {
+        for (group, members) in &plan.unmanaged_members {
             let names = members.iter().filter_map(|id| plan.peer_labels.get(id));
             all.extend(names.map(|name| json!({ "kind": "member", "name": name, "group": group })));
         }
@@ -123,7 +123,7 @@ fn notice(said: &Said) -> Value {
         let mut about = json!({
             "kind": address.map(|address| address.kind.word()),
             "name": address.map(|address| &address.name),
-            "member": notice.name.as_ref().filter(|_| address.is_some()),
+            "member": notice.name().filter(|_| address.is_some()),
             "path": place.map(|place| &place.path),
             "line": place.map(|place| place.line),
             "column": place.map(|place| place.column),
@@ -135,7 +135,7 @@ fn notice(said: &Said) -> Value {
     };
     let is_placed = |notice: &&&Notice| notice.about.is_some() || notice.place.is_some();
     let about: Vec<Value> = said.notices.iter().filter(is_placed).map(about).collect();
-    json!({ "code": first.code.word(), "message": said.text, "count": said.notices.len(), "about": about })
+    json!({ "code": first.code().word(), "message": said.text, "count": said.notices.len(), "about": about })
 }
 
 fn agreement(agreement: &Agreement) -> Value {

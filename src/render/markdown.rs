@@ -65,7 +65,7 @@ enum Level {
     NoDetails,
     /// Rows of what takes nothing away, too.
     Folded,
-    /// Notices and what is left alone, too.
+    /// Notices and what is unmanaged, too.
     Bare,
 }
 
@@ -91,7 +91,7 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
     if level < Level::Bare {
         parts.extend(parts::notices(document));
         parts.extend(parts::held(document));
-        parts.extend(parts::left_alone(document, plan));
+        parts.extend(parts::unmanaged(document, plan));
     }
     parts.push(parts::footer(document, plan));
     parts.join("\n\n") + "\n"
@@ -213,7 +213,7 @@ fn left_out(plan: &Plan, level: Level) -> Option<String> {
         Level::Folded | Level::Bare => vec![rows, "all details".to_owned()],
     };
     if level == Level::Bare {
-        what.push("notices and what is left alone".into());
+        what.push("notices and what is unmanaged".into());
     }
     Some(too_long(&what.join(", ")))
 }

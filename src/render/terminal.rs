@@ -3,14 +3,13 @@
 use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact, removed_members};
-use super::{Counts, Document, Status, Unplanned, describe, held_number, memberships};
+use super::{Counts, Document, Said, Status, Unplanned, describe, held_number, memberships};
 use crate::address::Address;
 use crate::agreement::ways_out as ways_out_of;
 use crate::change::{Change, Operation};
 use crate::held::Held;
 use crate::kind::Kind;
 use crate::memberships::Memberships;
-use crate::notice::Said;
 use crate::plan::Plan;
 use crate::text::{listed, visible};
 
@@ -82,7 +81,7 @@ pub fn plan(document: &Document, color: Color) -> String {
     }
     out.push_str(&to_come);
     out.push_str(&recipients(document));
-    out.push_str(&left_alone(document, plan));
+    out.push_str(&unmanaged(document, plan));
     out.push_str(&notes(document, color));
     if let Some(others) = document.blamed() {
         out.push_str(&format!(
@@ -381,7 +380,7 @@ fn recipients(document: &Document) -> String {
     }
 }
 
-fn left_alone(document: &Document, plan: &Plan) -> String {
+fn unmanaged(document: &Document, plan: &Plan) -> String {
     let mut parts = Vec::new();
     for (label, names) in document.unmanaged() {
         let names: Vec<String> = names
@@ -398,7 +397,7 @@ fn left_alone(document: &Document, plan: &Plan) -> String {
         ));
     }
     out.push_str(&held_back(document));
-    for (group, members) in &plan.foreign_members {
+    for (group, members) in &plan.unmanaged_members {
         let labels = members.iter().filter_map(|id| plan.peer_labels.get(id));
         let labels: Vec<_> = labels.map(|label| visible(label)).collect();
         out.push_str(&format!(

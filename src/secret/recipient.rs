@@ -44,7 +44,7 @@ pub struct Described {
     pub short: String,
     /// The kind of key.
     pub kind: RecipientKind,
-    /// The comment behind an SSH key, without invisible characters, at most 60 characters; text of a stranger.
+    /// The comment behind an SSH key, without invisible characters, at most 60 characters; text of anybody.
     pub comment: Option<String>,
     /// The whole public key in canonical form: equal for equal keys.
     pub key: String,

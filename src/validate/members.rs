@@ -9,6 +9,7 @@ use crate::desired::Desired;
 use crate::hint;
 use crate::kind::values::names;
 use crate::kind::{DeclaredKey, KeyType, Kind};
+use crate::render::words;
 
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
@@ -157,7 +158,7 @@ fn check_members(
 fn odd_member(name: &str, desired: &Desired) -> Option<String> {
     match desired.group(name).is_some() {
         true => Some("it is a group here: groups hold peers, not groups".to_owned()),
-        false => hint::member(name, []),
+        false => hint::member(name, []).as_ref().map(words::hint),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::config::{Cursor, Log, Place, quote};
 use crate::hint;
 use crate::kind::values::names;
 use crate::kind::{ALL, Kind};
+use crate::render::words;
 
 /// Most comparisons that are spent on suggestions; a file that asks for more gets none.
 const MAX_GUESSES: usize = 100_000;
@@ -60,7 +61,9 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
         true => {
             Some("it is a setup key here: groups stand here, such as one that lists it".to_owned())
         }
-        false => hint::group(name, groups().chain([ALL])),
+        false => hint::group(name, groups().chain([ALL]))
+            .as_ref()
+            .map(words::hint),
     };
     let mut hints: HashMap<String, Option<String>> = HashMap::new();
     let mut references = Vec::new();

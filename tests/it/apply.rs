@@ -133,7 +133,7 @@ fn a_group_with_network_resources_is_changed_and_keeps_them() {
 }
 
 #[test]
-fn foreign_members_stay_and_are_said() {
+fn unmanaged_members_stay_and_are_said() {
     let bench = Bench::scenario_that_enrolls();
     let (keys, theirs) = (bench.enrolled(&["ours"]), bench.peer("theirs"));
     bench.agreed(json!({ "groups": { "g": { "peers": [] } }, "setup_keys": keys }));

@@ -18,12 +18,12 @@ fn agreed() -> Bench {
 }
 
 #[test]
-fn agreement_is_clean_and_extraneous_alone_is_no_alarm() {
+fn agreement_is_clean_and_what_is_unmanaged_alone_is_no_alarm() {
     let bench = agreed();
     bench
         .run(&["drift"])
         .expect(0)
-        .shows("1 extraneous")
+        .shows("1 unmanaged")
         .shows("policy Default");
     bench.assert_writes(&[]);
 }
@@ -143,14 +143,14 @@ fn one_issue_opened_edited_and_closed() {
         .call("DELETE", &format!("/policies/{id}"), Value::Null);
     drift(2).says_anywhere("issue opened");
     drift(2);
-    assert_eq!(open(), ["NetBird drift (default): 1 missing, 1 extraneous"]);
+    assert_eq!(open(), ["NetBird drift (default): 1 missing, 1 unmanaged"]);
 
     let id = bench.id("/groups", "b");
     bench
         .netbird()
         .call("DELETE", &format!("/groups/{id}"), Value::Null);
     drift(2).says_anywhere("issue edited");
-    assert_eq!(open(), ["NetBird drift (default): 2 missing, 1 extraneous"]);
+    assert_eq!(open(), ["NetBird drift (default): 2 missing, 1 unmanaged"]);
 
     bench.apply(&[]).expect(0);
     drift(0).says_anywhere("issue closed");
@@ -176,7 +176,7 @@ fn the_issue_says_what_is_missing_and_when_it_is_resolved() {
     );
     assert_eq!(
         open["title"],
-        "NetBird drift (default): 3 missing, 1 extraneous"
+        "NetBird drift (default): 3 missing, 1 unmanaged"
     );
     site.run(&["drift"]).expect(2).shows("a ↔ b: tcp 22");
     site.run(&["apply"]).expect(0);

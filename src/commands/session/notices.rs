@@ -8,10 +8,10 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::cli::Sealing;
 use crate::code::Code;
-use crate::config::{Place, Source};
+use crate::config::Source;
 use crate::desired::Desired;
 use crate::kind::Kind;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfKey, OfRun};
 use crate::plan::Plan;
 use crate::secret::Recipients;
 use crate::validate::{Valid, validate};
@@ -19,7 +19,8 @@ use crate::validate::{Valid, validate};
 /// The notices of a valid file that a plan tells, too. Whether a group that is not declared exists the plan knows, and is no
 /// plan where it does not; whom a member means it knows as well.
 pub(super) fn of_planned_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
-    of_file(valid).filter(|notice| !matches!(notice.code, Code::UndeclaredGroup | Code::OddMember))
+    of_file(valid)
+        .filter(|notice| !matches!(notice.code(), Code::UndeclaredGroup | Code::OddMember))
 }
 
 /// The notices of a valid file.
@@ -35,11 +36,9 @@ pub(super) fn place(notices: &mut [Notice], valid: &Valid) {
             continue;
         };
         let member = |name| valid.places.name(address, "peers", name);
-        let place = notice.name.as_deref().and_then(member);
+        let place = notice.name().and_then(member);
         // a name in a list is looked for; an entry stands under its own
-        if let Some(Place { path, line, column }) = place {
-            notice.text = format!("{}:{line}:{column}  {path}: {}", valid.file, notice.text);
-        }
+        notice.file = place.map(|_| valid.file.clone());
         notice.place = place.or_else(|| valid.position_of(address)).cloned();
     }
 }
@@ -60,9 +59,7 @@ pub(super) fn recipients_of_keys(
     let Some(base) = base() else {
         return Vec::new();
     };
-    let about = |code, name: &String, text: &str| {
-        Notice::about(code, &Address::new(Kind::SetupKey, name), text)
-    };
+    let about = |name: &String, what| Notice::about(&Address::new(Kind::SetupKey, name), what);
     let known: BTreeSet<&String> = base
         .setup_keys()
         .flat_map(|(_, key)| key.sealed_for.keys.values())
@@ -71,16 +68,13 @@ pub(super) fn recipients_of_keys(
     for (name, key) in desired.setup_keys() {
         for who in key.sealed_for.keys.values() {
             if !known.contains(who) {
-                let text = format!("has the new recipient {who}: the base branch does not have it");
-                notices.push(about(Code::NewRecipient, name, &text));
+                notices.push(about(name, OfKey::NewRecipient(who.clone())));
             }
         }
         let before = base.setup_key(name).map(|key| &key.sealed_for);
         let waits = plan.waiting_keys.values().any(|waiting| waiting == name);
         if waits && before.is_some_and(|before| *before != key.sealed_for) {
-            let text = "has other recipients than before; the key that lives stays sealed as it is: reissue_after makes \
-                        a new one";
-            notices.push(about(Code::RecipientsChanged, name, text));
+            notices.push(about(name, OfKey::RecipientsChanged));
         }
     }
     notices
@@ -89,12 +83,7 @@ pub(super) fn recipients_of_keys(
 /// A token dies with the access of whose it is, which for a person is sooner than anybody thinks of the jobs.
 pub(in crate::commands) fn of_token(actual: &Actual) -> Option<Notice> {
     let person = actual.me.as_ref().filter(|me| !me.is_service_user)?;
-    let text = format!(
-        "the token is that of a person ({}): it stops working when their access ends; make a service user in NetBird, and \
-         a token of that",
-        person.name
-    );
-    Some(Notice::general(Code::PersonsToken, text))
+    Some(Notice::general(OfRun::PersonsToken(person.name.clone())))
 }
 
 /// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.
@@ -111,11 +100,10 @@ pub(super) fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice
         let base = Recipients::parse_file("the base branch", &base).unwrap_or_default();
         let new = now.map(|now| now.not_in(&base)).unwrap_or_default();
         notices.extend(new.iter().map(|recipient| {
-            let text = format!(
-                "recipient {recipient} in {} is new: the base branch does not have it",
-                file.display()
-            );
-            Notice::general(Code::NewRecipient, text)
+            Notice::general(OfRun::NewRecipient {
+                recipient: recipient.to_string(),
+                file: file.display().to_string(),
+            })
         }));
     }
     notices

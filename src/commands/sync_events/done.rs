@@ -8,7 +8,7 @@ use crate::id::Id;
 use crate::kind::{Group, Kind, Resource};
 use crate::ledger::{AllowDeletes, Cause, Ledger};
 use crate::plan::Plan;
-use crate::render::Status;
+use crate::render::{Status, words};
 
 /// What was done about one key.
 pub(super) struct Done {
@@ -73,7 +73,7 @@ pub(super) fn done(
                 .peers
                 .get(&enrollment.peer)
                 .is_some_and(|peer| peer.approval_required),
-            replaces: replaces.map(|id| actual.peer_with_id(id)).collect(),
+            replaces: replaces.map(|id| words::who(&actual.who(id))).collect(),
             line: lines.get(&enrollment.key).cloned(),
             error: error_of(&enrollment, plan, statuses),
             joined,

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::super::forge::{Became, Marked};
 use super::{Done, Place, Synced};
+use crate::notice::Remark;
+use crate::render::words;
 use crate::text::{count, visible};
 
 pub(super) fn text(synced: &Synced) -> String {
@@ -38,13 +40,13 @@ pub(super) fn text(synced: &Synced) -> String {
             .iter()
             .for_each(|agreed| line(format!("    {agreed}")));
     }
-    for (key, why) in &synced.left_alone {
-        line(format!("setup key {key} {why}: left alone"));
+    for (key, why) in &synced.open {
+        line(format!("setup key {key} {}: left alone", words::open(why)));
     }
     for (key, what) in &synced.remarks {
-        line(format!("note: setup key {key} {what}"));
+        line(format!("note: {}", remark(key, what)));
     }
-    for (peer, key) in &synced.strangers {
+    for (peer, key) in &synced.undeclared {
         line(format!(
             "note: peer {peer:?} enrolled with {key:?}, which the file does not declare"
         ));
@@ -101,7 +103,7 @@ fn done_line(done: &Done, dry_run: bool) -> String {
             }
         ));
     }
-    parts.extend(enrollment.evidence.said().map(str::to_owned));
+    parts.extend(words::evidence(enrollment.evidence).map(str::to_owned));
     if *waits_for_approval {
         parts.push("it waits for approval in NetBird, and reaches nobody until then".into());
     }
@@ -156,22 +158,22 @@ pub(super) fn json(synced: &Synced) -> String {
         .done
         .iter()
         .partition(|done| done.replaces.is_empty());
-    let left_alone: Vec<_> = synced
-        .left_alone
+    let open: Vec<_> = synced
+        .open
         .iter()
-        .map(|(key, why)| json!({ "setup_key_name": key, "reason": why }))
+        .map(|(key, why)| json!({ "setup_key_name": key, "reason": words::open(why) }))
         .collect();
-    let strangers: BTreeMap<_, _> = synced.strangers.iter().cloned().collect();
+    let undeclared: BTreeMap<_, _> = synced.undeclared.iter().cloned().collect();
     let remarks = synced.remarks.iter();
-    let remarks = remarks.map(|(key, what)| format!("setup key {key} {what}"));
-    let notices = remarks.chain(synced.meanwhile.iter().cloned());
+    let remarks = remarks.map(|(key, what)| remark(key, what));
+    let notices = remarks.chain(synced.meanwhile.iter().map(words::notice));
     let mut result = json!({
         "format_version": 1,
         "enrollments": ready.into_iter().map(entry).collect::<Vec<_>>(),
         "replacing": replacing.into_iter().map(entry).collect::<Vec<_>>(),
-        "left_alone": left_alone,
+        "left_alone": open,
         "notices": notices.collect::<Vec<_>>(),
-        "undeclared": strangers,
+        "undeclared": undeclared,
         "marked": synced.marked.as_ref().map(|marked| &marked.edit.flipped).cloned().unwrap_or_default(),
         "commit": synced.marked.as_ref().map(|marked| &marked.text),
         "commit_place": synced.marked.as_ref().and_then(|marked| marked.place.as_ref()),
@@ -182,6 +184,10 @@ pub(super) fn json(synced: &Synced) -> String {
         result["error"] = json!({ "message": message, "hint": hint });
     }
     crate::json::text(&result)
+}
+
+fn remark(key: &str, what: &Remark) -> String {
+    format!("setup key {key} {}", words::remark(what))
 }
 
 fn entry(done: &Done) -> Value {

@@ -243,11 +243,11 @@ fn parse(text: &str) -> Value {
 
 proptest! {
     #[test]
-    fn only_the_flags_differ(sample in sample(), picks in prop::collection::vec(any::<prop::sample::Index>(), 0..4), stranger in name()) {
+    fn only_the_flags_differ(sample in sample(), picks in prop::collection::vec(any::<prop::sample::Index>(), 0..4), unknown in name()) {
         let Sample { text, spots } = sample;
         let all: Vec<&String> = spots.keys().collect();
         let mut wanted: BTreeSet<String> = picks.iter().filter(|_| !all.is_empty()).map(|pick| pick.get(&all).to_string()).collect();
-        wanted.insert(stranger);
+        wanted.insert(unknown);
 
         let edit = flip(text.as_bytes(), &wanted).unwrap();
         let after = String::from_utf8(edit.text.clone()).unwrap();

@@ -210,7 +210,7 @@ fn a_request_in_which_nothing_is_ours_loses_nothing() {
             let live = Resource::read(kind, answer.clone(), &groups)
                 .unwrap_or_else(|error| panic!("{recording}: {error}"));
             // what only NetBird can say of an object is a difference that plan shows, not a field that gets lost
-            let foreign = ["sourceResource", "destinationResource"]
+            let is_elsewhere = ["sourceResource", "destinationResource"]
                 .iter()
                 .any(|side| answer["rules"][0].get(side).is_some())
                 || answer["peer"].as_str().is_some_and(|peer| !peer.is_empty())
@@ -220,10 +220,10 @@ fn a_request_in_which_nothing_is_ours_loses_nothing() {
             let left_alone = left_alone(live.resource.clone());
             assert_eq!(
                 !differences(&left_alone, &live.resource).is_empty(),
-                foreign,
+                is_elsewhere,
                 "{recording}: {answer}"
             );
-            if foreign {
+            if is_elsewhere {
                 continue;
             }
             let body = left_alone
@@ -295,14 +295,14 @@ fn the_recorded_account_reads() {
     assert_eq!(actual.peer_label(bound), "Pilot-hawk-72");
     let lab = actual.groups.id("lab").expect("recorded");
     assert!(
-        actual.foreign_referrers[lab]
+        actual.unmanaged_referrers[lab]
             .iter()
             .any(|who| who.starts_with("network resource ")),
         "{actual:?}"
     );
     assert_eq!(
         actual.protected_groups.values().collect::<Vec<_>>(),
-        ["holds every peer"]
+        [&crate::protection::Protection::All]
     );
 }
 

@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::git::testing::{Repo, at, netbird_json, open};
 use crate::kind::Kind;
 use crate::ledger::{Cause, Ledger, Listing, Proof};
+use crate::render::words;
 
 use super::{NOW, of, read, try_read};
 
@@ -174,7 +175,8 @@ fn broken_versions_are_told_once() {
         "2 of the file's versions in git cannot be read (the newest is commit {}: line 2: ",
         newest.short()
     );
-    assert!(notice.text.starts_with(&expected), "{}", notice.text);
+    let text = words::notice(notice);
+    assert!(text.starts_with(&expected), "{text}");
 }
 
 #[test]
@@ -188,7 +190,7 @@ fn a_deleted_file_or_a_link_in_its_place_is_silent() {
     repo.commit(250_000, "a link");
     let ledger = read(&repo);
     assert!(ledger.is_declared(&Address::new(Kind::Route, "lan")));
-    assert!(ledger.notices()[0].text.contains("a symbolic link"));
+    assert!(words::notice(&ledger.notices()[0]).contains("a symbolic link"));
     std::fs::remove_file(repo.path().join("netbird.json")).unwrap();
     repo.file(300_000, WHOLE);
     let ledger = read(&repo);
@@ -243,7 +245,11 @@ fn a_file_that_is_in_no_commit_is_said() {
     repo.commit(1, "one");
     let ledger = read(&repo);
     assert!(ledger.is_known());
-    assert!(ledger.notices()[0].text.contains("netbird.json"));
+    let told = format!(
+        "no commit up to {} has netbird.json, so nothing is provably ours",
+        repo.tip().short()
+    );
+    assert_eq!(words::notice(&ledger.notices()[0]), told);
     assert_eq!(ledger.listings().of("ops", "a"), Listing::New);
 }
 

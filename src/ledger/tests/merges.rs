@@ -4,6 +4,8 @@ use crate::address::Address;
 use crate::git::testing::{Repo, netbird_json, open};
 use crate::kind::Kind;
 use crate::ledger::{Cause, Listing, MergeView, MergedFile, Proof, merge_view};
+use crate::notice::OfMerge;
+use crate::render::words;
 
 use super::{NOW, read};
 
@@ -79,8 +81,9 @@ fn a_pull_request_is_about_the_merge() {
     assert_eq!(view.file, MergedFile::File(merged.into_bytes()));
     assert!(view.conflicts.is_empty());
     assert_eq!(view.behind, Some(1));
+    let told: Vec<String> = view.notices().iter().map(words::merge).collect();
     assert_eq!(
-        view.notices(),
+        told,
         ["the branch is 1 commit behind its base; the plan is that of the merge"]
     );
 
@@ -103,7 +106,7 @@ fn a_conflict_is_said() {
     let (_repo, view) = forked(&["x", "b", "c", "d", "e"], &["y", "b", "c", "d", "e"]);
     assert_eq!(view.file, MergedFile::Conflict);
     assert_eq!(view.conflicts, ["netbird.json"]);
-    assert!(view.notices()[0].contains("conflicts"));
+    assert_eq!(view.untold(), None, "the file itself says what is wrong");
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn a_conflict_elsewhere_leaves_the_file_readable() {
     let view = merge_view(&git, &base, &head, &netbird_json(&git)).unwrap();
     assert_eq!(view.file, MergedFile::File(file(&["a", "b"]).into_bytes()));
     assert_eq!(view.conflicts, ["z"]);
-    assert!(view.notices()[0].contains("z conflict"));
+    assert_eq!(view.notices()[0], OfMerge::Conflicts(vec!["z".into()]));
 }
 
 #[test]
@@ -155,5 +158,5 @@ fn too_little_history_is_said() {
     let view = merge_view(&git, &view.base, &view.head, &netbird_json(&git)).unwrap();
     assert_eq!(view.file, MergedFile::TooLittleHistory);
     assert_eq!(view.behind, None);
-    assert!(view.notices()[0].contains("fetch-depth: 0"));
+    assert_eq!(view.notices(), [OfMerge::TooLittleHistory]);
 }

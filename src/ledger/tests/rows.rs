@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::git::testing::Repo;
 use crate::kind::{End, Form, Kind, Shape, Tie};
 use crate::ledger::{Cause, Ledger, Listing, NoHistory, Proof};
+use crate::render::words;
 
 use super::{of, read};
 
@@ -52,7 +53,7 @@ fn newer_was_made_by_hand_later() {
 fn never_declared_is_not_ours() {
     let ledger = removed();
     assert_eq!(
-        ledger.proof(&Address::new(Kind::Group, "foreign"), Some(150_000)),
+        ledger.proof(&Address::new(Kind::Group, "theirs"), Some(150_000)),
         Proof::Never
     );
     assert_eq!(
@@ -70,7 +71,7 @@ fn an_id_without_a_time_has_no_proof() {
         Proof::NoIdTime
     );
     assert_eq!(
-        ledger.proof(&Address::new(Kind::Group, "foreign"), None),
+        ledger.proof(&Address::new(Kind::Group, "theirs"), None),
         Proof::Never
     );
 }
@@ -186,10 +187,10 @@ fn every_section_is_read() {
 
 #[test]
 fn without_history_nothing_is_ours() {
-    for why in [
-        NoHistory::NotACheckout,
-        NoHistory::NoGit,
-        NoHistory::NoCommit,
+    for (why, told) in [
+        (NoHistory::NotACheckout, "the file is in no git checkout"),
+        (NoHistory::NoGit, "git is not on PATH"),
+        (NoHistory::NoCommit, "the checkout has no commit yet"),
     ] {
         let ledger = Ledger::none(why);
         assert_eq!(
@@ -198,7 +199,8 @@ fn without_history_nothing_is_ours() {
         );
         assert_eq!(ledger.listings().of("ops", "a"), Listing::Unknown);
         assert!(!ledger.is_known());
-        assert!(ledger.notices()[0].text.contains("nothing is deleted"));
+        let told = format!("{told}, so nothing is provably ours and nothing is deleted");
+        assert_eq!(words::notice(&ledger.notices()[0]), told);
     }
 }
 

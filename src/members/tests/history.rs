@@ -111,7 +111,7 @@ a member that was listed once goes
     update group g
         peers ["edge","x"] → ["edge"]
 a member that was never listed stays
-    foreign in g: ["x"]
+    unmanaged in g: ["x"]
 
 "#]].raw());
 }
@@ -126,9 +126,9 @@ proptest! {
     ) {
         let history = [(MADE, version(&["edge"]))];
         let family = if is_there { vec![peer_at("edge", MADE - 9)] } else { vec![] };
-        let stranger = over(peer_at(&name, MADE + later), json!({ "name": name }));
-        let id = crate::id::Id(stranger["id"].as_str().expect("an id").to_owned());
-        let plan = with_history(&history, &[], [family, vec![stranger]].concat()).plan();
+        let other = over(peer_at(&name, MADE + later), json!({ "name": name }));
+        let id = crate::id::Id(other["id"].as_str().expect("an id").to_owned());
+        let plan = with_history(&history, &[], [family, vec![other]].concat()).plan();
         let plan = plan.map_err(|problems| TestCaseError::fail(format!("{problems:?}")))?;
         prop_assert!(plan.changes.iter().all(|change| !change.added_members().contains(&id)));
     }

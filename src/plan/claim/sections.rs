@@ -4,64 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::kind::Kind;
 use crate::ledger::{Ledger, Proof};
-use crate::notice::Notice;
-use crate::text::{count, listed};
-
-/// Such a section.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gone {
-    /// Its kind.
-    pub kind: Kind,
-    /// The object in whose entry it stood, if it stood in one.
-    pub within: Option<Address>,
-    /// What lives of it: declared when the section was last there, or made by us.
-    pub left: BTreeSet<Address>,
-    /// Whether it is this very change that takes it out: no commit of the history did.
-    pub is_new: bool,
-}
-
-impl Gone {
-    /// Says so.
-    pub fn notice(&self) -> Notice {
-        let section = self.kind.section();
-        let when = if self.is_new {
-            "goes with this change"
-        } else {
-            "is no longer in the file"
-        };
-        let names: Vec<String> = self
-            .left
-            .iter()
-            .map(|at| format!("{:?}", at.name))
-            .collect();
-        let left = match self.left.len() {
-            0 => "nothing of it lives in NetBird".to_owned(),
-            number => format!(
-                "{} of it still {} in NetBird: {}",
-                count(number, self.kind.label(), self.kind.plural()),
-                if number == 1 { "lives" } else { "live" },
-                listed(&names)
-            ),
-        };
-        let way = match self.left.is_empty() {
-            true => String::new(),
-            false => "; put the section back to manage them, without their entries to delete what is ours".into(),
-        };
-        let of = self
-            .within
-            .as_ref()
-            .map(|at| format!(" of {}", at.quoted()));
-        let of = of.unwrap_or_default();
-        let text = format!(
-            "section {section:?}{of} {when}, so nothing of it is managed any more; {left}{way}"
-        );
-        Notice::general(Code::SectionGone, text)
-    }
-}
+use crate::notice::Gone;
 
 /// Returns the sections that the history had and the file has not: those of which something lives, and those that go just
 /// now.

@@ -66,8 +66,12 @@ pub(super) fn keep_groups(
                 false => holder,
             }
         });
-        let foreign = actual.foreign_referrers.get(&live.id).into_iter().flatten();
-        let holders: BTreeSet<String> = users.chain(foreign.cloned()).collect();
+        let others = actual
+            .unmanaged_referrers
+            .get(&live.id)
+            .into_iter()
+            .flatten();
+        let holders: BTreeSet<String> = users.chain(others.cloned()).collect();
         if !holders.is_empty() {
             let why = match actual.gone_resources.get(&live.id) == Some(&holders) {
                 true => Why::NeededByGone(holders),

@@ -6,11 +6,10 @@ use std::collections::HashSet;
 use super::FollowUp;
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::code::Code;
 use crate::desired::Desired;
 use crate::kind::Kind;
 use crate::ledger::Proof;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfPeer};
 use crate::options::Options;
 use crate::wire::Peer;
 
@@ -46,13 +45,8 @@ pub(super) fn notices(
                 == Proof::Ours
     };
     let notice = |peer: &Peer| {
-        let text = format!(
-            "({}) stays in the network, though the setup key of that name left the file: that key is gone from NetBird too, \
-             so nothing proves any more that its machine may go. Delete the peer in NetBird, or list it in a group if it \
-             is to stay",
-            peer.id
-        );
-        Notice::about(Code::PeerStays, &Address::new(Kind::Peer, &peer.name), text)
+        let what = OfPeer::LeftBehind(peer.id.clone());
+        Notice::about(&Address::new(Kind::Peer, &peer.name), what)
     };
     actual.peers.iter().filter(is_left).map(notice).collect()
 }

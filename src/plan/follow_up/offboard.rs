@@ -10,14 +10,13 @@ use super::held::holder;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::Change;
-use crate::code::Code;
 use crate::desired::Desired;
-use crate::enrollment::{Binding, Replaced, UNTOLD};
+use crate::enrollment::{Binding, Replaced};
 use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::kind::{Kind, Live, Resource};
 use crate::ledger::{Cause, Ledger, Proof};
-use crate::notice::Notice;
+use crate::notice::{Notice, OfKey, OfMember, OfPeer, PeerStays};
 use crate::options::{Options, Prune};
 use crate::plan::referrers::deleted;
 use crate::plan::rows::Row;
@@ -48,9 +47,8 @@ pub(super) fn offboard(
             Ok(Some(peer)) => peer,
             Ok(None) => continue,
             Err(why) => {
-                let text = format!("was removed, and its peer {why}");
                 part.notices
-                    .push(Notice::about(Code::PeerStays, address, text));
+                    .push(Notice::about(address, OfKey::PeerStays(why)));
                 continue;
             }
         };
@@ -110,34 +108,26 @@ pub(super) fn offboard(
 }
 
 /// Returns the peer that goes with a key, if there is one; or that it stays, and why.
-fn bound<'a>(key: &Id, actual: &'a Actual) -> Result<Option<&'a Peer>, String> {
+fn bound<'a>(key: &Id, actual: &'a Actual) -> Result<Option<&'a Peer>, PeerStays> {
     let is_used = actual.keys.get(key).is_some_and(|key| key.used_times > 0);
     let peer = match actual.bindings.of_key(key) {
         Some(Binding::Event(id) | Binding::Time(id)) => actual.peers.get(id),
         // a name is no proof for a deletion
         Some(Binding::Name(id)) => {
-            let peer = actual.peer_with_id(id);
-            return Err(format!(
-                "stays: its name and its times alone tell that it is {peer}"
-            ));
+            return Err(PeerStays::NameAlone(actual.who(id)));
         }
         Some(Binding::Several(peers)) => {
-            let labels: Vec<String> = peers.iter().map(|id| actual.peer_label(id)).collect();
-            return Err(format!(
-                "stays: it was used by one of {}, and nobody can tell by which",
-                labels.join(", ")
-            ));
+            let labels = peers.iter().map(|id| actual.peer_label(id));
+            return Err(PeerStays::OneOf(labels.collect()));
         }
         Some(Binding::Nobody) | None if is_used && actual.bindings.may_be_untold(key) => {
-            return Err(format!("stays, if there is one: {UNTOLD}"));
+            return Err(PeerStays::Untold);
         }
         Some(Binding::PeerGone | Binding::Nobody) | None => None,
     };
     match peer {
-        Some(peer) if peer.ephemeral => Err(format!("{:?} stays: it is ephemeral", peer.name)),
-        Some(peer) if !peer.user_id.is_empty() => {
-            Err(format!("{:?} stays: it belongs to a person", peer.name))
-        }
+        Some(peer) if peer.ephemeral => Err(PeerStays::Ephemeral(peer.name.clone())),
+        Some(peer) if !peer.user_id.is_empty() => Err(PeerStays::Persons(peer.name.clone())),
         peer => Ok(peer),
     }
 }
@@ -156,10 +146,7 @@ pub(super) fn names_of_keys(desired: &Desired, ledger: &Ledger) -> Vec<Notice> {
             .map(move |name| (group, name))
     });
     let notice = |(group, name): (&String, &String)| {
-        let text = format!(
-            "lists {name:?}, which was a setup key until this change: it means the peer of that name now, and keeps it"
-        );
-        Notice::member(Code::WasKey, &Address::new(Kind::Group, group), name, text)
+        Notice::member(&Address::new(Kind::Group, group), name, OfMember::WasKey)
     };
     listed.map(notice).collect()
 }
@@ -180,20 +167,15 @@ pub(super) fn replace(
         let users = users(peer, so_far, actual).into_iter();
         let users: Vec<String> = users.map(|user| user.words).collect();
         if !users.is_empty() {
-            let text = format!(
-                "is replaced by the peer {}, and stays, since its deletion would hit {}: take it out of there first",
-                actual.peer_with_id(&old.by),
-                users.join(", ")
-            );
+            let by = actual.who(&old.by);
             let address = Address::new(Kind::Peer, &peer.name);
             part.notices
-                .push(Notice::about(Code::PeerStays, &address, text));
+                .push(Notice::about(&address, OfPeer::StaysInUse { by, users }));
             continue;
         }
         let reason = Reason::Replaced {
             key: old.key.clone(),
-            by: old.by.clone(),
-            by_name: actual.peers.get(&old.by).map(|peer| peer.name.clone()),
+            by: actual.who(&old.by),
             evidence: old.evidence,
         };
         let change = deletion(peer, reason, actual);

@@ -285,7 +285,7 @@ pub(super) fn notices(document: &Document) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-pub(super) fn left_alone(document: &Document, plan: &Plan) -> Option<String> {
+pub(super) fn unmanaged(document: &Document, plan: &Plan) -> Option<String> {
     let names =
         |names: &mut dyn Iterator<Item = &str>| names.map(code).collect::<Vec<_>>().join(", ");
     let unmanaged = document.unmanaged();
@@ -297,7 +297,7 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Option<String> {
         .iter()
         .map(|(label, list)| format!("- {label} {}", names(&mut list.iter().copied())))
         .collect();
-    for (group, members) in &plan.foreign_members {
+    for (group, members) in &plan.unmanaged_members {
         let mut labels = members
             .iter()
             .filter_map(|id| Some(plan.peer_labels.get(id)?.as_str()));
@@ -308,7 +308,7 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Option<String> {
         ));
     }
     let members: usize = plan
-        .foreign_members
+        .unmanaged_members
         .values()
         .map(std::collections::BTreeSet::len)
         .sum();

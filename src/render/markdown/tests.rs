@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, file};
 
 use super::{BUDGET, document};
-use crate::code::Code;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfAgreement};
 use crate::render::{Document, Status, examples};
 use crate::testing::{Case, group, key};
 
@@ -70,7 +69,7 @@ fn large(creations: usize, deletions: usize) -> Document {
     document.notices = (0..creations)
         .map(|n| {
             let text = format!("notice {n}: {}", "words ".repeat(20));
-            Notice::general(Code::History, text)
+            Notice::general(OfAgreement::NotAsked(text))
         })
         .collect();
     document

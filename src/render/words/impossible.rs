@@ -1,5 +1,6 @@
 //! The sentences of what makes a plan impossible.
 
+use super::{hint as meant, protection};
 use crate::kind::Kind;
 use crate::problem::{Impossible, Problem, Rename};
 use crate::text::listed;
@@ -71,13 +72,6 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 .into(),
             "change them in two steps: give one another network first",
         ),
-        Impossible::NameTwin(id) => (
-            format!(
-                "cannot be written: NetBird has another {} of that name ({id}), and refuses changes while there are two",
-                address.kind.label()
-            ),
-            "rename or delete the other in NetBird",
-        ),
         Impossible::RouteTwin(other, id) => (
             format!(
                 "cannot be written: NetBird has another route {other:?} ({id}) for the same network through the same \
@@ -111,7 +105,7 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
         Impossible::GroupAbsent { group, hint } => {
             let text =
                 format!("refers to group {group:?}, which is neither declared nor in NetBird");
-            return (text, hint.clone());
+            return (text, hint.as_ref().map(meant));
         }
         Impossible::GroupAmbiguous { group, found } => (
             format!("refers to group {group:?}, but {found}"),
@@ -133,14 +127,12 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             ),
             "give the group its users in NetBird's dashboard first: the file has no field for them",
         ),
-        Impossible::Protected { why, is_all } => (
-            format!("is {why}: it is never changed here"),
-            match is_all {
-                true => "it can be referred to without being declared",
-                false => "refer to it without declaring it, or declare it without peers",
-            },
+        Impossible::Protected(why) => (
+            format!("is {}: it is never changed here", protection(why)),
+            "refer to it without declaring it, or declare it without peers",
         ),
         Impossible::ProtectedJoin { member, why } => {
+            let why = protection(why);
             let text = format!(
                 "lists {member:?}, which is to join when it enrolls, but it is {why}: it is never changed here"
             );

@@ -46,7 +46,7 @@ pub fn remove_leftovers(dir: &Path) {
         let path = dir.join(name);
         let free =
             File::open(&path).and_then(|file| file.try_lock().map_err(Into::into).map(|()| file));
-        // held until it is removed, so that its run, if it is just being made, sees that
+        // locked until it is removed, so that its run, if it is just being made, sees that
         if let Ok(_locked) = free
             && let Err(error) = fs::remove_file(&path)
         {

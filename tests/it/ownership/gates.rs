@@ -88,7 +88,7 @@ fn the_last_of_ours_is_the_last_whatever_others_have() {
             other,
         );
         bench.applied(1.0, two);
-        // an extraneous one, as the policy Default always is
+        // an unmanaged one, as the policy Default always is
         if section == "groups" {
             bench.group("theirs");
             let mut file = base();

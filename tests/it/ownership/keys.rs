@@ -112,7 +112,7 @@ fn dead_keys_of_ours_let_go_of_a_group_first() {
 }
 
 #[test]
-fn a_foreign_dead_key_that_names_the_group_holds_it_and_nothing_else() {
+fn an_unmanaged_dead_key_that_names_the_group_holds_it_and_nothing_else() {
     let bench = Bench::in_git();
     let mut with_h = file(&[]);
     with_h["groups"]["h"] = json!({});

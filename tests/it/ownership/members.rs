@@ -53,19 +53,19 @@ fn listed_once_and_no_more_it_leaves() {
 }
 
 #[test]
-fn a_foreign_member_stays_and_is_named() {
+fn an_unmanaged_member_stays_and_is_named() {
     let bench = Bench::in_git();
     bench.peer("a");
     bench.applied(1.0, file(&["a"]));
-    let foreign = bench.peer("foreign");
-    add(&bench, "g", &foreign);
+    let theirs = bench.peer("theirs");
+    add(&bench, "g", &theirs);
     bench.leaves_all(&[]).shows("No changes");
-    bench.plan(&[]).expect(0).shows("foreign");
+    bench.plan(&[]).expect(0).shows("theirs");
     // it stays when others come and go
     bench.peer("b");
     bench.declared(9.0, file(&["b"]));
     bench.apply(&[]).expect(0);
-    assert_eq!(members(&bench, "g"), ["b", "foreign"]);
+    assert_eq!(members(&bench, "g"), ["b", "theirs"]);
     bench.leaves_all(&["--prune", "none"]);
     bench.hour(10.0);
     bench.apply(&["--prune", "all"]).expect(0);
@@ -91,10 +91,10 @@ fn prune_all_leaves_persons_ephemerals_and_those_of_declared_keys() {
         .unwrap();
     add(&bench, "g", &runner);
     bench.delete("/setup-keys", "ci");
-    add(&bench, "g", &bench.peer("foreign"));
+    add(&bench, "g", &bench.peer("theirs"));
     assert_eq!(
         members(&bench, "g"),
-        ["by-key", "foreign", "laptop", "runner"]
+        ["by-key", "laptop", "runner", "theirs"]
     );
     bench.leaves_all(&[]);
     bench.apply(&["--prune", "all"]).expect(0);

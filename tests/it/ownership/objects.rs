@@ -77,7 +77,7 @@ fn made_by_hand_after_the_removal_it_is_held_back() {
 }
 
 #[test]
-fn never_declared_it_is_extraneous() {
+fn never_declared_it_is_unmanaged() {
     for (section, path, _) in kinds() {
         let bench = Bench::in_git();
         bench.applied(0.0, base());

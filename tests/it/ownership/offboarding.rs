@@ -265,7 +265,7 @@ fn peers_of_a_reusable_key_stay() {
 }
 
 #[test]
-fn a_foreign_keys_peer_stays_even_where_the_key_goes() {
+fn an_unmanaged_keys_peer_stays_even_where_the_key_goes() {
     let bench = Bench::in_git();
     bench.applied(0.0, file(&[]));
     bench.enrolled(&["theirs"]);

@@ -40,14 +40,14 @@ fn file(groups: &[&str]) -> Value {
 fn what_we_made_goes_and_what_others_made_stays() {
     let real = Real::new();
     let bench = &real.0;
-    let foreign = bench.group("foreign");
+    let theirs = bench.group("theirs");
     real.declared(0, file(&["a", "b"]), "two")
         .apply(&[])
         .expect(0);
     real.declared(1, file(&["a"]), "one").apply(&[]).expect(0);
     assert_eq!(bench.all("/groups", "b"), Vec::<Value>::new());
     assert_eq!(bench.all("/policies", "b"), Vec::<Value>::new());
-    assert_eq!(bench.id("/groups", "foreign"), foreign);
+    assert_eq!(bench.id("/groups", "theirs"), theirs);
     bench.id("/groups", "a");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
@@ -140,7 +140,7 @@ fn a_machine_is_offboarded_with_its_key() {
 }
 
 #[test]
-fn a_member_that_is_listed_no_more_leaves_and_a_foreign_one_stays() {
+fn a_member_that_is_listed_no_more_leaves_and_an_unmanaged_one_stays() {
     let real = Real::new();
     let bench = &real.0;
     let ids = ["p1", "p2", "p3"].map(|name| bench.peer(name));

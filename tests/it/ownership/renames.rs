@@ -76,10 +76,10 @@ fn a_name_that_the_file_never_declared_is_not_renamed() {
         }
         let bench = Bench::in_git();
         bench.applied(1.0, base());
-        let foreign = by_hand(&bench, section, "theirs");
+        let theirs = by_hand(&bench, section, "theirs");
         bench.declared(9.0, with(base(), section, "new", renamed(entry, "theirs")));
         bench.cannot(&[]).says("which this file never declared");
-        assert_eq!(bench.id(path, "theirs"), foreign);
+        assert_eq!(bench.id(path, "theirs"), theirs);
     }
 }
 

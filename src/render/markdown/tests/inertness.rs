@@ -5,8 +5,7 @@ use proptest::prelude::*;
 use super::super::escape::{cell, code, fenced, line, marker, text};
 use super::super::{BUDGET, document};
 use crate::address::Address;
-use crate::code::Code;
-use crate::notice::Notice;
+use crate::notice::{Notice, OfAgreement};
 use crate::render::{Document, examples};
 
 /// The cells of a row as GFM splits it: at every pipe that no backslash escapes, inside code spans too. `pairs` says
@@ -64,7 +63,7 @@ fn with(evil: &str) -> Document {
         .iter()
         .map(|address| Address::new(address.kind, evil))
         .collect();
-    document.notices = vec![Notice::general(Code::History, evil)];
+    document.notices = vec![Notice::general(OfAgreement::NotAsked(evil.into()))];
     document
 }
 

@@ -1,0 +1,45 @@
+//! What is to be said of agreements to deletions.
+
+use crate::origin::Origin;
+
+/// What is to be said of an agreement to deletions.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OfAgreement {
+    /// A line agrees to nothing.
+    Void {
+        /// The line.
+        line: String,
+        /// Who said so, and where.
+        by: String,
+        /// Why.
+        why: Void,
+    },
+    /// The number that a person agreed to is not that of all rows.
+    OtherNumber {
+        /// In which words they did.
+        by: String,
+        /// The number.
+        number: usize,
+        /// How many deletions the plan has.
+        rows: usize,
+    },
+    /// Whether a pull request agrees could not be asked, for this reason.
+    NotAsked(String),
+}
+
+/// Why a line counts for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Void {
+    /// Its author may not write to the repository; nobody knows who where there is no name.
+    Author(Option<String>),
+    /// The branch is of another repository.
+    Fork,
+    /// More goes by now, and that many deletions.
+    Outgrown(usize),
+    /// It has no digest.
+    NoDigest,
+    /// Its digest is of nothing in the plan.
+    NotOfThePlan,
+    /// It is meant for the deletions of that change, and they have another digest. `None`: what no commit has yet.
+    NotOf(Option<Origin>),
+}

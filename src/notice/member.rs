@@ -1,0 +1,89 @@
+//! What is to be said of the members that a group lists.
+
+use jiff::Timestamp;
+
+use crate::code::Code;
+use crate::evidence::Evidence;
+use crate::hint::Hint;
+use crate::id::Id;
+use crate::who::Who;
+
+/// What is to be said of a name that a group lists.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum OfMember {
+    /// It is a reusable key.
+    ReusableKey,
+    /// It is that peer, and the event log does not tell so.
+    BoundByTime(Who, Evidence),
+    /// Who used its key a server before 0.55 cannot tell.
+    Untold,
+    /// Its key was used by one of these.
+    OneOf(Vec<String>),
+    /// Its key was used, and its peer is gone; these bear the name.
+    Gone(Vec<Machine>),
+    /// Its key is marked enrolled and gone, so its peer is the one of that name.
+    ByName,
+    /// It is marked enrolled, and no peer bears the name.
+    EnrolledNobody,
+    /// Its key is marked enrolled and gone, and so many peers bear the name.
+    EnrolledSeveral(usize),
+    /// No peer bears the name; what may be meant.
+    Absent(Option<Hint>),
+    /// The peer of that name is younger than the listing.
+    TooYoung,
+    /// Without history nothing tells that the peer of that name is meant.
+    Unproved,
+    /// So many peers bear the name.
+    Several(usize),
+    /// Others bear the name of the one that is meant.
+    Twin {
+        /// The one that is meant.
+        meant: Machine,
+        /// The others.
+        others: Vec<Machine>,
+        /// What to do where another is the right one.
+        way_out: WayOut,
+    },
+    /// It was a setup key until this change.
+    WasKey,
+}
+
+/// A peer, and what tells people whether its machine lives.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Machine {
+    /// Its id.
+    pub id: Id,
+    /// Whether it is connected.
+    pub connected: bool,
+    /// When it was seen last.
+    pub last_seen: Option<Timestamp>,
+}
+
+/// What to do where another peer of a name is the right one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum WayOut {
+    /// Give it a new key of the name.
+    NewKey,
+    /// Delete this one, and list the name again.
+    Delete(Id),
+}
+
+impl OfMember {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            OfMember::ReusableKey => Code::KeyOfMany,
+            OfMember::BoundByTime(..) => Code::BoundByTime,
+            OfMember::Untold
+            | OfMember::OneOf(_)
+            | OfMember::EnrolledSeveral(_)
+            | OfMember::Several(_) => Code::MemberUnclear,
+            OfMember::Gone(_) => Code::MemberGone,
+            OfMember::ByName => Code::MemberByName,
+            OfMember::EnrolledNobody | OfMember::Absent(_) => Code::MemberAbsent,
+            OfMember::TooYoung => Code::MemberTooYoung,
+            OfMember::Unproved => Code::MemberUnproved,
+            OfMember::Twin { .. } => Code::MemberTwin,
+            OfMember::WasKey => Code::WasKey,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Where a change of the file is from.
+
+/// Where a change of the file is from: as text `#N`, or the commit's full id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// The pull request of that number.
+    Pull(u64),
+    /// The commit of that full id.
+    Commit(String),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Origin::Pull(number) => write!(f, "#{number}"),
+            Origin::Commit(id) => f.write_str(id),
+        }
+    }
+}
+
+impl Origin {
+    /// Returns it in words, a commit by the beginning of its id.
+    pub fn words(&self) -> String {
+        match self {
+            Origin::Pull(number) => format!("pull request #{number}"),
+            Origin::Commit(id) => format!("commit {}", id.get(..10).unwrap_or(id)),
+        }
+    }
+
+    /// Returns whose deletions those of a cause are, in words.
+    pub fn whose(cause: Option<&Origin>) -> String {
+        cause.map_or_else(|| "what no commit has yet".into(), Origin::words)
+    }
+}

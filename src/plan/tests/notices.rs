@@ -1,0 +1,205 @@
+//! What a reader of a plan is told of what changes nothing, word for word.
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::kind::Kind;
+use crate::testing::{
+    Case, MADE, enrolled, group, id, id_at, key, over, peer, policy, policy_with, table, used_at,
+};
+
+/// Of a key whose entry was removed the peer goes, but for one that nobody can tell, or that is no machine of ours.
+#[test]
+fn why_the_peer_of_a_removed_key_stays_is_told() {
+    let none = json!({ "groups": { "g": {} }, "setup_keys": {} });
+    let one = json!({ "type": "one-off", "expires_in": 604_800, "enrolled": true });
+    let file = json!({ "groups": { "g": {} }, "setup_keys": { "gw": one } });
+    let used = || over(key("gw", &[]), used_at(MADE));
+    let case = |peers: Value, events: Value| {
+        let live = json!({ "groups": [group("g", &[])], "peers": peers, "setup_keys": [used()], "events": events });
+        Case::new(none.clone(), live)
+            .history(&[(MADE - 60, file.clone())])
+            .outcome()
+    };
+    let event = json!([enrolled("gw", "gw")]);
+    let with = |fields: Value| json!([over(peer("gw"), fields)]);
+    let rows = [
+        (
+            "an ephemeral one",
+            case(with(json!({ "ephemeral": true })), event.clone()),
+        ),
+        ("a person's", case(with(json!({ "user_id": "u" })), event)),
+        (
+            "one of two of that second",
+            case(json!([peer("x"), peer("y")]), json!([])),
+        ),
+        (
+            "one of two, which alone bears the name",
+            case(json!([peer("gw"), peer("y")]), json!([])),
+        ),
+        (
+            "a server that does not say when peers enrolled",
+            case(with(json!({ "created_at": null })), json!([])),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+an ephemeral one
+    delete setup key gw: no longer declared
+    note: setup key "gw" was removed, and its peer "gw" stays: it is ephemeral
+a person's
+    delete setup key gw: no longer declared
+    note: setup key "gw" was removed, and its peer "gw" stays: it belongs to a person
+one of two of that second
+    delete setup key gw: no longer declared
+    note: setup key "gw" was removed, and its peer stays: it was used by one of y, x, and nobody can tell by which
+one of two, which alone bears the name
+    delete setup key gw: no longer declared
+    note: setup key "gw" was removed, and its peer stays: its name and its times alone tell that it is "gw" (daojn05h52b8h06og03g)
+a server that does not say when peers enrolled
+    delete setup key gw: no longer declared
+    note: setup key "gw" was removed, and its peer stays, if there is one: which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled (0.55 and later do), and the event log has nothing of it
+
+"#]].raw());
+}
+
+#[test]
+fn what_is_odd_about_keys_and_their_peers_is_told() {
+    let one = |fields: Value| over(json!({ "type": "one-off", "expires_in": 604_800 }), fields);
+    let file = |key: Value, peers: &[&str]| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": { "gw": key } });
+    let used = || over(key("gw", &[]), used_at(MADE));
+    let live = |peers: Value, events: Value| json!({ "groups": [group("g", &[])], "peers": peers, "setup_keys": [used()], "events": events });
+    let event = json!([enrolled("gw", "host")]);
+    let marked = file(one(json!({ "enrolled": true })), &[]);
+    let again = |name: &str| over(peer("gw"), json!({ "id": id(Kind::Peer, name) }));
+    let rows = [
+        (
+            "another peer bears the key's name",
+            Case::new(
+                file(one(json!({})), &[]),
+                live(json!([peer("host"), peer("gw")]), event.clone()),
+            ),
+        ),
+        (
+            "enrolled was taken back",
+            Case::new(
+                file(one(json!({})), &[]),
+                live(json!([peer("gw")]), json!([enrolled("gw", "gw")])),
+            )
+            .history(&[
+                (MADE - 60, file(one(json!({})), &[])),
+                (MADE + 60, marked.clone()),
+            ]),
+        ),
+        (
+            "a key for many as a member",
+            Case::new(
+                file(
+                    json!({ "type": "reusable", "expires_in": 0, "usage_limit": 0 }),
+                    &["gw"],
+                ),
+                json!({ "groups": [group("g", &[])] }),
+            ),
+        ),
+        (
+            "a member whose key one of two used",
+            Case::new(
+                file(one(json!({ "enrolled": true })), &["gw"]),
+                live(json!([peer("x"), peer("y")]), json!([])),
+            ),
+        ),
+        (
+            "a member of which two more bear the name",
+            Case::new(
+                file(one(json!({ "enrolled": true })), &["gw"]),
+                live(
+                    json!([peer("gw"), again("a"), again("b")]),
+                    json!([enrolled("gw", "gw")]),
+                ),
+            ),
+        ),
+        (
+            "a member of a name that two bear",
+            Case::new(
+                file(one(json!({ "enrolled": true })), &["x"]),
+                live(
+                    json!([
+                        peer("x"),
+                        over(peer("x"), json!({ "id": id(Kind::Peer, "a") }))
+                    ]),
+                    json!([]),
+                ),
+            )
+            .history(&[(MADE + 60, file(one(json!({ "enrolled": true })), &["x"]))]),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+another peer bears the key's name
+    note: setup key "gw" is taken for this file's by its name alone: no git history says when the file declared it
+    note: setup key "gw" can give its name to the peer daojn001d7im4h5d06hg once no other bears it: rename the peer daojn05h52b8h06og03g in NetBird, or delete it there if its machine is gone
+    note: setup key "gw" was used by the peer "host", but another peer is called "gw": left alone
+enrolled was taken back
+    note: setup key "gw" was marked enrolled and is not any more, which alone changes nothing: the peer "gw" (daojn05h52b8h06og03g) came by its key. To enroll another machine, set reissue_after beside it to the time of that change; if none is meant, put enrolled back to true
+a key for many as a member
+    create setup key gw
+    note: group "g" lists "gw", a reusable key: its peers join through auto_groups
+a member whose key one of two used
+    note: group "g" lists "gw", whose key was used by one of several peers (y, x): which one cannot be told
+a member of which two more bear the name
+    update group g
+        peers [] → ["gw (daojn05h52b8h06og03g)"]
+    note: group "g" lists "gw", which is the peer daojn05h52b8h06og03g; daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g bear the name too, and they are not added. If one of them is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the others
+a member of a name that two bear
+    note: group "g" lists "x", and 2 peers are called that: nobody is added
+
+"#]].raw());
+}
+
+#[test]
+fn what_is_odd_about_objects_is_told() {
+    let file = json!({ "groups": { "g": {} }, "policies": { "p": { "sources": ["g"], "destinations": ["g"] } } });
+    let second = over(
+        group("g", &[]),
+        json!({ "id": id_at(Kind::Group, "g", MADE + 1) }),
+    );
+    let groups = json!({ "groups": { "g": {} } });
+    let plain = json!({ "groups": { "g": {} }, "policies": { "p": { "sources": ["g"], "destinations": ["g"], "protocol": "all" } } });
+    let ssh = json!({ "protocol": "netbird-ssh", "authorized_groups": { id(Kind::Group, "g"): ["root"] } });
+    let without = over(file.clone(), json!({ "routes": {} }));
+    let rows = [
+        (
+            "a new name that looks like a live one",
+            Case::new(json!({ "groups": { "Bu\u{308}ro": {} } }), json!({ "groups": [group("B\u{fc}ro", &[])] })),
+        ),
+        (
+            "a second group that somebody's account refers to",
+            Case::new(groups.clone(), json!({ "groups": [group("g", &[]), second.clone()], "users": [{ "id": "u", "name": "Mira", "auto_groups": [second["id"]] }] }))
+                .history(&[(MADE - 60, groups)]),
+        ),
+        (
+            "a policy that is of NetBird's SSH no more",
+            Case::new(plain, json!({ "groups": [group("g", &[])], "policies": [policy_with("p", &["g"], &["g"], ssh)] })),
+        ),
+        (
+            "a section that goes, and of which nothing lives",
+            Case::new(file.clone(), json!({ "groups": [group("g", &[])], "policies": [policy("p", &["g"], &["g"])] }))
+                .history(&[(MADE - 60, without)]),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+a new name that looks like a live one
+    create group Büro
+    unmanaged: group Büro
+    note: group "Bu\u{308}ro" is made although "Büro" lives in NetBird: they look the same, but their letters are spelled otherwise
+a second group that somebody's account refers to
+    note: group "g" has a second one of its name in NetBird (daojn0b076ei75c05t8g), which stays: user Mira still refers to it
+a policy that is of NetBird's SSH no more
+    update policy p
+        protocol "netbird-ssh" → "all"
+    note: policy "p" is netbird-ssh no more: nobody logs in by it then, and NetBird forgets who may: users of "g" as root; changed back to netbird-ssh, it lets in every user of the account, as any local user, until users are named in NetBird's dashboard
+a section that goes, and of which nothing lives
+    note: section "routes" goes with this change, so nothing of it is managed any more; nothing of it lives in NetBird
+
+"#]].raw());
+}

@@ -1,0 +1,249 @@
+//! What people read of changes and of what is in the way: scenarios that end in one sentence each.
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::kind::Kind;
+use crate::render::words;
+use crate::testing::{
+    Case, MADE, enrolled, group, id, id_at, key, key_at, nameservers, over, peer, policy,
+    policy_with, table, used_at,
+};
+
+/// The outcome, and what to do about what is held back.
+fn with_way_out(case: &Case) -> String {
+    let held = case.plan().map(|plan| plan.held).unwrap_or_default();
+    let way_out = |held| format!("way out: {}\n", words::way_out(held));
+    let ways = held.iter().map(|held| way_out(&held.why));
+    case.outcome() + &ways.collect::<String>()
+}
+
+/// The server refuses routes and names that stand in each other's way: a file alone does not show that two groups of routers
+/// share a peer, or that two objects bear a name.
+#[test]
+fn what_stands_in_the_way_is_told_or_goes_first() {
+    let lan =
+        |group: &str| json!({ "network": "10.0.0.0/8", "peer_groups": [group], "groups": ["All"] });
+    let routers =
+        json!({ "groups": [group("a", &["gw"]), group("b", &["gw"])], "peers": [peer("gw")] });
+    let renamed = json!({ "groups": { "new": { "renamed_from": "old" } } });
+    let servers = nameservers("n", &["10.0.0.1"], &["g"]);
+    let second = over(
+        servers.clone(),
+        json!({ "id": id_at(Kind::NameserverGroup, "n", MADE + 1) }),
+    );
+    let dns = |server: &str| {
+        let n = json!({ "nameservers": [{ "ip": server }], "primary": true, "groups": ["g"] });
+        json!({ "groups": { "g": {} }, "dns": { "nameserver_groups": { "n": n } } })
+    };
+    let twin = over(
+        group("old", &[]),
+        json!({ "id": id_at(Kind::Group, "old", MADE + 1) }),
+    );
+    let rows = [
+        (
+            "two new routes through groups that share a peer",
+            Case::new(
+                json!({ "routes": { "lan": lan("a"), "lan-2": lan("b") } }),
+                routers,
+            ),
+        ),
+        (
+            "a change of nameservers that two runs made at once",
+            Case::new(
+                dns("10.0.0.2"),
+                json!({ "groups": [group("g", &[])], "nameserver_groups": [servers, second] }),
+            )
+            .history(&[(MADE - 60, dns("10.0.0.1"))]),
+        ),
+        (
+            "the old name of a rename stands for two",
+            Case::new(renamed, json!({ "groups": [group("old", &[]), twin] })),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+two new routes through groups that share a peer
+    impossible: route lan-2 cannot be written: this plan makes the route "lan" for the same network through the same routers, and NetBird refuses a second one | give one of them another network or other routers
+a change of nameservers that two runs made at once
+    delete nameserver group n [made +1 s]: a second one of that name, and equal
+    update nameserver group n
+        nameservers [{"ip":"10.0.0.1","port":53}] → [{"ip":"10.0.0.2","port":53}]
+the old name of a rename stands for two
+    impossible: group new is to be renamed from "old", but several are called that in NetBird | rename or delete the others in NetBird
+
+"#]].raw());
+}
+
+/// The entry of a used key was removed, and something beside the groups needs its peer.
+#[test]
+fn a_peer_that_something_needs_stays_and_its_key_waits() {
+    let mine = json!({ "groups": { "g": {} }, "policies": {}, "setup_keys": {} });
+    let p = json!({ "p": { "sources": ["g"], "destinations": ["g"] } });
+    let before = |fields: Value| {
+        over(
+            mine.clone(),
+            over(
+                json!({ "setup_keys": { "gw": { "type": "one-off", "expires_in": 604_800, "enrolled": true } } }),
+                fields,
+            ),
+        )
+    };
+    let to_gw = json!({ "destinations": null, "destinationResource": { "id": id(Kind::Peer, "gw"), "type": "peer" } });
+    let case = |file: Value, history: &[(i64, Value)], more: Value| {
+        let live = json!({
+            "groups": [group("g", &[])],
+            "peers": [peer("gw")],
+            "setup_keys": [over(key("gw", &[]), used_at(MADE))],
+            "events": [enrolled("gw", "gw")],
+        });
+        Case::new(file, over(live, more)).history(history)
+    };
+    let named = json!({ "policies": [policy_with("p", &["g"], &[], to_gw)] });
+    let rows = [
+        (
+            "a policy of the file",
+            case(
+                over(mine.clone(), json!({ "policies": p })),
+                &[(MADE - 60, before(json!({ "policies": p })))],
+                named.clone(),
+            ),
+        ),
+        (
+            "a policy that is unmanaged",
+            case(
+                mine.clone(),
+                &[(MADE - 60, before(json!({})))],
+                named.clone(),
+            ),
+        ),
+        (
+            "a policy that was ours, and was changed by hand",
+            case(
+                mine.clone(),
+                &[(MADE - 60, before(json!({ "policies": p })))],
+                named,
+            ),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, with_way_out(&case)));
+    assert_data_eq!(table(rows), str![[r#"
+a policy of the file
+    impossible: peer gw cannot be deleted: policy "p" (daojn064mr64fain5cug) would be hit | take the peer out there first; a policy that names it would be deleted whole
+a policy that is unmanaged
+    held: setup key gw: its peer "gw" stays: it is still used by policy "p" (daojn064mr64fain5cug)
+    unmanaged: policy p
+    way out: take the peer out there in NetBird, then key and peer go; or put the key's entry back
+a policy that was ours, and was changed by hand
+    held: setup key gw: its peer "gw" stays: it is still used by policy "p" (daojn064mr64fain5cug)
+    held: policy p: it was changed by hand into what the file never said
+    way out: key and peer go with them once somebody agrees with Allow-Deletes
+    way out: it goes once somebody agrees with Allow-Deletes, and stays until then
+
+"#]].raw());
+}
+
+#[test]
+fn why_something_changes_is_told() {
+    let of = |name: &str| json!({ "setup_keys": { name: { "type": "one-off", "expires_in": 604_800 } } });
+    let file = json!({ "groups": { "g": {} }, "policies": { "p": { "sources": ["g"], "destinations": ["g"] } } });
+    let second = over(
+        group("g", &[]),
+        json!({ "id": id_at(Kind::Group, "g", MADE + 1) }),
+    );
+    let mut refers = policy("p", &["g"], &["g"]);
+    refers["rules"][0]["sources"] = json!([{ "id": second["id"], "name": "g" }]);
+    let rows = [
+        (
+            "a key that another one was to replace, in a run that was killed",
+            Case::new(
+                of("k"),
+                json!({ "setup_keys": [over(key("k", &[]), json!({ "type": "reusable" })), key_at("k", &[], MADE + 9)] }),
+            ),
+        ),
+        (
+            "a peer whose name makes a label in punycode",
+            Case::new(
+                of("müller"),
+                json!({
+                    "peers": [peer("host")],
+                    "setup_keys": [over(key("müller", &[]), used_at(MADE))],
+                    "events": [enrolled("müller", "host")],
+                }),
+            ),
+        ),
+        (
+            "a policy that refers to the second of two groups that two runs made at once",
+            Case::new(
+                file.clone(),
+                json!({ "groups": [group("g", &[]), second], "policies": [refers] }),
+            )
+            .history(&[(MADE - 60, file)]),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+a key that another one was to replace, in a run that was killed
+    delete setup key k: replaced by a newer one, in a run that did not end
+    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
+a peer whose name makes a label in punycode
+    rename peer müller: enrolled with this key; NetBird makes the label in punycode
+        name "host" → "müller"
+        dns_label "host" → null
+    note: setup key "müller" is taken for this file's by its name alone: no git history says when the file declared it
+a policy that refers to the second of two groups that two runs made at once
+    update policy p: refers to a second group of the name, which goes
+        sources ["g (daojn0b076ei75c05t8g)"] → ["g"]
+    delete group g [made +1 s]: a second one of that name: its members and what refers to it move to the oldest
+
+"#]].raw());
+}
+
+#[test]
+fn what_cannot_be_is_told_with_what_to_do() {
+    let p = json!({ "sources": ["g"], "destinations": ["g"] });
+    let with_p = json!({ "groups": { "g": {} }, "policies": { "p": p } });
+    let without_g = json!({ "groups": { "keep": {} }, "policies": { "p": p } });
+    let keep = || group("keep", &[]);
+    let ssh = json!({ "protocol": "netbird-ssh", "authorized_groups": { id(Kind::Group, "keep"): ["root"] } });
+    let to_ssh = json!({ "groups": { "g": {}, "keep": {} }, "policies": { "p": over(p.clone(), json!({ "protocol": "netbird-ssh" })) } });
+    let issued = |name: &str| over(group(name, &[]), json!({ "issued": "jwt" }));
+    let renamed = || json!({ "groups": { "new": { "renamed_from": "old" } } });
+    let old = (MADE - 60, json!({ "groups": { "old": {} } }));
+    let joins = json!({ "groups": { "g": { "peers": ["k"] } }, "setup_keys": { "k": { "type": "one-off", "expires_in": 604_800 } } });
+    let rows = [
+        (
+            "a reference to a group that goes",
+            Case::new(without_g, json!({ "groups": [group("g", &[]), keep()], "policies": [policy("p", &["g"], &["g"])] }))
+                .history(&[(MADE - 60, with_p)]),
+        ),
+        (
+            "a group whose users are not named, where those of others are",
+            Case::new(to_ssh, json!({ "groups": [group("g", &[]), keep()], "policies": [policy_with("p", &["keep"], &["g"], ssh)] })),
+        ),
+        ("a change of a group that was issued", Case::new(json!({ "groups": { "g": { "peers": [] } } }), json!({ "groups": [over(issued("g"), json!({ "peers": [{ "id": id(Kind::Peer, "x"), "name": "x" }] }))], "peers": [peer("x")] })).prune_all()),
+        ("a key whose peer is to join such a one", Case::new(joins, json!({ "groups": [issued("g")], "setup_keys": [key("k", &[])] }))),
+        ("a rename of what was never declared", Case::new(renamed(), json!({ "groups": [group("old", &[])] }))),
+        ("a rename of what was issued", Case::new(renamed(), json!({ "groups": [issued("old")] })).history(std::slice::from_ref(&old))),
+        ("a rename to a name that lives", Case::new(renamed(), json!({ "groups": [group("old", &[]), group("new", &[])] })).history(&[old])),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+a reference to a group that goes
+    impossible: group g cannot be deleted: it is still used by policy p | take the group out there first, or declare it
+    impossible: policy p refers to group "g", which this plan deletes | declare the group, or take it out here
+a group whose users are not named, where those of others are
+    impossible: policy p says in NetBird who of its sources may log in as whom, and nothing of group "g": the server would refuse it | give the group its users in NetBird's dashboard first: the file has no field for them
+a change of a group that was issued
+    impossible: group g is issued by jwt: it is never changed here | refer to it without declaring it, or declare it without peers
+a key whose peer is to join such a one
+    impossible: group g lists "k", which is to join when it enrolls, but it is issued by jwt: it is never changed here | take "k" out, or name the group in the key's auto_groups: then NetBird adds the peer itself
+a rename of what was never declared
+    impossible: group new is to be renamed from "old", which this file never declared | only what was declared here is renamed; rename the other in NetBird, or declare it first
+a rename of what was issued
+    impossible: group new is to be renamed from "old", which is not made by the API: it is never changed here | take renamed_from out
+a rename to a name that lives
+    impossible: group new is to be renamed from "old", but both names are in NetBird | delete one of them in NetBird, or take renamed_from out to manage the new one
+
+"#]].raw());
+}

@@ -1,0 +1,178 @@
+//! Notices as people read them: by position in the file, those of one cause as one sentence where they are many.
+
+use std::collections::HashMap;
+
+use super::words;
+use crate::notice::Notice;
+use crate::text::{listed, visible};
+
+/// From how many notices of one cause on they are one sentence.
+const MANY: usize = 4;
+
+/// One sentence for one notice, or for many of one cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said<'a> {
+    /// The sentence.
+    pub text: String,
+    /// What it is about, in the order in which they are told; never empty.
+    pub notices: Vec<&'a Notice>,
+}
+
+/// Returns what is said of the notices, by position in the file; the same notice is said once.
+pub fn say<'a>(notices: impl IntoIterator<Item = &'a Notice>) -> Vec<Said<'a>> {
+    let mut sorted: Vec<&Notice> = notices.into_iter().collect();
+    sorted.sort_by_cached_key(|notice| {
+        let about = notice.about.clone();
+        (
+            position(notice),
+            about,
+            notice.code(),
+            words::notice(notice),
+        )
+    });
+    sorted.dedup();
+    // members are counted for each group
+    let cause = |notice: &'a Notice| {
+        let group = notice.about.as_ref().filter(|_| notice.name().is_some());
+        (
+            notice.code(),
+            notice.about.as_ref().map(|at| at.kind),
+            group,
+        )
+    };
+    let mut causes: HashMap<_, Vec<&Notice>> = HashMap::new();
+    for notice in &sorted {
+        causes.entry(cause(notice)).or_default().push(notice);
+    }
+    let mut said = Vec::new();
+    for notice in sorted {
+        let several = &causes[&cause(notice)];
+        match words::many(notice.code()).filter(|_| several.len() >= MANY) {
+            Some(sentence) if several[0] == notice => said.push(Said {
+                text: many(sentence, several),
+                notices: several.clone(),
+            }),
+            Some(_) => {}
+            None => said.push(Said {
+                text: words::notice(notice),
+                notices: vec![notice],
+            }),
+        }
+    }
+    said
+}
+
+/// Where a notice is told among others: the run first, then by position in the file, then what stands nowhere.
+fn position(notice: &Notice) -> (u8, usize, usize) {
+    match (&notice.place, &notice.about) {
+        (Some(place), _) => (1, place.line, place.column),
+        (None, None) => (0, 0, 0),
+        (None, Some(_)) => (2, 0, 0),
+    }
+}
+
+/// `110 keys have no usage_limit: …: setup_keys.a (line 3), … and 100 more`.
+fn many(sentence: &str, notices: &[&Notice]) -> String {
+    let sentence = sentence.replacen("{}", &notices.len().to_string(), 1);
+    let first = notices[0];
+    let subject = match (&first.about, first.name()) {
+        (Some(group), Some(_)) => format!("{} ", words::subject(group)),
+        _ => String::new(),
+    };
+    let named = |notice: &&Notice| match (&notice.about, notice.name(), &notice.place) {
+        (Some(_), Some(name), _) => format!("{name:?}"),
+        (Some(address), None, _) => format!("{:?}", address.name),
+        (None, Some(name), Some(place)) => format!("{name} (line {})", place.line),
+        _ => words::notice(notice),
+    };
+    let names: Vec<String> = notices.iter().map(named).collect();
+    visible(&format!("{subject}{sentence}: {}", listed(&names))).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Address;
+    use crate::config::Place;
+    use crate::id::Id;
+    use crate::kind::Kind;
+    use crate::notice::{OfHistory, OfKey, OfMember, Open};
+
+    fn at(notice: Notice, line: usize) -> Notice {
+        let place = Place {
+            path: String::new(),
+            line,
+            column: 1,
+        };
+        Notice {
+            place: Some(place),
+            ..notice
+        }
+    }
+
+    fn key(number: usize) -> Notice {
+        let address = Address::new(Kind::SetupKey, format!("k{number}"));
+        let expires = jiff::Timestamp::from_second(number as i64).expect("a time");
+        at(Notice::about(&address, OfKey::ExpiresSoon(expires)), number)
+    }
+
+    fn texts(notices: &[Notice]) -> Vec<String> {
+        say(notices).into_iter().map(|said| said.text).collect()
+    }
+
+    #[test]
+    fn notices_stand_in_the_order_of_the_file_after_those_of_the_run() {
+        let unused = OfKey::UnusedKey(Id("k9".into()));
+        let nowhere = Notice::about(&Address::new(Kind::SetupKey, "a"), unused);
+        let general = Notice::general(OfHistory::Shallow);
+        let notices = [nowhere, key(10), key(9), general, key(10)];
+        let wanted = [
+            "the checkout is shallow: which members were listed when is not known",
+            "setup key \"k9\" expires within a day, at 1970-01-01T00:00:09Z, and is not used yet",
+            "setup key \"k10\" expires within a day, at 1970-01-01T00:00:10Z, and is not used yet",
+            "setup key \"a\" is marked enrolled, but a valid key of that name that nobody used lives in NetBird (k9): it \
+             is not provably ours, so it stays",
+        ];
+        assert_eq!(texts(&notices), wanted);
+    }
+
+    #[test]
+    fn many_notices_of_one_cause_are_one_with_their_number_and_the_first_names() {
+        let notices: Vec<Notice> = (1..=110).rev().map(key).collect();
+        let said = say(&notices);
+        let [one] = &said[..] else { panic!("{said:?}") };
+        assert_eq!(
+            one.text,
+            "110 setup keys expire within a day and are not used yet: \"k1\", \"k2\", \"k3\", \"k4\", \"k5\", \"k6\", \
+             \"k7\", \"k8\", \"k9\", \"k10\" and 100 more"
+        );
+        assert_eq!(one.notices.len(), 110);
+        assert_eq!(
+            say(&notices[..MANY - 1]).len(),
+            MANY - 1,
+            "a few are told each"
+        );
+    }
+
+    #[test]
+    fn members_are_counted_by_their_group() {
+        let of = |group: &str, member: usize| {
+            let group = Address::new(Kind::Group, group);
+            Notice::member(&group, &format!("p{member}"), OfMember::Absent(None))
+        };
+        let notices: Vec<Notice> = (0..4).map(|n| of("a", n)).chain([of("b", 1)]).collect();
+        let wanted = [
+            "group \"a\" lists 4 names that no peer bears: \"p0\", \"p1\", \"p2\", \"p3\"",
+            "group \"b\" lists \"p1\", and no peer is called that",
+        ];
+        assert_eq!(texts(&notices), wanted);
+    }
+
+    #[test]
+    fn what_many_notices_are_about_is_not_lost_where_each_says_more() {
+        let address = |n: usize| Address::new(Kind::SetupKey, format!("k{n}"));
+        let notice = |n| Notice::about(&address(n), Open::PeerGone);
+        let notices: Vec<Notice> = (0..9).map(notice).collect();
+        assert_eq!(say(&notices).len(), 9);
+    }
+}

@@ -1,0 +1,189 @@
+//! The sentences of setup keys.
+
+use super::super::{told_by, who};
+use crate::address::Address;
+use crate::id::Id;
+use crate::notice::{Dead, OfKey, Open, PeerStays, Remark, Stays};
+
+/// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
+pub(super) const UNTOLD: &str = "which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled \
+                                 (0.55 and later do), and the event log has nothing of it";
+
+pub(super) fn key(of: &OfKey, address: Option<&Address>) -> String {
+    let name = address.map_or("", |address| &address.name);
+    match of {
+        OfKey::ByName => {
+            "is taken for this file's by its name alone: no git history says when the file declared it".into()
+        }
+        OfKey::ReplaceIdle => {
+            "is marked enrolled and is never made again: --replace leaves it alone".into()
+        }
+        OfKey::UnusedKey(id) => format!(
+            "is marked enrolled, but a valid key of that name that nobody used lives in NetBird ({id}): it is not provably \
+             ours, so it stays"
+        ),
+        OfKey::ReissueLater(at) => {
+            format!("has a reissue_after that lies in the future ({at}): nothing until then")
+        }
+        OfKey::UsedOneOf(keys) => format!(
+            "was used, and which of the keys of that name is this entry's cannot be told ({}): delete the others in \
+             NetBird, or ask for a new one with reissue_after; left alone",
+            ids(keys)
+        ),
+        OfKey::OlderKey(keys) => format!(
+            "was used, and another valid key of that name still lives in NetBird ({})",
+            ids(keys)
+        ),
+        OfKey::ExpiresSoon(at) => {
+            format!("expires within a day, at {at:.0}, and is not used yet")
+        }
+        OfKey::Untold(id) => format!(
+            "was never changed since it was made ({id}), so it may be one that nobody holds the secret of; without git \
+             history that cannot be told: if nobody has it, use --replace setup_keys/{name}"
+        ),
+        OfKey::Dead(of) => format!(
+            "{}; remake it with reissue_after, or with --replace setup_keys/{name}",
+            dead(*of)
+        ),
+        OfKey::ValidNamesakes(keys) => format!(
+            "is the name of another valid key in NetBird, too ({}), which is not provably this file's: left alone; delete \
+             it there if nobody needs it",
+            ids(keys)
+        ),
+        OfKey::UsedNamesakes(keys) => format!(
+            "is the name of a used key in NetBird, too ({}), which is not provably this file's: neither that key nor its \
+             peer is taken for this entry's",
+            ids(keys)
+        ),
+        OfKey::Unclear(keys) => format!(
+            "is the name of another key in NetBird, too, that has no groups and was never used ({}): whether somebody made \
+             it by hand or a run that was killed left it cannot be told, so it stays; delete it there if nobody needs it",
+            ids(keys)
+        ),
+        OfKey::LabelTaken { label, peer } => format!(
+            "makes the DNS label {label:?}, which the peer {peer:?} has: its own peer will have the end of its address \
+             behind it"
+        ),
+        OfKey::NewRecipient(recipient) => {
+            format!("has the new recipient {recipient}: the base branch does not have it")
+        }
+        OfKey::RecipientsChanged => {
+            "has other recipients than before; the key that lives stays sealed as it is: reissue_after makes a new one"
+                .into()
+        }
+        OfKey::NoCopy(branch) => format!(
+            "was not used yet and has no sealed copy on the branch {branch}; where the sealed file is lost, reissue_after \
+             makes a new key"
+        ),
+        OfKey::Copy { path, branch } => format!(
+            "was made by an earlier run and not used yet; its sealed copy is {path} on the branch {branch}"
+        ),
+        OfKey::PeerStays(why) => format!("was removed, and its peer {}", peer_stays(why)),
+    }
+}
+
+fn dead(of: Dead) -> String {
+    match of {
+        Dead::Expired { at, used } => {
+            let unused = if used { "" } else { " without being used" };
+            let at = at.map(|at| format!(" ({at:.0})")).unwrap_or_default();
+            format!("expired{unused}{at}")
+        }
+        Dead::Revoked { used: true } => "was revoked".into(),
+        Dead::Revoked { used: false } => "was revoked without being used".into(),
+        Dead::UsedUp => "is used up".into(),
+    }
+}
+
+fn peer_stays(why: &PeerStays) -> String {
+    match why {
+        PeerStays::NameAlone(peer) => format!(
+            "stays: its name and its times alone tell that it is {}",
+            who(peer)
+        ),
+        PeerStays::OneOf(peers) => format!(
+            "stays: it was used by one of {}, and nobody can tell by which",
+            peers.join(", ")
+        ),
+        PeerStays::Untold => format!("stays, if there is one: {UNTOLD}"),
+        PeerStays::Ephemeral(name) => format!("{name:?} stays: it is ephemeral"),
+        PeerStays::Persons(name) => format!("{name:?} stays: it belongs to a person"),
+    }
+}
+
+/// Returns why nothing is done about a used key, as it follows the key's name.
+pub(crate) fn open(why: &Open) -> String {
+    match why {
+        Open::Untold => format!("was used, and {UNTOLD}"),
+        Open::Nobody => {
+            "was used, and no peer can be told to have enrolled with it: it is gone, or the event is".into()
+        }
+        Open::PeerGone => "was used, and the peer that enrolled with it is gone".into(),
+        Open::OneOf(peers) => format!(
+            "was used, and which of several peers enrolled with it cannot be told: {}",
+            peers.join(", ")
+        ),
+        Open::NameTaken { peer, name } => {
+            format!("was used by the peer {peer:?}, but another peer is called {name:?}")
+        }
+        Open::NoGroup(group) => {
+            format!("joins group {group:?}, which is not in NetBird yet (an apply makes it)")
+        }
+        Open::Groups(group, number) => {
+            format!("joins group {group:?}, a name that {number} groups have")
+        }
+    }
+}
+
+/// Returns what else is to be said of a used key, as it follows the key's name.
+pub(crate) fn remark(of: &Remark) -> String {
+    match of {
+        Remark::ToBeReplaced(name, id) => format!(
+            "is made anew for another machine: once that one enrolled, its peer {name:?} ({id}) is to be deleted, which \
+             somebody has to agree to"
+        ),
+        Remark::OlderStays { peer, older, why } => format!(
+            "was used by the peer {}, and the peer {} of another key of that name stays: {}",
+            who(peer),
+            who(older),
+            stays(why)
+        ),
+        Remark::GivesName { peer, other } => format!(
+            "can give its name to the peer {peer} once no other bears it: rename the peer {other} in NetBird, or delete it \
+             there if its machine is gone"
+        ),
+        Remark::FlippedBack { peer, asked } => {
+            let asked = match asked {
+                true => {
+                    "set reissue_after, which is older than that key, to the time of that change"
+                }
+                false => "set reissue_after beside it to the time of that change",
+            };
+            format!(
+                "was marked enrolled and is not any more, which alone changes nothing: the peer {} came by its key. To \
+                 enroll another machine, {asked}; if none is meant, put enrolled back to true",
+                who(peer)
+            )
+        }
+        Remark::BoundByTime(peer, by) => {
+            format!("was used by the peer {}{}", who(peer), told_by(*by, ": "))
+        }
+    }
+}
+
+fn stays(why: &Stays) -> String {
+    match why {
+        Stays::NotAsked => "reissue_after, which asks for another machine, is not in the file",
+        Stays::PruneNone => "--prune none deletes nothing",
+        Stays::Newer => "its key was made after reissue_after",
+        Stays::NotOurs => "its key is not provably ours",
+        Stays::NameAlone => "its name and its times alone tell by which key it came",
+        Stays::Listed(group) => return format!("group {group:?} lists it by its own name"),
+    }
+    .into()
+}
+
+fn ids(keys: &[Id]) -> String {
+    let ids: Vec<&str> = keys.iter().map(|id| id.0.as_str()).collect();
+    ids.join(", ")
+}

@@ -1,0 +1,57 @@
+//! The sentences of a run as a whole.
+
+use crate::notice::{Gone, OfRun};
+use crate::text::{count, listed};
+
+pub(super) fn run(of: &OfRun) -> String {
+    match of {
+        OfRun::SectionGone(gone) => section_gone(gone),
+        OfRun::PersonsToken(person) => format!(
+            "the token is that of a person ({person}): it stops working when their access ends; make a service user in \
+             NetBird, and a token of that"
+        ),
+        OfRun::NewRecipient { recipient, file } => {
+            format!("recipient {recipient} in {file} is new: the base branch does not have it")
+        }
+        OfRun::NoRecipient => {
+            "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R"
+                .into()
+        }
+        OfRun::CopiesNotTold(error) => format!(
+            "which unused setup keys have a sealed copy in the repository cannot be told: {error}"
+        ),
+        OfRun::LeftForNext(operation, on) => {
+            format!("left for the next run, a peer enrolled meanwhile: {operation} {on}")
+        }
+    }
+}
+
+fn section_gone(gone: &Gone) -> String {
+    let Gone {
+        kind,
+        within,
+        left,
+        is_new,
+    } = gone;
+    let when = match is_new {
+        true => "goes with this change",
+        false => "is no longer in the file",
+    };
+    let of = within.as_ref().map(|at| format!(" of {}", at.quoted()));
+    let of = of.unwrap_or_default();
+    let names: Vec<String> = left.iter().map(|at| format!("{:?}", at.name)).collect();
+    let left = match names.len() {
+        0 => "nothing of it lives in NetBird".to_owned(),
+        number => format!(
+            "{} of it still {} in NetBird: {}; put the section back to manage them, without their entries to delete what is \
+             ours",
+            count(number, kind.label(), kind.plural()),
+            if number == 1 { "lives" } else { "live" },
+            listed(&names)
+        ),
+    };
+    format!(
+        "section {:?}{of} {when}, so nothing of it is managed any more; {left}",
+        kind.section()
+    )
+}
