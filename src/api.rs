@@ -18,7 +18,7 @@ use crate::entry::Entry;
 use crate::http::{BaseUrl, Client, Config, Method, Reply};
 
 pub use crate::http::{Token, TokenError};
-pub use error::{Answer, ApiError};
+pub use error::ApiError;
 
 /// A NetBird server and a token for it. Clones share connections; threads may share it.
 #[derive(Debug, Clone)]

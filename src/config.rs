@@ -21,7 +21,7 @@ pub(crate) use cursor::{Cursor, Log};
 pub(crate) use flaw::Flaw;
 pub(crate) use syntax::{parse, parse_text};
 pub use table::Outline;
-pub(crate) use table::{Field, Presence, Refused, Row, Shape, Table};
+pub(crate) use table::{Field, Objects, Presence, Refused, Row, Shape, Table};
 
 pub use problem::{Place, Problem, Problems, Severity};
 

@@ -29,7 +29,7 @@ use crate::text::is_hidden;
 
 pub use crate::http::{Token, TokenError};
 pub use contents::{About, File, NewFile, Put, Tip};
-pub use error::{Answer, Error, Missing};
+pub use error::{Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
 pub use pulls::{Pull, PullEnd};

@@ -3,6 +3,7 @@
 //! [`Client::send`] makes a request and returns the [`Reply`] of any status but a redirect; what a status means is for
 //! the modules above ([`crate::api`] for NetBird).
 
+mod answer;
 mod classify;
 mod client;
 mod error;
@@ -25,6 +26,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use answer::Answer;
 pub use client::Client;
 pub use error::{Delivery, Error};
 pub use proxy::{Choice, ProxySetting, choose as choose_proxy, is_variable as is_proxy_variable};

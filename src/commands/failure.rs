@@ -4,6 +4,7 @@ use crate::api::ApiError;
 use crate::config::{self, Problems, SourceError};
 use crate::edit::MarkError;
 use crate::exit::Exit;
+use crate::gitea;
 
 /// An exit code, and the words for stderr.
 #[derive(Debug)]
@@ -97,31 +98,13 @@ impl From<&SourceError> for Failure {
 
 impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
-        let exit = if error.is_url_refused() {
-            Exit::Refused
-        } else {
-            Exit::Error
-        };
-        Failure {
-            exit,
-            hint: error.hint(),
-            ..Failure::error(error.to_string())
-        }
+        anyhow::Error::new(error).into()
     }
 }
 
-impl From<crate::gitea::Error> for Failure {
-    fn from(error: crate::gitea::Error) -> Self {
-        let exit = if error.is_url_refused() {
-            Exit::Refused
-        } else {
-            Exit::Error
-        };
-        Failure {
-            exit,
-            hint: error.hint(),
-            ..Failure::error(error.to_string())
-        }
+impl From<gitea::Error> for Failure {
+    fn from(error: gitea::Error) -> Self {
+        anyhow::Error::new(error).into()
     }
 }
 
@@ -129,9 +112,9 @@ impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let text = format!("{error:#}");
         let api = error.downcast_ref::<ApiError>();
-        let gitea = error.downcast_ref::<crate::gitea::Error>();
+        let gitea = error.downcast_ref::<gitea::Error>();
         let refused = api.is_some_and(ApiError::is_url_refused)
-            || gitea.is_some_and(crate::gitea::Error::is_url_refused);
+            || gitea.is_some_and(gitea::Error::is_url_refused);
         let exit = if refused { Exit::Refused } else { Exit::Error };
         let hint = api.and_then(ApiError::hint).or_else(|| gitea?.hint());
         // the modules for files say their hint on a line of its own

@@ -41,7 +41,8 @@ pub fn insert_entry(
     let (name, inner) = path.split_first().unwrap_or((&"", &[]));
     let wrap = |value, name: &&str| serde_json::json!({ *name: value });
     let value = inner.iter().rev().fold(entry.clone(), wrap);
-    let change = behind_all(source.json, &root, object, name, &value);
+    let names = address.kind.field_names();
+    let change = behind_all(source.json, &root, object, name, &value, &names);
 
     let mut changed = apply(source.json, vec![change]);
     check(&source, text, &changed, section, address, entry)?;
@@ -56,6 +57,7 @@ fn behind_all(
     object: &Object<'_>,
     name: &str,
     value: &serde_json::Value,
+    names: &[&str],
 ) -> Change {
     let colon = colon_of(json, root);
     let unit = indent_of(json, root);
@@ -68,10 +70,10 @@ fn behind_all(
             let at = last.range.end;
             match lead.rsplit_once('\n') {
                 Some((_, indent)) => {
-                    let value = pretty(value, newline, indent, unit);
+                    let value = pretty(value, names, newline, indent, unit);
                     (at..at, format!(",{newline}{indent}{name}{colon}{value}"))
                 }
-                None => (at..at, format!(", {name}{colon}{}", compact(value))),
+                None => (at..at, format!(", {name}{colon}{}", compact(value, names))),
             }
         }
         _ => {
@@ -81,7 +83,7 @@ fn behind_all(
             let line = &json[start..];
             let outer = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
             let indent = format!("{outer}{unit}");
-            let value = pretty(value, newline, &indent, unit);
+            let value = pretty(value, names, newline, &indent, unit);
             let inside = object.range.start + 1..object.range.end - 1;
             (
                 inside,
@@ -91,58 +93,38 @@ fn behind_all(
     }
 }
 
-/// The order in which people write the fields of an entry; others follow by name.
-const ORDER: [&str; 22] = [
-    "description",
-    "type",
-    "enabled",
-    "primary",
-    "expires_in",
-    "usage_limit",
-    "auto_groups",
-    "network",
-    "domains",
-    "peer_groups",
-    "nameservers",
-    "ip",
-    "ns_type",
-    "port",
-    "action",
-    "sources",
-    "destinations",
-    "bidirectional",
-    "protocol",
-    "ports",
-    "groups",
-    "metric",
-];
-
-/// The fields of an object in that order.
-fn ordered(
-    fields: &serde_json::Map<String, serde_json::Value>,
-) -> Vec<(&String, &serde_json::Value)> {
-    let place = |name: &str| {
-        ORDER
-            .iter()
-            .position(|known| *known == name)
-            .unwrap_or(ORDER.len())
-    };
+/// The fields of an object in the order of these names; others follow by name.
+fn ordered<'a>(
+    fields: &'a serde_json::Map<String, serde_json::Value>,
+    names: &[&str],
+) -> Vec<(&'a String, &'a serde_json::Value)> {
+    let place = |name: &str| names.iter().position(|known| *known == name);
     let mut ordered: Vec<_> = fields.iter().collect();
-    ordered.sort_by_key(|(name, _)| (place(name), *name));
+    ordered.sort_by_key(|(name, _)| (place(name).unwrap_or(names.len()), *name));
     ordered
 }
 
-/// Returns the text of an entry at that indent. Lists of plain values stay on one line, as people write them.
-pub(crate) fn pretty(value: &serde_json::Value, newline: &str, indent: &str, unit: &str) -> String {
+/// Returns the text of an entry at that indent, its fields in the order of `names`. Lists of plain values stay on one
+/// line, as people write them.
+pub(crate) fn pretty(
+    value: &serde_json::Value,
+    names: &[&str],
+    newline: &str,
+    indent: &str,
+    unit: &str,
+) -> String {
     let is_plain = |value: &serde_json::Value| !value.is_object() && !value.is_array();
     match value {
         serde_json::Value::Object(fields) if !fields.is_empty() => {
             let inner = format!("{indent}{unit}");
             let field = |(name, value): (&String, &serde_json::Value)| {
                 let name = serde_json::Value::from(name.as_str());
-                format!("{inner}{name}: {}", pretty(value, newline, &inner, unit))
+                format!(
+                    "{inner}{name}: {}",
+                    pretty(value, names, newline, &inner, unit)
+                )
             };
-            let fields: Vec<String> = ordered(fields).into_iter().map(field).collect();
+            let fields: Vec<String> = ordered(fields, names).into_iter().map(field).collect();
             format!(
                 "{{{newline}{}{newline}{indent}}}",
                 fields.join(&format!(",{newline}"))
@@ -152,18 +134,18 @@ pub(crate) fn pretty(value: &serde_json::Value, newline: &str, indent: &str, uni
             let inner = format!("{indent}{unit}");
             let items: Vec<String> = items
                 .iter()
-                .map(|item| format!("{inner}{}", compact(item)))
+                .map(|item| format!("{inner}{}", compact(item, names)))
                 .collect();
             format!(
                 "[{newline}{}{newline}{indent}]",
                 items.join(&format!(",{newline}"))
             )
         }
-        _ => compact(value),
+        _ => compact(value, names),
     }
 }
 
-fn compact(value: &serde_json::Value) -> String {
+fn compact(value: &serde_json::Value, names: &[&str]) -> String {
     match value {
         serde_json::Value::Object(fields) if fields.is_empty() => "{}".into(),
         serde_json::Value::Object(fields) => {
@@ -171,12 +153,12 @@ fn compact(value: &serde_json::Value) -> String {
                 format!(
                     "{}: {}",
                     serde_json::Value::from(name.as_str()),
-                    compact(value)
+                    compact(value, names)
                 )
             };
             format!(
                 "{{ {} }}",
-                ordered(fields)
+                ordered(fields, names)
                     .into_iter()
                     .map(field)
                     .collect::<Vec<_>>()
@@ -186,7 +168,11 @@ fn compact(value: &serde_json::Value) -> String {
         serde_json::Value::Array(items) => {
             format!(
                 "[{}]",
-                items.iter().map(compact).collect::<Vec<_>>().join(", ")
+                items
+                    .iter()
+                    .map(|item| compact(item, names))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )
         }
         plain => plain.to_string(),
@@ -254,6 +240,19 @@ mod tests {
     fn an_empty_section_opens() {
         let with = inserted("{\n  \"groups\": {}\n}\n", Kind::Group, "a", json!({}));
         assert_eq!(with, "{\n  \"groups\": {\n    \"a\": {}\n  }\n}\n");
+    }
+
+    #[test]
+    fn the_fields_stand_in_the_order_of_the_kinds_table() {
+        let server = json!({ "ns_type": "udp", "port": 53, "ip": "10.0.0.1" });
+        let entry =
+            json!({ "enabled": true, "primary": true, "groups": ["a"], "nameservers": [server] });
+        let text = "{\"dns\": {\"nameserver_groups\": {\"m\": {}}}}";
+        let with = inserted(text, Kind::NameserverGroup, "n", entry);
+        let wanted = "{\"dns\": {\"nameserver_groups\": {\"m\": {}, \"n\": { \
+                      \"nameservers\": [{ \"ip\": \"10.0.0.1\", \"port\": 53, \"ns_type\": \"udp\" }], \
+                      \"groups\": [\"a\"], \"primary\": true, \"enabled\": true }}}}";
+        assert_eq!(with, wanted);
     }
 
     #[test]
