@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) use crate::text::{did_you_mean, nearest, quote};
 pub(crate) use cursor::{Cursor, Log};
 pub(crate) use flaw::Flaw;
-pub(crate) use syntax::{parse, parse_text};
+pub(crate) use syntax::parse;
 pub use table::Outline;
 pub(crate) use table::{Field, Objects, Presence, Refused, Row, Shape, Table};
 

@@ -90,13 +90,13 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
         true => Arc::default(),
         false => check(&Source::from_text("NetBird", export.file().to_string())?)?.desired,
     };
-    let mut text = source.text().as_bytes().to_vec();
+    let mut text = source.clone();
     let mut problems = Vec::new();
     let mut adopted = Vec::new();
     for address in names {
         match adopt(&text, &address, &export, &actual, (&valid.desired, &theirs)) {
             Ok(Some(changed)) => {
-                text = changed;
+                text = Source::from_bytes(source.name(), changed)?;
                 adopted.push(address);
             }
             Ok(None) => say.note(&visible(&format!(
@@ -112,7 +112,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
         )));
     }
     if !adopted.is_empty() {
-        write_entries(&path, &source, text)?;
+        write_entries(&path, &text)?;
     }
     match cli.global.format {
         Format::Json => print(&said(&adopted, None)),
@@ -134,21 +134,20 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
 }
 
 /// Writes the file with the new entries, if it is valid.
-fn write_entries(path: &Path, source: &Source, text: Vec<u8>) -> Result<(), Failure> {
-    let changed = Source::from_bytes(source.name(), text.clone())?;
-    check(&changed).map_err(|failure| Failure {
+fn write_entries(path: &Path, changed: &Source) -> Result<(), Failure> {
+    check(changed).map_err(|failure| Failure {
         error: format!(
             "with the new entries the file would not be valid; nothing was written\n{}",
             failure.error
         ),
         ..failure
     })?;
-    write(path, &text)
+    write(path, changed.text().as_bytes())
 }
 
 /// Returns the text with the entry, `None` where it is there and equal, or why not.
 fn adopt(
-    text: &[u8],
+    text: &Source,
     address: &Address,
     export: &Export,
     actual: &Actual,
@@ -175,7 +174,7 @@ fn adopt(
     if !desired.declares(address) {
         return edit::insert_entry(text, address, entry)
             .map(Some)
-            .map_err(|error| visible(&error.to_string()).into_owned());
+            .map_err(|problem| problem.render(text.name()));
     }
     let differences: Vec<String> = differences(address, desired, theirs)
         .iter()

@@ -71,10 +71,6 @@ impl From<MarkError> for Failure {
                 error: text,
                 ..Failure::from(&problems)
             },
-            MarkError::Edit(_, error) => Failure {
-                problems: vec![(error.line, error.column, error.problem)],
-                ..Failure::error(text)
-            },
         }
     }
 }

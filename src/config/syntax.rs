@@ -51,10 +51,10 @@ pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Problem> {
 }
 
 /// A syntax error: its byte offset in the JSON, what is wrong, and what to do.
-pub(crate) struct Fault(pub(crate) usize, pub(crate) String, Option<&'static str>);
+struct Fault(usize, String, Option<&'static str>);
 
 /// Reads a text as [`parse`] does.
-pub(crate) fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
+fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
     let judge = serde_json::from_str::<serde_json::Value>(json);
     let tree = parse_to_ast(json, &CollectOptions::default(), &STRICT);
     let (offset, message, hint) = match (judge, tree.map(|tree| tree.value)) {

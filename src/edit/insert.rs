@@ -2,51 +2,42 @@
 
 use jsonc_parser::ast::{Object, Value};
 
-use super::{Change, EditError, apply, colon_of, indent_of, member, tree};
+use super::{Change, apply, broken, check, colon_of, indent_of, object_in, parse};
 use crate::address::Address;
+use crate::config::{Problem, Source};
 
 /// Returns the text with one more entry, behind the others of its section; a missing section is added behind the others.
 ///
-/// Errors when the text is no strict JSON, a section is no object, or the entry is there already.
+/// Errors when the text is no valid file, or declares the entry already.
 pub fn insert_entry(
-    text: &[u8],
+    source: &Source,
     address: &Address,
     entry: &serde_json::Value,
-) -> Result<Vec<u8>, EditError> {
-    let (source, root) = tree::parse(text)?;
+) -> Result<Vec<u8>, Problem> {
+    let root = parse(source)?;
+    let mut object = root.as_object().ok_or_else(broken)?;
     let section = address.kind.section_path();
-    let wanted = |node: &Value<'_>| source.error(node, "an object is wanted here");
-    let mut object = root.as_object().ok_or_else(|| wanted(&root))?;
     let mut missing = section;
     while let [name, rest @ ..] = missing
-        && let Some(found) = member(object, name)
+        && let Some(found) = object_in(object, name)
     {
-        object = found
-            .value
-            .as_object()
-            .ok_or_else(|| wanted(&found.value))?;
+        object = found;
         missing = rest;
     }
-    if missing.is_empty()
-        && let Some(there) = member(object, &address.name)
-    {
-        return Err(source.error(there, format!("{:?} is declared already", address.name)));
-    }
     // what is not there yet is wrapped around the entry, from the inside
-    let path: Vec<&str> = missing
-        .iter()
-        .copied()
-        .chain([address.name.as_str()])
-        .collect();
-    let (name, inner) = path.split_first().unwrap_or((&"", &[]));
+    let with_name = |path: &[&'static str]| [path, &[address.name.as_str()]].concat();
+    let path = with_name(missing);
+    let (name, inner) = path.split_first().ok_or_else(broken)?;
     let wrap = |value, name: &&str| serde_json::json!({ *name: value });
     let value = inner.iter().rev().fold(entry.clone(), wrap);
     let names = address.kind.field_names();
-    let change = behind_all(source.json, &root, object, name, &value, &names);
+    let change = behind_all(source.json(), &root, object, name, &value, &names);
 
-    let mut changed = apply(source.json, vec![change]);
-    check(&source, text, &changed, section, address, entry)?;
-    changed.splice(..0, text[..source.offset].iter().copied());
+    let changed = apply(source, vec![change]);
+    check(source, &changed, |wanted| {
+        let place = with_name(section).into_iter();
+        *place.fold(wanted, |place, name| &mut place[name]) = entry.clone();
+    })?;
     Ok(changed)
 }
 
@@ -179,31 +170,6 @@ fn compact(value: &serde_json::Value, names: &[&str]) -> String {
     }
 }
 
-/// The changed text must say what the old one said, and the entry.
-fn check(
-    source: &tree::Source<'_>,
-    before: &[u8],
-    after: &[u8],
-    section: &[&str],
-    address: &Address,
-    entry: &serde_json::Value,
-) -> Result<(), EditError> {
-    let read = |text| serde_json::from_slice::<serde_json::Value>(text);
-    let mut wanted = read(&before[source.offset..]).unwrap_or_default();
-    let mut place = &mut wanted;
-    for name in section.iter().copied().chain([address.name.as_str()]) {
-        place = &mut place[name];
-    }
-    *place = entry.clone();
-    match read(after) {
-        Ok(after) if after == wanted => Ok(()),
-        _ => Err(source.error(
-            &jsonc_parser::common::Range { start: 0, end: 0 },
-            "the changed text says something else than it should: this is a defect of netbird-gitops",
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -212,7 +178,8 @@ mod tests {
     use crate::kind::Kind;
 
     fn inserted(text: &str, kind: Kind, name: &str, entry: serde_json::Value) -> String {
-        let text = insert_entry(text.as_bytes(), &Address::new(kind, name), &entry).unwrap();
+        let source = Source::from_text("f", text).unwrap();
+        let text = insert_entry(&source, &Address::new(kind, name), &entry).unwrap();
         String::from_utf8(text).unwrap()
     }
 
@@ -257,14 +224,15 @@ mod tests {
 
     #[test]
     fn what_is_there_is_not_written_over() {
-        let error = insert_entry(
-            b"{\"groups\": {\"a\": {}}}",
-            &Address::new(Kind::Group, "a"),
-            &json!({}),
-        );
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "1:13: \"a\" is declared already"
-        );
+        let address = Address::new(Kind::Group, "a");
+        for there in ["{}", "1"] {
+            let text = format!("{{\"groups\": {{\"a\": {there}}}}}");
+            let source = Source::from_text("f", text).unwrap();
+            let error = insert_entry(&source, &address, &json!({})).unwrap_err();
+            assert!(
+                error.message.starts_with("\"a\" is here twice"),
+                "{error:?}"
+            );
+        }
     }
 }

@@ -130,7 +130,7 @@ impl Proposal<'_> {
         // a branch that was left behind proposes nothing any more
         if let (Some(ours), Some(_)) = (&ours, &pull) {
             // a text that cannot be read has no say, and is replaced
-            names.extend(edit::marked_since(&file.bytes, &ours.bytes).unwrap_or_default());
+            names.extend(edit::marked_since(&file.bytes, &ours.bytes));
         }
         let edit = edit_file(file, &names).map_err(CommitError::Edit)?;
         let Some(wanted) = change_of(&edit) else {
