@@ -110,11 +110,6 @@ impl Git {
         self.shallow
     }
 
-    /// The root of the work tree.
-    pub fn top(&self) -> &Path {
-        &self.top
-    }
-
     /// Returns the path inside the checkout of a file that is named relative to the current directory.
     ///
     /// The file need not exist. A link in its directories is followed; the file itself may be one, and is not.

@@ -23,7 +23,7 @@ use crate::change::{Change, Operation};
 use crate::ci::Context;
 use crate::cli::{Cli, Gates, GiteaArgs, Scope, Sealing, Server};
 use crate::code::Code;
-use crate::config::{self, Source};
+use crate::config::{self, Place, Source};
 use crate::fetch::{self, More, Needs};
 use crate::gates::{self, Refusal};
 use crate::held::{Held, Why};
@@ -504,12 +504,13 @@ impl Session {
             let reference = self.valid.references.iter().find(|reference| {
                 reference.owner == problem.address && Some(reference.group.as_str()) == group
             });
-            let reference = reference.map(|at| (at.line, at.column, at.path.clone()));
             let member = problem.member();
             let places = &self.valid.places;
             let member = member.and_then(|name| places.name(&problem.address, "peers", name));
-            let entry = || member.or_else(|| self.valid.position_of(&problem.address));
-            reference.or_else(|| entry().map(|at| (at.line, at.column, at.path.clone())))
+            reference
+                .map(|reference| &reference.place)
+                .or(member)
+                .or_else(|| self.valid.position_of(&problem.address))
         };
         let mut text = match problems.len() {
             1 => "this cannot be planned\n".to_owned(),
@@ -517,7 +518,7 @@ impl Session {
         };
         for told in words::problems(problems) {
             let problem = told.problem;
-            let at = place(problem).map(|(line, column, path)| {
+            let at = place(problem).map(|Place { path, line, column }| {
                 format!("{}:{line}:{column}  {path}\n    ", self.valid.file)
             });
             let Address { kind, name } = &problem.address;

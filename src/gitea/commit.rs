@@ -129,11 +129,6 @@ pub enum CommitError {
 }
 
 impl CommitError {
-    /// Would a pull request help, since the branch itself may not be written ([`super::propose`])?
-    pub fn is_refused(&self) -> bool {
-        matches!(self, CommitError::Refused { .. })
-    }
-
     /// What to do about it, for a line of its own.
     pub fn hint(&self) -> Option<String> {
         match self {

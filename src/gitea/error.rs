@@ -192,14 +192,6 @@ impl Error {
         }
     }
 
-    /// Returns the status of the answer, if there was one.
-    pub fn status(&self) -> Option<u16> {
-        match self {
-            Error::Http(http::Error::NotJson { status, .. }) => Some(*status),
-            other => other.answer().map(|answer| answer.status),
-        }
-    }
-
     /// Is there nothing of that name, as far as the token may see?
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::NotFound(_) | Error::Missing { .. })

@@ -2,7 +2,7 @@
 
 use crate::git::testing::{Repo, netbird_json, open};
 use crate::kind::Kind;
-use crate::ledger::{Cause, Listing, MergeView, MergedFile, Proof, merge_view};
+use crate::ledger::{Cause, Ledger, Listing, MergeView, MergedFile, Proof, merge_view};
 
 use super::{NOW, read};
 
@@ -81,7 +81,7 @@ fn a_pull_request_is_about_the_merge() {
     );
 
     let git = repo.open();
-    let ledger = view.ledger(&git, &[netbird_json(&git)], NOW).unwrap();
+    let ledger = Ledger::read(&git, &view.base, &[netbird_json(&git)], NOW).unwrap();
     assert_eq!(ledger.removal(Kind::Group, "a"), Some(Cause::Commit(1)));
     assert_eq!(ledger.commits()[1].sha, view.base, "a commit in between");
     assert_eq!(ledger.proof(Kind::Group, "f", Some(115_000)), Proof::Never);
