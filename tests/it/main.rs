@@ -43,3 +43,4 @@ mod sync_events;
 mod whole_loop;
 mod without_gitea;
 mod words;
+mod workflows;
