@@ -10,11 +10,12 @@ use super::copies;
 use super::failure::Failure;
 use super::forge::{Forge, Stale};
 use super::progress::{Announcer, Publish};
+use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
 use super::settings::{file, halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
-use super::{Ending, blank, end, end_posted, publish, refused};
+use super::{Ending, blank, end, end_posted, refused};
 use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
 use crate::change::Change;
 use crate::ci::Context;
@@ -40,7 +41,8 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
         let file = file(&cli.global);
         let did = matches!(ending.exit, Exit::Done | Exit::Partial)
             && ending.document.superseded.is_none();
-        let posted = publish::result(&ending.document, did, &file, &args.gitea, &context, say);
+        let publisher = Publisher::new(&args.gitea, &file, &context, say);
+        let posted = publisher.result(&ending.document, did);
         return end_posted(cli, say, ending, posted);
     }
     end(cli, say, ending)
@@ -125,7 +127,8 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         .ok_or_else(|| Failure::error("an apply needs a server"))?;
     let path = file(&cli.global);
     let comments = args.comment.then(|| -> Publish {
-        Box::new(|document| publish::under_way(document, &path, &args.gitea, &context))
+        let publisher = Publisher::new(&args.gitea, &path, &context, say);
+        Box::new(move |document| publisher.under_way(document))
     });
     let mut observer =
         Announcer::reporting(say, cli.global.report.as_ref(), &session.document, comments)?;

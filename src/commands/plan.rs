@@ -6,9 +6,10 @@ use super::copies;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::is_touched;
+use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
 use super::settings::{file, keys_dir};
-use super::{Ending, blank, end_posted, publish, refused};
+use super::{Ending, blank, end_posted, refused};
 use crate::change::Change;
 use crate::ci::{Context, PullRequest};
 use crate::cli::{Cli, PlanArgs};
@@ -29,13 +30,12 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let posted = if args.comment {
         let context = Context::of_process();
         let file = file(&cli.global);
+        let publisher = Publisher::new(&args.gitea, &file, &context, say);
         let document = &ending.document;
         match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
-            Some(Unplanned::Untouched) => {
-                publish::correction(document, &file, &args.gitea, &context, say)
-            }
-            None => publish::plan(document, &file, &args.gitea, &context, say),
+            Some(Unplanned::Untouched) => publisher.correction(document),
+            None => publisher.plan(document),
         }
     } else {
         Ok(())
