@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::export::{account, read};
 use super::failure::Failure;
-use super::session::notices::of_token;
-use super::session::{check, unreadable};
-use super::settings::{connect, file, readable, replaced};
-use super::versions::of_netbird;
+use super::session::check;
+use super::settings::{file, readable, replaced};
 use super::{annotate, print, report_failure};
 use crate::actual::Actual;
 use crate::address::Address;
@@ -20,7 +19,6 @@ use crate::desired::Desired;
 use crate::edit;
 use crate::exit::Exit;
 use crate::export::{Export, export};
-use crate::fetch::{More, Needs, complete, fetch};
 use crate::keys;
 use crate::kind::{self, ALL, Declared, FieldChange, Kind};
 use crate::logging::Say;
@@ -66,21 +64,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     let mut named_before = BTreeSet::new();
     names.retain(|address| named_before.insert(address.clone()));
-    let api = connect(&args.server, false)?;
-    let snapshot = fetch(&api, &Needs::everything(), &Desired::default());
-    let mut snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
-    complete(
-        &api,
-        More {
-            referrers: false,
-            events: true,
-        },
-        &mut snapshot,
-    )?;
-    let actual = Actual::read(&snapshot).map_err(unreadable)?;
-    if let Some(notice) = of_token(&actual) {
-        say.note(&visible(&notice.text));
-    }
+    let actual = read(&account(&args.server, false)?, say)?;
     let export = export(&actual);
     if args.candidates {
         print(&candidates(&export, &valid.desired, cli.global.format));

@@ -41,7 +41,7 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
         let file = file(&cli.global);
         let did = matches!(ending.exit, Exit::Done | Exit::Partial)
             && ending.document.superseded.is_none();
-        let publisher = Publisher::new(&args.gitea, &file, &context, say);
+        let publisher = Publisher::new(&args.planning.gitea, &file, &context, say);
         let posted = publisher.result(&ending.document, did);
         return end_posted(cli, say, ending, posted);
     }
@@ -51,19 +51,18 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
 fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Failure> {
     let context = Context::of_process();
     early_gates("apply", &context)?;
-    refuse_other_branches("apply", &args.gitea, &context, &file(&cli.global))?;
-    let origin = Origin::Server(&args.server);
+    refuse_other_branches("apply", &args.planning.gitea, &context, &file(&cli.global))?;
+    let origin = Origin::Server(&args.planning.server);
     let request = Request {
         cli,
         origin,
-        scope: &args.scope,
-        sealing: &args.sealing,
+        scope: &args.planning.scope,
+        sealing: &args.planning.sealing,
         keys_dir: keys_dir(args.keys_dir.as_ref()),
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let servers = (&args.server, &args.gitea);
-    let plan = session.judged(&args.gates, servers, &file(&cli.global), true, document)?;
+    let plan = session.judged(&args.planning, &file(&cli.global), true, document)?;
     *document = session.document.clone();
     if let Some(mut failure) = refused(&session.document.refusals) {
         failure.error.push_str("\nnothing was changed");
@@ -72,13 +71,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     // without a change there is nothing to spoil, but a comment of an old file would say so as if it were the branch's
     let forge = match plan.is_empty() && !args.comment {
         true => None,
-        false => Forge::open(&args.gitea, &session.context, &file(&cli.global))?,
+        false => Forge::open(&args.planning.gitea, &session.context, &file(&cli.global))?,
     };
     remove_leftovers(&keys_dir(args.keys_dir.as_ref()));
     let mut custody = custody(&plan, args, &session)?;
     // the comment says so, where one was asked for
     if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
-        let why = Forge::not_configured(&args.gitea, &session.context);
+        let why = Forge::not_configured(&args.planning.gitea, &session.context);
         say.note(&format!(
             "{why}: whether the branch has a newer file is not checked"
         ));
@@ -86,7 +85,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let ours = session.source.text().as_bytes();
     let guard = forge.as_ref().filter(|_| !args.any_commit);
     let fresh = || guard.map_or(Ok(()), |forge| forge.fresh(ours));
-    let retry_wait = Duration::from_secs_f64(args.server.retry_wait);
+    let retry_wait = Duration::from_secs_f64(args.planning.server.retry_wait);
     let overtaken = |error| match &forge {
         Some(forge) => overtaken(error, forge, &context, retry_wait),
         None => Overtaken::Stopped(Failure::from(error)),
@@ -96,12 +95,23 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     }
     let environment = &session.document.environment;
     let copies = match &custody {
-        Some(_) => copies::open(&args.sealing, forge.as_ref(), environment, Some(say))?,
+        Some(_) => copies::open(
+            &args.planning.sealing,
+            forge.as_ref(),
+            environment,
+            Some(say),
+        )?,
         None => None,
     };
     if args.comment {
         let ledger = &session.options.ledger;
-        let told = copies::made_before(&args.sealing, forge.as_ref(), environment, &plan, ledger);
+        let told = copies::made_before(
+            &args.planning.sealing,
+            forge.as_ref(),
+            environment,
+            &plan,
+            ledger,
+        );
         session.document.notices.extend(told);
     }
     if !plan.is_empty() {
@@ -127,7 +137,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         .ok_or_else(|| Failure::error("an apply needs a server"))?;
     let path = file(&cli.global);
     let comments = args.comment.then(|| -> Publish {
-        let publisher = Publisher::new(&args.gitea, &path, &context, say);
+        let publisher = Publisher::new(&args.planning.gitea, &path, &context, say);
         Box::new(move |document| publisher.under_way(document))
     });
     let mut observer =

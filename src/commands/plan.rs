@@ -30,7 +30,7 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let posted = if args.comment {
         let context = Context::of_process();
         let file = file(&cli.global);
-        let publisher = Publisher::new(&args.gitea, &file, &context, say);
+        let publisher = Publisher::new(&args.planning.gitea, &file, &context, say);
         let document = &ending.document;
         match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
@@ -61,7 +61,7 @@ fn make(
     let (path, context) = (file(&cli.global), Context::of_process());
     let of_pull_request = context.is_pull_request_event()
         && context.pull_request.is_some()
-        && args.scope.history.ledger_ref.is_none();
+        && args.planning.scope.history.ledger_ref.is_none();
     // before any secret is needed: the workflow runs for each pull request
     let unplanned = match &context.pull_request {
         Some(pull) if of_pull_request && is_closed(pull, args, &context, &path)? => {
@@ -82,28 +82,27 @@ fn make(
     }
     let origin = match &args.live {
         Some(path) => Origin::File(path),
-        None => Origin::Server(&args.server),
+        None => Origin::Server(&args.planning.server),
     };
     let request = Request {
         cli,
         origin,
-        scope: &args.scope,
+        scope: &args.planning.scope,
         keys_dir: keys_dir(None),
-        sealing: &args.sealing,
+        sealing: &args.planning.sealing,
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let servers = (&args.server, &args.gitea);
-    let plan = session.judged(&args.gates, servers, &path, false, document)?;
-    *red = session.red(&plan, &args.gates, &path);
+    let plan = session.judged(&args.planning, &path, false, document)?;
+    *red = session.red(&plan, &args.planning.gates, &path);
     session
         .document
         .notices
         .extend(no_recipient(&plan.changes, session.recipients.is_empty()));
     if session.api.is_some() {
-        let forge = || Forge::open(&args.gitea, &session.context, &file(&cli.global));
+        let forge = || Forge::open(&args.planning.gitea, &session.context, &file(&cli.global));
         let name = &session.document.environment;
-        let missing = copies::missing(&args.sealing, forge, name, &plan);
+        let missing = copies::missing(&args.planning.sealing, forge, name, &plan);
         session.document.notices.extend(missing);
     }
     let pending = args.detailed_exitcode && !plan.is_empty();
@@ -133,7 +132,7 @@ fn is_closed(
     if pull.is_closed || !args.comment {
         return Ok(pull.is_closed);
     }
-    let Some(forge) = Forge::open(&args.gitea, context, file)? else {
+    let Some(forge) = Forge::open(&args.planning.gitea, context, file)? else {
         return Ok(false);
     };
     match forge.repo.pull(pull.number) {

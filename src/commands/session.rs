@@ -21,7 +21,7 @@ use crate::agreement::{self, Agreement, Evidence, Outcome};
 use crate::api::Api;
 use crate::change::{Change, Operation};
 use crate::ci::Context;
-use crate::cli::{Cli, Gates, GiteaArgs, Scope, Sealing, Server};
+use crate::cli::{Cli, Gates, GiteaArgs, Planning, Scope, Sealing, Server};
 use crate::code::Code;
 use crate::config::{self, Place, Source};
 use crate::fetch::{self, More, Needs};
@@ -379,12 +379,17 @@ impl Session {
     /// plan can be made, in `document`.
     pub(super) fn judged(
         &mut self,
-        gates: &Gates,
-        (server, gitea): (&Server, &GiteaArgs),
+        planning: &Planning,
         file: &Path,
         applying: bool,
         document: &mut Document,
     ) -> Result<Plan, Failure> {
+        let Planning {
+            gates,
+            server,
+            gitea,
+            ..
+        } = planning;
         let plan = self.plan(gates, gitea, file);
         self.measure();
         let mut plan = plan.inspect_err(|_| *document = self.document.clone())?;
