@@ -70,18 +70,21 @@ struct Ending {
 }
 
 impl Ending {
-    /// A run that stopped before it did anything.
-    fn stopped(mut document: Document, failure: failure::Failure, applied: bool) -> Self {
-        let failure::Failure {
-            exit,
-            error,
-            hint,
-            problems,
-        } = failure;
-        document.error = Some(error);
-        document.hint = hint;
-        document.refused = exit == Exit::Refused;
-        document.problems = problems;
+    /// A run that came to its end, or stopped before it did anything.
+    fn of(mut document: Document, came_to: Result<Exit, failure::Failure>, applied: bool) -> Self {
+        let exit = came_to.unwrap_or_else(|failure| {
+            let failure::Failure {
+                exit,
+                error,
+                hint,
+                problems,
+            } = failure;
+            document.error = Some(error);
+            document.hint = hint;
+            document.refused = exit == Exit::Refused;
+            document.problems = problems;
+            exit
+        });
         Ending {
             document,
             exit,

@@ -31,10 +31,8 @@ use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = blank(cli);
-    let ending = match make(cli, args, &mut document, say) {
-        Ok(ending) => ending,
-        Err(failure) => Ending::stopped(document, failure, true),
-    };
+    let came_to = make(cli, args, &mut document, say);
+    let ending = Ending::of(document, came_to, true);
     let context = Context::of_process();
     // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
     if args.comment && !context.is_pull_request_event() {
@@ -48,7 +46,7 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     end(cli, say, ending)
 }
 
-fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Failure> {
+fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Exit, Failure> {
     let context = Context::of_process();
     early_gates("apply", &context)?;
     refuse_other_branches("apply", &args.planning.gitea, &context, &file(&cli.global))?;
@@ -63,8 +61,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     };
     let mut session = Session::open(&request, document)?;
     let plan = session.judged(&args.planning, &file(&cli.global), true, document)?;
-    *document = session.document.clone();
-    if let Some(mut failure) = refused(&session.document.refusals) {
+    if let Some(mut failure) = refused(&document.refusals) {
         failure.error.push_str("\nnothing was changed");
         return Err(failure);
     }
@@ -91,9 +88,9 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         None => Overtaken::Stopped(Failure::from(error)),
     };
     if let Err(error) = fresh() {
-        return before_the_first_write(overtaken(error), session.document);
+        return before_the_first_write(overtaken(error), document);
     }
-    let environment = &session.document.environment;
+    let environment = &document.environment;
     let copies = match &custody {
         Some(_) => copies::open(
             &args.planning.sealing,
@@ -112,15 +109,15 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
             &plan,
             ledger,
         );
-        session.document.notices.extend(told);
+        document.notices.extend(told);
     }
     if !plan.is_empty() {
-        tell(&mut session.document, asks(args, &context), say);
+        tell(document, asks(args, &context), say);
         // an answer can have taken its time
         if confirm(args, &context, &plan, say)? == Confirmed::AfterAQuestion
             && let Err(error) = fresh()
         {
-            return before_the_first_write(overtaken(error), session.document);
+            return before_the_first_write(overtaken(error), document);
         }
     }
     // only now: until here a signal ends the run at once, and nothing was changed
@@ -140,8 +137,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         let publisher = Publisher::new(&args.planning.gitea, &path, &context, say);
         Box::new(move |document| publisher.under_way(document))
     });
-    let mut observer =
-        Announcer::reporting(say, cli.global.report.as_ref(), &session.document, comments)?;
+    let mut observer = Announcer::reporting(say, cli.global.report.as_ref(), document, comments)?;
     let conduct = Conduct {
         custody: custody.as_ref(),
         keep_going: args.keep_going,
@@ -153,7 +149,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     if !applied.changed_something()
         && let Some(error) = applied.stale.take()
     {
-        return before_the_first_write(overtaken(error), session.document);
+        return before_the_first_write(overtaken(error), document);
     }
     let mut exit = match applied.is_complete() {
         true => Exit::Done,
@@ -170,7 +166,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
             &mut applied,
             &mut observer,
         );
-        failure = judge(verified, &mut session.document.notices);
+        failure = judge(verified, &mut document.notices);
         if failure.is_some() {
             exit = Exit::Partial;
         }
@@ -186,10 +182,9 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         ));
     }
     let old = failure.is_some().then(|| old_netbird(api)).flatten();
-    session.measure();
-    let mut document = session.document;
+    session.measure(document);
     (document.error, document.hint) = failure.unzip();
-    document.hint = document.hint.map(|hint| match old {
+    document.hint = document.hint.take().map(|hint| match old {
         Some(old) => format!("{hint}\n{old}"),
         None => hint,
     });
@@ -202,23 +197,15 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     document.statuses = applied.statuses;
     document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;
-    Ok(Ending {
-        document,
-        exit,
-        applied: true,
-    })
+    Ok(exit)
 }
 
 /// How a run ends whose file was found stale before it wrote anything.
-fn before_the_first_write(overtaken: Overtaken, mut document: Document) -> Result<Ending, Failure> {
+fn before_the_first_write(overtaken: Overtaken, document: &mut Document) -> Result<Exit, Failure> {
     match overtaken {
         Overtaken::Superseded(commit) => {
             document.superseded = Some(commit);
-            Ok(Ending {
-                document,
-                exit: Exit::Done,
-                applied: true,
-            })
+            Ok(Exit::Done)
         }
         Overtaken::Stopped(failure) => Err(failure),
     }

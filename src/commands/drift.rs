@@ -117,12 +117,12 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
         max_deletes: usize::MAX,
         allow_deletes: None,
     };
-    let plan = session.plan(&gates, &args.gitea, &file(&cli.global))?;
+    let plan = session.plan(&gates, &args.gitea, &file(&cli.global), &mut document)?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
         say.note(&visible(&notice.text));
     }
-    for notice in session.document.said() {
+    for notice in document.said() {
         log::info!("{}", notice.text);
     }
     if drift.is_alarming() {
@@ -137,7 +137,7 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
             drift::blame_events(&mut drift, &events, &session.actual);
         }
     }
-    Ok((drift, plan, session.document.file))
+    Ok((drift, plan, document.file))
 }
 
 /// Versions of the file, the newest first; those that are no valid file are passed over.

@@ -23,10 +23,8 @@ use crate::render::{Document, Unplanned};
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let mut document = blank(cli);
     let mut red = Vec::new();
-    let ending = match make(cli, args, &mut document, &mut red) {
-        Ok(ending) => ending,
-        Err(failure) => Ending::stopped(document, failure, false),
-    };
+    let came_to = make(cli, args, &mut document, &mut red);
+    let ending = Ending::of(document, came_to, false);
     let posted = if args.comment {
         let context = Context::of_process();
         let file = file(&cli.global);
@@ -57,7 +55,7 @@ fn make(
     args: &PlanArgs,
     document: &mut Document,
     red: &mut Vec<Refusal>,
-) -> Result<Ending, Failure> {
+) -> Result<Exit, Failure> {
     let (path, context) = (file(&cli.global), Context::of_process());
     let of_pull_request = context.is_pull_request_event()
         && context.pull_request.is_some()
@@ -74,11 +72,7 @@ fn make(
     };
     if unplanned.is_some() {
         document.unplanned = unplanned;
-        return Ok(Ending {
-            document: std::mem::take(document),
-            exit: Exit::Done,
-            applied: false,
-        });
+        return Ok(Exit::Done);
     }
     let origin = match &args.live {
         Some(path) => Origin::File(path),
@@ -94,16 +88,15 @@ fn make(
     };
     let mut session = Session::open(&request, document)?;
     let plan = session.judged(&args.planning, &path, false, document)?;
-    *red = session.red(&plan, &args.planning.gates, &path);
-    session
-        .document
+    *red = session.red(&plan, &args.planning.gates, &path, document);
+    document
         .notices
         .extend(no_recipient(&plan.changes, session.recipients.is_empty()));
     if session.api.is_some() {
         let forge = || Forge::open(&args.planning.gitea, &session.context, &file(&cli.global));
-        let name = &session.document.environment;
+        let name = &document.environment;
         let missing = copies::missing(&args.planning.sealing, forge, name, &plan);
-        session.document.notices.extend(missing);
+        document.notices.extend(missing);
     }
     let pending = args.detailed_exitcode && !plan.is_empty();
     let exit = match pending {
@@ -111,14 +104,9 @@ fn make(
         true => Exit::Pending,
         false => Exit::Done,
     };
-    let document = std::mem::take(&mut session.document);
     // the process ends now: to give back its memory piece by piece would take a tenth of a large plan's time
     std::mem::forget(session);
-    Ok(Ending {
-        document,
-        exit,
-        applied: false,
-    })
+    Ok(exit)
 }
 
 /// Whether the pull request of this job is merged or closed, by the event or by now: a plan of what it brings would take the
