@@ -179,15 +179,15 @@ pub struct Scope {
     /// Make an entry anew, as in setup_keys/NAME or policies/NAME
     #[arg(long, value_name = "KIND/NAME")]
     pub replace: Vec<String>,
-    /// See History.
+    /// See HistoryArgs.
     #[command(flatten)]
-    pub history: History,
+    pub history: HistoryArgs,
 }
 
 /// The file's git history, which says what was ever ours.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Plan")]
-pub struct History {
+pub struct HistoryArgs {
     /// Whose first parents are the history [default: HEAD, or the merge of a pull request]
     #[arg(long, value_name = "REV")]
     pub ledger_ref: Option<String>,
@@ -400,9 +400,9 @@ pub struct DriftArgs {
     /// Keep one issue about it: opened, edited, closed when there is no drift
     #[arg(long)]
     pub issue: bool,
-    /// See History.
+    /// See HistoryArgs.
     #[command(flatten)]
-    pub history: History,
+    pub history: HistoryArgs,
     /// See Server.
     #[command(flatten)]
     pub server: Server,

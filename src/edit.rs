@@ -65,7 +65,7 @@ impl fmt::Display for MarkError {
 impl std::error::Error for MarkError {}
 
 /// A stretch of the text and what is put there.
-type Change = (Range<usize>, String);
+type Patch = (Range<usize>, String);
 
 /// Returns the text of a valid file with `setup_keys.NAME.enrolled` true for each of `names` that it declares. `file` is
 /// what messages call it.
@@ -106,7 +106,7 @@ fn flip(source: &Source, names: &BTreeSet<String>) -> Result<Edit, Problem> {
         already: BTreeSet::new(),
         missing: BTreeSet::new(),
     };
-    let mut changes: Vec<Change> = Vec::new();
+    let mut changes: Vec<Patch> = Vec::new();
     for name in names {
         let outcome = match keys.and_then(|keys| object_in(keys, name)) {
             None => &mut edit.missing,
@@ -203,7 +203,7 @@ fn object_in<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b Object<'a
 }
 
 /// Returns the change that marks a key, `None` when it is marked.
-fn flag(json: &str, root: &Value<'_>, key: &Object<'_>) -> Option<Change> {
+fn flag(json: &str, root: &Value<'_>, key: &Object<'_>) -> Option<Patch> {
     match member(key, "enrolled").map(|field| &field.value) {
         Some(Value::BooleanLit(flag)) if flag.value => None,
         Some(other) => Some((other.start()..other.end(), "true".to_owned())),
@@ -215,7 +215,7 @@ fn flag(json: &str, root: &Value<'_>, key: &Object<'_>) -> Option<Change> {
 }
 
 /// Adds the field behind the last one, with the white space and the colon of that one.
-fn behind(json: &str, object: &Object<'_>, members: &[ObjectProp<'_>]) -> Change {
+fn behind(json: &str, object: &Object<'_>, members: &[ObjectProp<'_>]) -> Patch {
     let [.., last] = members else {
         unreachable!("the object has members")
     };
@@ -237,7 +237,7 @@ fn behind(json: &str, object: &Object<'_>, members: &[ObjectProp<'_>]) -> Change
 }
 
 /// Adds the field to an object without any.
-fn into_empty(json: &str, root: &Value<'_>, object: &Object<'_>) -> Change {
+fn into_empty(json: &str, root: &Value<'_>, object: &Object<'_>) -> Patch {
     let inside = object.range.start + 1..object.range.end - 1;
     let colon = colon_of(json, root);
     let field = format!("\"enrolled\"{colon}true");
@@ -272,7 +272,7 @@ fn first_member<'a, 'b>(root: &'b Value<'a>) -> Option<&'b ObjectProp<'a>> {
 }
 
 /// Returns the text with all changes made, which do not overlap.
-fn apply(source: &Source, mut changes: Vec<Change>) -> Vec<u8> {
+fn apply(source: &Source, mut changes: Vec<Patch>) -> Vec<u8> {
     changes.sort_by_key(|(range, _)| range.start);
     let (json, text) = (source.json().as_bytes(), source.text().as_bytes());
     let (mut out, mut from) = (text[..source.json_offset()].to_vec(), 0);

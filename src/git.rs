@@ -21,7 +21,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use blobs::{Answer, Blobs};
+pub use blobs::{Blob, Blobs};
 pub use error::GitError;
 pub use merge::Merged;
 pub use object::{Entry, Message, Sha};

@@ -2,7 +2,7 @@
 
 use jsonc_parser::ast::{Object, Value};
 
-use super::{Change, apply, broken, check, colon_of, indent_of, object_in, parse};
+use super::{Patch, apply, broken, check, colon_of, indent_of, object_in, parse};
 use crate::address::Address;
 use crate::config::{Problem, Source};
 
@@ -49,7 +49,7 @@ fn behind_all(
     name: &str,
     value: &serde_json::Value,
     names: &[&str],
-) -> Change {
+) -> Patch {
     let colon = colon_of(json, root);
     let unit = indent_of(json, root);
     let newline = if json.contains("\r\n") { "\r\n" } else { "\n" };

@@ -60,9 +60,9 @@ pub(super) struct Timeline {
     holes: HashMap<Kind, Vec<Interval>>,
 }
 
-/// The result.
+/// What the versions of the file say, and when they said it.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(super) struct Chronicle {
     pub(super) commits: Vec<Commit>,
     pub(super) facts: HashMap<Fact, Vec<Interval>>,
     pub(super) holes: HashMap<Kind, Vec<Interval>>,
@@ -173,12 +173,12 @@ impl Timeline {
         self.commits.len() - 1
     }
 
-    pub(super) fn finish(self) -> History {
+    pub(super) fn finish(self) -> Chronicle {
         let mut intervals = self.intervals;
         intervals.resize(self.facts.len(), Vec::new());
         let facts = self.facts.into_numbers().into_iter();
         let facts = facts.map(|(fact, id)| (fact, std::mem::take(&mut intervals[id as usize])));
-        History {
+        Chronicle {
             commits: self.commits,
             facts: facts
                 .filter(|(_, intervals)| !intervals.is_empty())

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Session, notices};
 use crate::actual::Actual;
-use crate::agreement::{self, Agreement, Evidence, Outcome};
+use crate::agreement::{self, Agreement, Outcome, Statements};
 use crate::change::Change;
 use crate::cli::{Gates, GiteaArgs, Planning};
 use crate::code::Code;
@@ -40,23 +40,24 @@ impl Session {
         }
         let mut plan = self.plan_whole()?;
         document.notices.extend(notices::of_token(&self.actual));
-        let mut evidence = agreements::asked(gates.allow_deletes.as_deref(), &self.context)?;
-        agreements::of_this_job(&mut evidence, &self.context);
-        let mut outcome = self.evidence(&mut evidence, &plan, gates, (gitea, file), document)?;
+        let mut statements = agreements::asked(gates.allow_deletes.as_deref(), &self.context)?;
+        agreements::of_this_job(&mut statements, &self.context);
+        let mut outcome =
+            self.statements(&mut statements, &plan, gates, (gitea, file), document)?;
         if !outcome.release.is_empty() {
             self.options.release.clone_from(&outcome.release);
             plan = self.plan_whole()?;
             // a person's number was that of all of it
-            if let Some((number, _)) = &mut evidence.number {
+            if let Some((number, _)) = &mut statements.number {
                 *number = plan.deletions();
             }
-            outcome = self.judge(&evidence, &plan, gates);
+            outcome = self.judge(&statements, &plan, gates);
         }
         // that nothing is provably ours matters where there is something else
         if !plan.unmanaged.is_empty() || !plan.foreign_members.is_empty() {
             document.notices.append(&mut self.history.notices);
         }
-        let name = |cause| evidence.origin(cause, &self.options.ledger);
+        let name = |cause| statements.origin(cause, &self.options.ledger);
         let cause = |change: &Change| {
             let rows = Row::of(change).into_iter();
             let newest = rows.filter_map(|row| plan.causes.get(&row)).max();
@@ -70,9 +71,9 @@ impl Session {
     }
 
     /// Gathers what was said: in commits always, in pull requests where it is still wanted.
-    fn evidence(
+    fn statements(
         &self,
-        evidence: &mut Evidence,
+        statements: &mut Statements,
         plan: &Plan,
         gates: &Gates,
         (gitea, file): (&GiteaArgs, &Path),
@@ -86,9 +87,9 @@ impl Session {
                 .chain(held.clone().filter_map(|held| held.cause))
         };
         if plan.deletions() > 0 || held.clone().next().is_some() {
-            agreements::in_messages(evidence, &self.history, causes())?;
+            agreements::in_messages(statements, &self.history, causes())?;
         }
-        let outcome = self.judge(evidence, plan, gates);
+        let outcome = self.judge(statements, plan, gates);
         let is_open = |agreement: &Agreement| agreement.agreed_by.is_none();
         if !outcome.agreements.iter().any(is_open) {
             return Ok(outcome);
@@ -96,11 +97,11 @@ impl Session {
         let asked = Forge::open(gitea, &self.context, file).map_err(|failure| failure.error);
         let asked = asked.and_then(|forge| {
             let words = |error: anyhow::Error| format!("{error:#}");
-            agreements::in_this_description(evidence, &self.context, forge.as_ref())
+            agreements::in_this_description(statements, &self.context, forge.as_ref())
                 .map_err(words)?;
             match &forge {
                 Some(forge) => {
-                    agreements::in_descriptions(evidence, &self.history, forge, causes())
+                    agreements::in_descriptions(statements, &self.history, forge, causes())
                         .map_err(words)
                 }
                 None => Ok(()),
@@ -113,13 +114,13 @@ impl Session {
                 .notices
                 .push(Notice::general(Code::Agreement, text));
         }
-        Ok(self.judge(evidence, plan, gates))
+        Ok(self.judge(statements, plan, gates))
     }
 
-    fn judge(&self, evidence: &Evidence, plan: &Plan, gates: &Gates) -> Outcome {
+    fn judge(&self, statements: &Statements, plan: &Plan, gates: &Gates) -> Outcome {
         let refusals = gates::deletions(plan, gates.max_deletes, &BTreeSet::new()).into_iter();
         let needed = refusals.flat_map(|refusal| refusal.rows).collect();
-        evidence.judge(plan, &self.options.ledger, &needed)
+        statements.judge(plan, &self.options.ledger, &needed)
     }
 
     /// Makes the plan and lets the gates judge it; `document` tells what came of both.
