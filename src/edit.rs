@@ -18,7 +18,7 @@ use jsonc_parser::common::Ranged;
 use serde_json::Value as Json;
 
 use crate::code::Code;
-use crate::config::{self, Cursor, Log, Place, Problem, Problems, Source, SourceError};
+use crate::config::{self, Cursor, Finding, Findings, Log, Place, Source, SourceError};
 use crate::validate::validate;
 
 pub use file::{mark_enrolled_file, replace};
@@ -44,9 +44,9 @@ pub enum MarkError {
     /// There is no text to judge.
     Source(SourceError),
     /// The file is not valid as it is.
-    Invalid(Problems),
+    Invalid(Findings),
     /// It would not be valid any more.
-    WouldBeInvalid(Problems),
+    WouldBeInvalid(Findings),
 }
 
 impl fmt::Display for MarkError {
@@ -78,7 +78,7 @@ pub fn mark_enrolled(file: &str, text: &[u8], names: &BTreeSet<String>) -> Resul
     let edit = flip(&source, names).map_err(|problem| {
         let file = file.to_owned();
         let list = vec![problem];
-        MarkError::Invalid(Problems { file, list })
+        MarkError::Invalid(Findings { file, list })
     })?;
     if !edit.flipped.is_empty() {
         valid(file, &edit.text, MarkError::WouldBeInvalid)?;
@@ -86,7 +86,7 @@ pub fn mark_enrolled(file: &str, text: &[u8], names: &BTreeSet<String>) -> Resul
     Ok(edit)
 }
 
-fn valid(file: &str, text: &[u8], wrong: fn(Problems) -> MarkError) -> Result<Source, MarkError> {
+fn valid(file: &str, text: &[u8], wrong: fn(Findings) -> MarkError) -> Result<Source, MarkError> {
     let source = Source::from_bytes(file, text.to_vec()).map_err(MarkError::Source)?;
     validate(&source).map_err(wrong)?;
     Ok(source)
@@ -95,7 +95,7 @@ fn valid(file: &str, text: &[u8], wrong: fn(Problems) -> MarkError) -> Result<So
 /// Marks keys in any JSON text; what is no key is none of that name.
 ///
 /// Errors when it is no strict JSON, or has two members of one name in an object.
-fn flip(source: &Source, names: &BTreeSet<String>) -> Result<Edit, Problem> {
+fn flip(source: &Source, names: &BTreeSet<String>) -> Result<Edit, Finding> {
     let root = parse(source)?;
     let keys = root
         .as_object()
@@ -130,15 +130,15 @@ fn flip(source: &Source, names: &BTreeSet<String>) -> Result<Edit, Problem> {
 }
 
 /// Reads a text as strict JSON without two members of one name in an object.
-fn parse(source: &Source) -> Result<Value<'_>, Problem> {
+fn parse(source: &Source) -> Result<Value<'_>, Finding> {
     let root = config::parse(source)?;
     let mut log = Log::default();
     Cursor::root(source, &root).duplicates(&mut log);
-    log.problems.into_iter().next().map_or(Ok(root), Err)
+    log.findings.into_iter().next().map_or(Ok(root), Err)
 }
 
 /// The changed text must say what the old one said, but for what `change` does.
-fn check(source: &Source, after: &[u8], change: impl FnOnce(&mut Json)) -> Result<(), Problem> {
+fn check(source: &Source, after: &[u8], change: impl FnOnce(&mut Json)) -> Result<(), Finding> {
     let after = Source::from_bytes(source.name(), after.to_vec()).map_err(|_| broken())?;
     parse(&after)?;
     let read = |source: &Source| serde_json::from_str::<Json>(source.json());
@@ -153,7 +153,7 @@ fn check(source: &Source, after: &[u8], change: impl FnOnce(&mut Json)) -> Resul
     }
 }
 
-fn broken() -> Problem {
+fn broken() -> Finding {
     let place = Place {
         path: String::new(),
         line: 1,
@@ -161,7 +161,7 @@ fn broken() -> Problem {
     };
     let text =
         "the changed text says something else than it should: this is a defect of netbird-gitops";
-    Problem::error(Code::Value, place, text)
+    Finding::error(Code::Value, place, text)
 }
 
 /// Returns the keys that a text marks as enrolled and `base` does not, though their entries are the same otherwise: one

@@ -56,7 +56,7 @@ impl Notice {
     }
 
     /// A notice of a valid file.
-    pub fn of_file(file: &str, problem: &config::Problem) -> Self {
+    pub fn of_file(file: &str, problem: &config::Finding) -> Self {
         let hint = problem.hint.iter().map(|hint| format!("; {hint}"));
         let place = problem.place();
         let path = match place.path.as_str() {

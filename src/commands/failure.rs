@@ -1,7 +1,7 @@
 //! Why a run stops before it did anything.
 
 use crate::api::ApiError;
-use crate::config::{self, Problems, SourceError};
+use crate::config::{self, Findings, SourceError};
 use crate::edit::MarkError;
 use crate::exit::Exit;
 use crate::gitea;
@@ -51,10 +51,10 @@ impl Failure {
     }
 }
 
-impl From<&Problems> for Failure {
-    fn from(problems: &Problems) -> Self {
+impl From<&Findings> for Failure {
+    fn from(problems: &Findings) -> Self {
         let place =
-            |problem: &config::Problem| (problem.line, problem.column, problem.message.clone());
+            |problem: &config::Finding| (problem.line, problem.column, problem.message.clone());
         Failure {
             problems: problems.errors().map(place).collect(),
             ..Failure::error(problems.to_string().trim_end())

@@ -8,7 +8,7 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
 
-use super::{Place, Problem, Source};
+use super::{Finding, Place, Source};
 use crate::code::Code;
 use crate::json;
 
@@ -29,7 +29,7 @@ const STRICT: ParseOptions = ParseOptions {
 /// Reads the text as strict JSON, at most 127 levels deep.
 ///
 /// Errors with the first syntax error; what comes after it cannot be judged.
-pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Problem> {
+pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Finding> {
     parse_text(source.json()).map_err(|Fault(offset, message, hint)| {
         let (line, column) = source.position(source.json_offset() + offset);
         let place = Place {
@@ -37,7 +37,7 @@ pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Problem> {
             line,
             column,
         };
-        let mut problem = Problem::error(Code::Syntax, place, message);
+        let mut problem = Finding::error(Code::Syntax, place, message);
         problem.suggest(hint.map(str::to_owned));
         if ["<<<<<<<", "|||||||", "=======", ">>>>>>>"]
             .iter()
@@ -159,7 +159,7 @@ const COMMENT: (&str, Option<&str>) = (
 mod tests {
     use super::*;
 
-    fn problem(text: &str) -> Problem {
+    fn problem(text: &str) -> Finding {
         parse(&Source::from_text("netbird.json", text).expect("a text"))
             .expect_err("a syntax error")
     }
@@ -222,7 +222,7 @@ mod tests {
             ),
         ];
         for (text, position, message) in rows {
-            let Problem {
+            let Finding {
                 line,
                 column,
                 message: found,

@@ -393,7 +393,7 @@ mod tests {
         root.object(&mut log, &THING, &mut thing);
         (
             thing,
-            log.problems
+            log.findings
                 .iter()
                 .map(|problem| problem.render("f"))
                 .collect(),

@@ -4,7 +4,7 @@ use jsonc_parser::ast::{Object, Value};
 
 use super::{Patch, apply, broken, check, colon_of, indent_of, object_in, parse};
 use crate::address::Address;
-use crate::config::{Problem, Source};
+use crate::config::{Finding, Source};
 
 /// Returns the text with one more entry, behind the others of its section; a missing section is added behind the others.
 ///
@@ -13,7 +13,7 @@ pub fn insert_entry(
     source: &Source,
     address: &Address,
     entry: &serde_json::Value,
-) -> Result<Vec<u8>, Problem> {
+) -> Result<Vec<u8>, Finding> {
     let root = parse(source)?;
     let mut object = root.as_object().ok_or_else(broken)?;
     let section = address.kind.section_path();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Edit, Problem, Source, flip, mark_enrolled, marked_since};
+use super::{Edit, Finding, Source, flip, mark_enrolled, marked_since};
 
 mod any_text;
 mod on_disk;
@@ -12,7 +12,7 @@ fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
 }
 
 /// The edit of a text.
-fn edited(text: &str, names: &BTreeSet<String>) -> Result<Edit, Problem> {
+fn edited(text: &str, names: &BTreeSet<String>) -> Result<Edit, Finding> {
     flip(&Source::from_text("f", text).unwrap(), names)
 }
 
