@@ -18,10 +18,8 @@ use crate::snapshot::Peers;
 use crate::wire::{Event, Peer, SetupKey};
 
 pub use crate::evidence::Evidence;
-pub use detect::{
-    Detection, Enrollment, LeftAlone, Remark, UNTOLD, detect, is_enrollable, strangers,
-};
-pub use label::{Relabelled, label_of, plain_label, relabelled};
+pub use detect::{Enrollment, LeftAlone, UNTOLD, detect, is_enrollable, strangers};
+pub use label::{label_of, plain_label, relabelled};
 pub use replaced::Replaced;
 
 /// The activity code of an enrollment by setup key.

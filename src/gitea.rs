@@ -32,8 +32,8 @@ pub use contents::{About, File, NewFile, Put, Tip};
 pub use error::{Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
-pub use pulls::{Pull, PullEnd};
-pub use runs::{Ancestry, Run};
+pub use pulls::Pull;
+pub use runs::Ancestry;
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
