@@ -22,7 +22,7 @@ use crate::export::{Export, export};
 use crate::keys;
 use crate::kind::{self, ALL, Declared, FieldChange, Kind};
 use crate::logging::Say;
-use crate::text::{count, did_you_mean, file_error, visible};
+use crate::text::{count, did_you_mean, visible};
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
     match make(cli, args, say) {
@@ -264,11 +264,5 @@ fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
 fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     let target = std::fs::canonicalize(path);
     let written = target.and_then(|target| edit::replace(&target, text));
-    written.map_err(|error| {
-        Failure::error(format!(
-            "cannot write {}: {}",
-            path.display(),
-            file_error(&error)
-        ))
-    })
+    written.map_err(|error| Failure::of_file("write", path, &error))
 }

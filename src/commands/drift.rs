@@ -23,7 +23,7 @@ use crate::logging::Say;
 use crate::options::Prune;
 use crate::plan::Plan;
 use crate::render::drift as render;
-use crate::text::{file_error, visible};
+use crate::text::visible;
 use crate::validate::validate;
 
 /// How many versions of the file are looked at for the last agreement.
@@ -42,13 +42,9 @@ fn failed(cli: &Cli, failure: Failure) -> Failure {
     let error = json!({ "message": failure.error, "hint": failure.hint });
     let json = json::text(&json!({ "format_version": 1, "status": "error", "error": error }));
     if let Some(path) = &cli.global.report
-        && let Err(error) = write_report(path, &json)
+        && let Err(failure) = write_report(path, &json)
     {
-        log::warn!(
-            "cannot write the report {}: {}",
-            path.display(),
-            file_error(&error)
-        );
+        log::warn!("{}", failure.error);
     }
     if cli.global.format == Format::Json {
         print(&json);
@@ -60,13 +56,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Failure> {
     let (drift, plan, name) = found(cli, args, say).map_err(|failure| failed(cli, failure))?;
     let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
     if let Some(path) = &cli.global.report {
-        write_report(path, &json::text(&render::json(&drift, &name))).map_err(|error| {
-            Failure::error(format!(
-                "cannot write the report {}: {}",
-                path.display(),
-                file_error(&error)
-            ))
-        })?;
+        write_report(path, &json::text(&render::json(&drift, &name)))?;
     }
     match cli.global.format {
         Format::Json => print(&json::text(&render::json(&drift, &name))),

@@ -1,10 +1,14 @@
 //! Why a run stops before it did anything.
 
+use std::io;
+use std::path::Path;
+
 use crate::api::ApiError;
 use crate::config::{self, Findings, SourceError};
 use crate::edit::MarkError;
 use crate::exit::Exit;
 use crate::gitea;
+use crate::text::file_error;
 
 /// An exit code, and the words for stderr.
 #[derive(Debug)]
@@ -25,6 +29,12 @@ impl Failure {
             hint: None,
             problems: Vec::new(),
         }
+    }
+
+    /// A file that cannot be used; `what` was to be done to it, as in "read".
+    pub(super) fn of_file(what: &str, path: &Path, error: &io::Error) -> Self {
+        let (path, why) = (path.display(), file_error(error));
+        Failure::error(format!("cannot {what} {path}: {why}"))
     }
 
     /// A refusal of a gate: exit code 3.

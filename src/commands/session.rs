@@ -32,7 +32,6 @@ use crate::problem::Problem;
 use crate::render::{Document, words};
 use crate::secret::{Recipients, present};
 use crate::snapshot::Snapshot;
-use crate::text::file_error;
 use crate::validate::{Valid, validate};
 use crate::wire::SetupKey;
 
@@ -328,8 +327,7 @@ fn server_name(api: &Api) -> String {
 
 fn recorded(path: &Path) -> Result<Snapshot, Failure> {
     let shown = path.display();
-    let text = std::fs::read(path)
-        .map_err(|error| Failure::error(format!("cannot read {shown}: {}", file_error(&error))))?;
+    let text = std::fs::read(path).map_err(|error| Failure::of_file("read", path, &error))?;
     // as a map first: serde takes a list, an empty one too, for a struct
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
