@@ -216,12 +216,12 @@ const PENDING: &str = "user is pending approval";
 
 /// Judges a 4xx by the server's message.
 fn of_message(mut answer: Answer) -> ApiError {
-    let message = answer.message.as_str();
+    let message = &*answer.message;
     match answer.status {
         401 => ApiError::Unauthenticated(answer),
         404 if message.starts_with("invalid token") => {
             // What follows is a hash of the token.
-            answer.message = "invalid token".to_owned();
+            answer.message = "invalid token".into();
             ApiError::Unauthenticated(answer)
         }
         // GET /groups says it without the prefix that the other paths have.

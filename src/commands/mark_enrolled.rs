@@ -159,6 +159,6 @@ fn read_names(path: &Path) -> Result<Vec<String>, Failure> {
         true => std::io::read_to_string(std::io::stdin()),
         false => std::fs::read_to_string(path),
     };
-    let text = text.map_err(|error| Failure::of_file("read", &path, &error))?;
+    let text = text.map_err(|error| Failure::of_file("read", path, &error))?;
     Ok(names_in(&text))
 }

@@ -26,7 +26,7 @@ pub enum Error {
         /// The answer.
         answer: Answer,
         /// The scope that it takes, as the server names it.
-        required: Option<String>,
+        required: Option<Box<str>>,
     },
     /// Not allowed: another 403. A branch rule, a hook, no write access, or a lost race (docs/gitea-api.md, "Writing a
     /// file").
@@ -296,16 +296,13 @@ fn forbidden_hint(message: &str) -> &'static str {
 
 /// Returns the scope that the server asks for, if that is what the text is about. Gitea writes
 /// `required=[write:issue]`, Forgejo `scope(s): [write:issue]` (docs/gitea-api.md, "Token scopes").
-fn required_scope(message: &str) -> Option<Option<String>> {
+fn required_scope(message: &str) -> Option<Option<Box<str>>> {
     let (_, rest) = message.split_once("required scope")?;
     let inside = rest
         .split_once('[')
         .and_then(|(_, rest)| rest.split_once(']'));
-    Some(
-        inside
-            .map(|(scopes, _)| scopes.to_owned())
-            .filter(|scopes| !scopes.is_empty()),
-    )
+    let scopes = inside.map(|(scopes, _)| scopes);
+    Some(scopes.filter(|scopes| !scopes.is_empty()).map(Into::into))
 }
 
 impl fmt::Display for Error {

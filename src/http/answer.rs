@@ -11,6 +11,7 @@ use super::{Call, Reply, text};
 const MESSAGE_MAX: usize = 300;
 
 /// An answer that is an error, as messages show it.
+/// Its texts are boxed: errors hold it, and every `Result` has room for its error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The request.
@@ -19,9 +20,9 @@ pub struct Answer {
     pub status: u16,
     /// What the server says, on one line, at most 300 characters. NetBird lower-cases it as a whole, your names too
     /// (docs/netbird-api.md, "Errors"); Gitea often says nothing.
-    pub message: String,
+    pub message: Box<str>,
     /// The server's name for the request, to find it in its log.
-    pub request_id: Option<String>,
+    pub request_id: Option<Box<str>>,
     /// Where the request's token came from, where that is known.
     pub token_origin: Option<Arc<str>>,
 }
@@ -41,8 +42,8 @@ impl Answer {
         Answer {
             call: reply.call.clone(),
             status: reply.status,
-            message: text::clean(&message, MESSAGE_MAX),
-            request_id: reply.request_id.clone(),
+            message: text::clean(&message, MESSAGE_MAX).into(),
+            request_id: reply.request_id.as_deref().map(Into::into),
             token_origin: reply.token_origin.clone(),
         }
     }
