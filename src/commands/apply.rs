@@ -47,20 +47,21 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
 }
 
 fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Exit, Failure> {
+    let planning = &args.planning;
     let context = Context::of_process();
     early_gates("apply", &context)?;
-    refuse_other_branches("apply", &args.planning.gitea, &context, &file(&cli.global))?;
-    let origin = Origin::Server(&args.planning.server);
+    refuse_other_branches("apply", &planning.gitea, &context, &file(&cli.global))?;
+    let origin = Origin::Server(&planning.server);
     let request = Request {
         cli,
         origin,
-        scope: &args.planning.scope,
-        sealing: &args.planning.sealing,
+        scope: &planning.scope,
+        sealing: &planning.sealing,
         keys_dir: keys_dir(args.keys_dir.as_ref()),
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.judged(&args.planning, &file(&cli.global), true, document)?;
+    let plan = session.judged(planning, &file(&cli.global), true, document)?;
     if let Some(mut failure) = refused(&document.refusals) {
         failure.error.push_str("\nnothing was changed");
         return Err(failure);
@@ -68,13 +69,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     // without a change there is nothing to spoil, but a comment of an old file would say so as if it were the branch's
     let forge = match plan.is_empty() && !args.comment {
         true => None,
-        false => Forge::open(&args.planning.gitea, &session.context, &file(&cli.global))?,
+        false => Forge::open(&planning.gitea, &session.context, &file(&cli.global))?,
     };
     remove_leftovers(&keys_dir(args.keys_dir.as_ref()));
     let mut custody = custody(&plan, args, &session)?;
     // the comment says so, where one was asked for
     if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
-        let why = Forge::not_configured(&args.planning.gitea, &session.context);
+        let why = Forge::not_configured(&planning.gitea, &session.context);
         say.note(&format!(
             "{why}: whether the branch has a newer file is not checked"
         ));
@@ -82,7 +83,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let ours = session.source.text().as_bytes();
     let guard = forge.as_ref().filter(|_| !args.any_commit);
     let fresh = || guard.map_or(Ok(()), |forge| forge.fresh(ours));
-    let retry_wait = Duration::from_secs_f64(args.planning.server.retry_wait);
+    let retry_wait = Duration::from_secs_f64(planning.server.retry_wait);
     let overtaken = |error| match &forge {
         Some(forge) => overtaken(error, forge, &context, retry_wait),
         None => Overtaken::Stopped(Failure::from(error)),
@@ -92,18 +93,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     }
     let environment = &document.environment;
     let copies = match &custody {
-        Some(_) => copies::open(
-            &args.planning.sealing,
-            forge.as_ref(),
-            environment,
-            Some(say),
-        )?,
+        Some(_) => copies::open(&planning.sealing, forge.as_ref(), environment, Some(say))?,
         None => None,
     };
     if args.comment {
         let ledger = &session.options.ledger;
         let told = copies::made_before(
-            &args.planning.sealing,
+            &planning.sealing,
             forge.as_ref(),
             environment,
             &plan,
@@ -134,7 +130,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         .ok_or_else(|| Failure::error("an apply needs a server"))?;
     let path = file(&cli.global);
     let comments = args.comment.then(|| -> Publish {
-        let publisher = Publisher::new(&args.planning.gitea, &path, &context, say);
+        let publisher = Publisher::new(&planning.gitea, &path, &context, say);
         Box::new(move |document| publisher.under_way(document))
     });
     let mut observer = Announcer::reporting(say, cli.global.report.as_ref(), document, comments)?;

@@ -56,10 +56,11 @@ fn make(
     document: &mut Document,
     red: &mut Vec<Refusal>,
 ) -> Result<Exit, Failure> {
+    let planning = &args.planning;
     let (path, context) = (file(&cli.global), Context::of_process());
     let of_pull_request = context.is_pull_request_event()
         && context.pull_request.is_some()
-        && args.planning.scope.history.ledger_ref.is_none();
+        && planning.scope.history.ledger_ref.is_none();
     // before any secret is needed: the workflow runs for each pull request
     let unplanned = match &context.pull_request {
         Some(pull) if of_pull_request && is_closed(pull, args, &context, &path)? => {
@@ -76,26 +77,26 @@ fn make(
     }
     let origin = match &args.live {
         Some(path) => Origin::File(path),
-        None => Origin::Server(&args.planning.server),
+        None => Origin::Server(&planning.server),
     };
     let request = Request {
         cli,
         origin,
-        scope: &args.planning.scope,
+        scope: &planning.scope,
         keys_dir: keys_dir(None),
-        sealing: &args.planning.sealing,
+        sealing: &planning.sealing,
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.judged(&args.planning, &path, false, document)?;
-    *red = session.red(&plan, &args.planning.gates, &path, document);
+    let plan = session.judged(planning, &path, false, document)?;
+    *red = session.red(&plan, &planning.gates, &path, document);
     document
         .notices
         .extend(no_recipient(&plan.changes, session.recipients.is_empty()));
     if session.api.is_some() {
-        let forge = || Forge::open(&args.planning.gitea, &session.context, &file(&cli.global));
+        let forge = || Forge::open(&planning.gitea, &session.context, &file(&cli.global));
         let name = &document.environment;
-        let missing = copies::missing(&args.planning.sealing, forge, name, &plan);
+        let missing = copies::missing(&planning.sealing, forge, name, &plan);
         document.notices.extend(missing);
     }
     let pending = args.detailed_exitcode && !plan.is_empty();

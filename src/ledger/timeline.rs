@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use crate::git::Sha;
 use crate::kind::Kind;
 
-use super::document::Document;
+use super::document::LastRead;
 use super::facts::{Fact, FactId, Facts};
 use super::scan::Broken;
 
@@ -48,7 +48,7 @@ pub(super) struct Timeline {
     now: i64,
     clock: i64,
     commits: Vec<Commit>,
-    document: Document,
+    document: LastRead,
     facts: Facts,
     /// By fact: how often the version says it.
     counts: Vec<u32>,
@@ -75,7 +75,7 @@ impl Timeline {
             now,
             clock: i64::MIN,
             commits: Vec::new(),
-            document: Document::default(),
+            document: LastRead::default(),
             facts: Facts::default(),
             counts: Vec::new(),
             intervals: Vec::new(),
