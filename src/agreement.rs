@@ -61,7 +61,7 @@ pub struct Brought {
 
 /// What was said, and what is known of the changes.
 #[derive(Debug, Clone, Default)]
-pub struct Evidence {
+pub struct Statements {
     /// The lines.
     pub lines: Vec<Said>,
     /// Pull requests that brought changes; that of this job brought the proposed one.
@@ -104,7 +104,7 @@ pub struct Outcome {
     pub notices: Vec<Notice>,
 }
 
-impl Evidence {
+impl Statements {
     /// Returns where a cause is from; `None` in a work tree.
     pub fn origin(&self, cause: Cause, ledger: &Ledger) -> Option<Origin> {
         if let Some(pull) = self.pull(cause) {
@@ -339,7 +339,7 @@ impl Evidence {
     }
 }
 
-impl Evidence {
+impl Statements {
     /// Whether a digest is that of changes which the line can be about, though nothing is left of them.
     fn is_of_the_past(&self, digest: &str, said: &Said, ledger: &Ledger) -> bool {
         let Cause::Commit(last) = said.last else {

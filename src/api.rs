@@ -17,8 +17,8 @@ use serde_json::Value;
 use crate::entry::Entry;
 use crate::http::{BaseUrl, Client, Config, Method, Reply};
 
-pub use crate::http::{Token, TokenError};
-pub use error::{Answer, ApiError};
+pub use crate::http::Token;
+pub use error::ApiError;
 
 /// A NetBird server and a token for it. Clones share connections; threads may share it.
 #[derive(Debug, Clone)]

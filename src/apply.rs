@@ -4,7 +4,9 @@
 //! and answers 200. It stops at the first failure; running again is the way to resume. Keys are in `apply::keys`, the
 //! check that everything arrived in `apply::verify`.
 
+mod conduct;
 mod creations;
+mod custody;
 mod keys;
 mod members;
 mod namesakes;
@@ -14,8 +16,8 @@ mod verify;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use anyhow::{Result, anyhow};
 use serde_json::Value;
@@ -28,147 +30,19 @@ use crate::entry::Entry;
 use crate::id::Id;
 use crate::json;
 use crate::kind::{FieldChange, Groups, Kind, Live, Resource, Unresolved, differences};
-use crate::notice::Notice;
 use crate::plan::{Part, Plan, Step};
 use crate::reason::Reason;
-use crate::render::{CreatedKey, Status};
-use crate::secret::{KeysDir, Recipients, StoredFile};
+use crate::render::Status;
 
+use conduct::Made;
 use members::GroupWrites;
 use paths::NoParent;
 use write::NotKnown;
 
+pub use conduct::{Applied, Conduct, Fresh, Observer};
+pub use custody::{Copies, Custody, KeyCopy, NotStored};
 pub use put_back::settle_members;
 pub use verify::{Verified, verify};
-
-/// Where new secrets go.
-pub struct Custody {
-    /// Who can open them.
-    pub recipients: Recipients,
-    /// Where the sealed files are.
-    pub dir: KeysDir,
-    /// Where copies of them are kept that outlive the job, if anywhere.
-    pub copies: Option<Box<dyn Copies>>,
-    /// How to wait for a key's age.
-    pub wait: Box<dyn Fn(Duration)>,
-}
-
-impl Custody {
-    /// Returns who opens the key that is to be made.
-    pub fn recipients_of(&self, key: &Resource) -> Recipients {
-        match key {
-            Resource::SetupKey(key) => self.recipients.of_key(&key.sealed_for),
-            _ => self.recipients.clone(),
-        }
-    }
-}
-
-/// A place for copies of sealed keys that outlives disk, artifact and log of a job.
-pub trait Copies {
-    /// Stores all of these, or none, and says where each is. What it cannot store is not used.
-    fn store(&self, keys: &[KeyCopy]) -> Result<Vec<String>, NotStored>;
-}
-
-/// Why no copy could be stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotStored {
-    /// What became of it.
-    pub text: String,
-    /// What to do about it.
-    pub hint: Option<String>,
-}
-
-/// A sealed key, to be copied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyCopy {
-    /// The key's name.
-    pub name: String,
-    /// Its id: a name can have several keys in the course of time.
-    pub id: Id,
-    /// The sealed text.
-    pub armored: String,
-}
-
-/// Is told what happens while it happens.
-pub trait Observer {
-    /// A step is over.
-    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str);
-    /// A secret was sealed: the text that opens with a recipient's identity.
-    fn sealed(&mut self, name: &str, armored: &str);
-    /// Something worth knowing happened.
-    fn say(&mut self, text: &str);
-    /// The state of things after each step, for a report that outlives a killed run.
-    fn state(&mut self, _applied: &Applied) {}
-    /// The last new key is made, and other kinds come next: what is to be kept of the sealed keys is kept now.
-    fn keys_made(&mut self, _applied: &Applied) {}
-}
-
-/// Says whether the file is still the one to apply: an error ends the run before the next block of keys or deletions.
-pub type Fresh<'a> = &'a dyn Fn() -> Result<()>;
-
-/// How to go about it.
-#[derive(Clone, Copy)]
-pub struct Conduct<'a> {
-    /// Where new secrets go; only a plan without new keys needs none.
-    pub custody: Option<&'a Custody>,
-    /// Carry on after a failure with what does not depend on it.
-    pub keep_going: bool,
-    /// Set by a signal: the operation in hand is finished, the rest is not tried.
-    pub stop: &'a AtomicBool,
-    /// Asked before each block of new keys and of deletions.
-    pub fresh: Fresh<'a>,
-    /// Whether members that replacements of groups throw out are put back after it.
-    pub puts_back: bool,
-}
-
-/// What an apply leaves for its report and for `verify`.
-#[derive(Default)]
-pub struct Applied {
-    /// What became of each change of the plan.
-    pub statuses: Vec<Status>,
-    /// How long each change of the plan took, in milliseconds.
-    pub durations_ms: Vec<u64>,
-    /// New keys whose secret is sealed.
-    pub created_keys: BTreeMap<String, CreatedKey>,
-    /// A signal ended it early, or the server no longer takes the token.
-    pub interrupted: bool,
-    /// What to do about the first failure, where the server's answer tells.
-    pub hint: Option<String>,
-    /// Whether the file is still the one to apply could not be said, or it is not.
-    pub stale: Option<anyhow::Error>,
-    /// Objects that this run made, by id.
-    made: BTreeMap<Id, Made>,
-    /// Ids of the objects that were there before.
-    known: BTreeSet<Id>,
-    /// DNS labels that the server made of new names of peers.
-    pub dns_labels: BTreeMap<Id, String>,
-    /// What others changed meanwhile and what became of it.
-    pub notices: Vec<Notice>,
-    /// Whether a write was carried out.
-    wrote: bool,
-    /// This run's replacements of groups.
-    groups: GroupWrites,
-}
-
-struct Made {
-    address: Address,
-    file: Option<StoredFile>,
-}
-
-impl Applied {
-    /// Returns whether everything was carried out.
-    pub fn is_complete(&self) -> bool {
-        self.statuses
-            .iter()
-            .all(|status| *status == Status::Success)
-    }
-
-    /// Returns whether the account may differ from what it was.
-    pub fn changed_something(&self) -> bool {
-        let unknown = |status: &Status| matches!(status, Status::Unknown(_));
-        self.wrote || self.statuses.iter().any(unknown)
-    }
-}
 
 /// Carries out the plan.
 pub fn apply(

@@ -8,8 +8,6 @@ mod output;
 mod payload;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod workflows;
 
 use std::io;
 

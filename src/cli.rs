@@ -179,15 +179,15 @@ pub struct Scope {
     /// Make an entry anew, as in setup_keys/NAME or policies/NAME
     #[arg(long, value_name = "KIND/NAME")]
     pub replace: Vec<String>,
-    /// See History.
+    /// See HistoryArgs.
     #[command(flatten)]
-    pub history: History,
+    pub history: HistoryArgs,
 }
 
 /// The file's git history, which says what was ever ours.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Plan")]
-pub struct History {
+pub struct HistoryArgs {
     /// Whose first parents are the history [default: HEAD, or the merge of a pull request]
     #[arg(long, value_name = "REV")]
     pub ledger_ref: Option<String>,
@@ -257,18 +257,9 @@ pub struct Sealing {
     pub keys_branch: Option<String>,
 }
 
-/// Flags of `plan`.
+/// Flags of whatever makes a plan and lets the gates judge it.
 #[derive(Debug, Args)]
-pub struct PlanArgs {
-    /// Plan against a recorded account instead of a server
-    #[arg(long, value_name = "PATH")]
-    pub live: Option<PathBuf>,
-    /// Exit with 2 when there is something to do
-    #[arg(long)]
-    pub detailed_exitcode: bool,
-    /// Post the plan as the pull request's one comment, edited in place
-    #[arg(long)]
-    pub comment: bool,
+pub struct Planning {
     /// See Scope.
     #[command(flatten)]
     pub scope: Scope,
@@ -284,6 +275,23 @@ pub struct PlanArgs {
     /// See GiteaArgs.
     #[command(flatten)]
     pub gitea: GiteaArgs,
+}
+
+/// Flags of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Plan against a recorded account instead of a server
+    #[arg(long, value_name = "PATH")]
+    pub live: Option<PathBuf>,
+    /// Exit with 2 when there is something to do
+    #[arg(long)]
+    pub detailed_exitcode: bool,
+    /// Post the plan as the pull request's one comment, edited in place
+    #[arg(long)]
+    pub comment: bool,
+    /// See Planning.
+    #[command(flatten)]
+    pub planning: Planning,
 }
 
 /// Flags of `apply`.
@@ -313,21 +321,9 @@ pub struct ApplyArgs {
         help_heading = "Sealed keys"
     )]
     pub keys_dir: Option<String>,
-    /// See Scope.
+    /// See Planning.
     #[command(flatten)]
-    pub scope: Scope,
-    /// See Gates.
-    #[command(flatten)]
-    pub gates: Gates,
-    /// See Sealing.
-    #[command(flatten)]
-    pub sealing: Sealing,
-    /// See Server.
-    #[command(flatten)]
-    pub server: Server,
-    /// See GiteaArgs.
-    #[command(flatten)]
-    pub gitea: GiteaArgs,
+    pub planning: Planning,
 }
 
 /// Flags of `sync-events`.
@@ -404,9 +400,9 @@ pub struct DriftArgs {
     /// Keep one issue about it: opened, edited, closed when there is no drift
     #[arg(long)]
     pub issue: bool,
-    /// See History.
+    /// See HistoryArgs.
     #[command(flatten)]
-    pub history: History,
+    pub history: HistoryArgs,
     /// See Server.
     #[command(flatten)]
     pub server: Server,

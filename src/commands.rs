@@ -31,7 +31,7 @@ use crate::exit::Exit;
 use crate::gates::Refusal;
 use crate::logging::{Say, use_color};
 use crate::render::{Document, json, markdown, terminal};
-use crate::text::{file_error, visible};
+use crate::text::visible;
 
 pub use settings::{environment, unreadable_variables};
 
@@ -70,18 +70,21 @@ struct Ending {
 }
 
 impl Ending {
-    /// A run that stopped before it did anything.
-    fn stopped(mut document: Document, failure: failure::Failure, applied: bool) -> Self {
-        let failure::Failure {
-            exit,
-            error,
-            hint,
-            problems,
-        } = failure;
-        document.error = Some(error);
-        document.hint = hint;
-        document.refused = exit == Exit::Refused;
-        document.problems = problems;
+    /// A run that came to its end, or stopped before it did anything.
+    fn of(mut document: Document, came_to: Result<Exit, failure::Failure>, applied: bool) -> Self {
+        let exit = came_to.unwrap_or_else(|failure| {
+            let failure::Failure {
+                exit,
+                error,
+                hint,
+                problems,
+            } = failure;
+            document.error = Some(error);
+            document.hint = hint;
+            document.refused = exit == Exit::Refused;
+            document.problems = problems;
+            exit
+        });
         Ending {
             document,
             exit,
@@ -164,13 +167,8 @@ fn report(cli: &Cli, json: &str, say: Say) -> Exit {
     };
     match write_report(path, json) {
         Ok(()) => Exit::Done,
-        Err(error) => {
-            let text = format!(
-                "cannot write the report {}: {}",
-                path.display(),
-                file_error(&error)
-            );
-            say.error("error", &text, None);
+        Err(failure) => {
+            say.error("error", &failure.error, None);
             Exit::Error
         }
     }
@@ -227,13 +225,16 @@ fn print(text: &str) {
         .and_then(|()| stdout.flush());
 }
 
-fn write_report(path: &Path, text: &str) -> std::io::Result<()> {
+fn write_report(path: &Path, text: &str) -> Result<(), failure::Failure> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
-    let mut file = tempfile::NamedTempFile::new_in(parent.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    let file = tempfile::NamedTempFile::new_in(parent.unwrap_or(Path::new(".")));
+    let written = file.and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.persist(path).map(drop).map_err(|error| error.error)
+    });
+    written.map_err(|error| failure::Failure::of_file("write the report", path, &error))
 }
 
 /// Says why a command without a document stopped.

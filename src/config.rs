@@ -3,9 +3,9 @@
 //! What the file may say is decided by `validate`. This module knows bytes, lines and JSON, and no kind of object.
 
 mod cursor;
+mod finding;
 mod flaw;
 mod path;
-mod problem;
 mod syntax;
 mod table;
 
@@ -19,11 +19,11 @@ use std::sync::Arc;
 pub(crate) use crate::text::{did_you_mean, nearest, quote};
 pub(crate) use cursor::{Cursor, Log};
 pub(crate) use flaw::Flaw;
-pub(crate) use syntax::{parse, parse_text};
+pub(crate) use syntax::parse;
 pub use table::Outline;
-pub(crate) use table::{Field, Presence, Refused, Row, Shape, Table};
+pub(crate) use table::{Field, Objects, Presence, Refused, Row, Shape, Table};
 
-pub use problem::{Place, Problem, Problems, Severity};
+pub use finding::{Finding, Findings, Place, Severity};
 
 /// The largest file that is read, in bytes: 10 MiB. Of a larger one Gitea gives no content (docs/gitea-api.md, "Reading
 /// a file").

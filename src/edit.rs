@@ -8,16 +8,17 @@ mod file;
 mod insert;
 #[cfg(test)]
 mod tests;
-mod tree;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
+use serde_json::Value as Json;
 
-use crate::config::{Problems, Source, SourceError};
+use crate::code::Code;
+use crate::config::{self, Cursor, Finding, Findings, Log, Place, Source, SourceError};
 use crate::validate::validate;
 
 pub use file::{mark_enrolled_file, replace};
@@ -37,41 +38,15 @@ pub struct Edit {
     pub missing: BTreeSet<String>,
 }
 
-/// Why a text cannot be changed, and where. Stands well behind a file name and a colon.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EditError {
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub problem: String,
-}
-
-impl fmt::Display for EditError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EditError {
-            line,
-            column,
-            problem,
-        } = self;
-        write!(f, "{line}:{column}: {problem}")
-    }
-}
-
-impl std::error::Error for EditError {}
-
 /// Why keys are not marked in a file.
 #[derive(Debug)]
 pub enum MarkError {
     /// There is no text to judge.
     Source(SourceError),
     /// The file is not valid as it is.
-    Invalid(Problems),
+    Invalid(Findings),
     /// It would not be valid any more.
-    WouldBeInvalid(Problems),
-    /// A valid file cannot be changed. Its name, and why.
-    Edit(String, EditError),
+    WouldBeInvalid(Findings),
 }
 
 impl fmt::Display for MarkError {
@@ -83,7 +58,6 @@ impl fmt::Display for MarkError {
                 f,
                 "marked, the file would not be valid; nothing was written\n{problems}"
             ),
-            MarkError::Edit(file, error) => write!(f, "{file}:{error}"),
         }
     }
 }
@@ -91,7 +65,7 @@ impl fmt::Display for MarkError {
 impl std::error::Error for MarkError {}
 
 /// A stretch of the text and what is put there.
-type Change = (Range<usize>, String);
+type Patch = (Range<usize>, String);
 
 /// Returns the text of a valid file with `setup_keys.NAME.enrolled` true for each of `names` that it declares. `file` is
 /// what messages call it.
@@ -100,87 +74,120 @@ type Change = (Range<usize>, String);
 ///
 /// Errors when the text is no valid file, or would be none with the marks: such a text is never returned.
 pub fn mark_enrolled(file: &str, text: &[u8], names: &BTreeSet<String>) -> Result<Edit, MarkError> {
-    check(file, text, MarkError::Invalid)?;
-    let edit = flip(text, names).map_err(|error| MarkError::Edit(file.to_owned(), error))?;
+    let source = valid(file, text, MarkError::Invalid)?;
+    let edit = flip(&source, names).map_err(|problem| {
+        let file = file.to_owned();
+        let list = vec![problem];
+        MarkError::Invalid(Findings { file, list })
+    })?;
     if !edit.flipped.is_empty() {
-        check(file, &edit.text, MarkError::WouldBeInvalid)?;
+        valid(file, &edit.text, MarkError::WouldBeInvalid)?;
     }
     Ok(edit)
 }
 
-fn check(file: &str, text: &[u8], wrong: fn(Problems) -> MarkError) -> Result<(), MarkError> {
+fn valid(file: &str, text: &[u8], wrong: fn(Findings) -> MarkError) -> Result<Source, MarkError> {
     let source = Source::from_bytes(file, text.to_vec()).map_err(MarkError::Source)?;
-    validate(&source).map(drop).map_err(wrong)
+    validate(&source).map_err(wrong)?;
+    Ok(source)
 }
 
-/// Marks keys in any JSON text.
+/// Marks keys in any JSON text; what is no key is none of that name.
 ///
-/// Errors when it is no strict JSON, has two members of one name in an object, or a flag to change is neither true nor
-/// false.
-fn flip(text: &[u8], names: &BTreeSet<String>) -> Result<Edit, EditError> {
-    let (source, root) = tree::parse(text)?;
+/// Errors when it is no strict JSON, or has two members of one name in an object.
+fn flip(source: &Source, names: &BTreeSet<String>) -> Result<Edit, Finding> {
+    let root = parse(source)?;
+    let keys = root
+        .as_object()
+        .and_then(|root| object_in(root, "setup_keys"));
     let mut edit = Edit {
         text: Vec::new(),
         flipped: BTreeSet::new(),
         already: BTreeSet::new(),
         missing: BTreeSet::new(),
     };
-    let mut changes: Vec<Change> = Vec::new();
-    let keys = setup_keys(&source, &root)?;
+    let mut changes: Vec<Patch> = Vec::new();
     for name in names {
-        let key = keys.and_then(|keys| member(keys, name));
-        let Some(key) = key else {
-            edit.missing.insert(name.clone());
-            continue;
+        let outcome = match keys.and_then(|keys| object_in(keys, name)) {
+            None => &mut edit.missing,
+            Some(key) => match flag(source.json(), &root, key) {
+                None => &mut edit.already,
+                Some(change) => {
+                    changes.push(change);
+                    &mut edit.flipped
+                }
+            },
         };
-        match flag(&source, &root, key)? {
-            Some(change) => {
-                changes.push(change);
-                edit.flipped.insert(name.clone());
-            }
-            None => {
-                edit.already.insert(name.clone());
-            }
-        }
+        outcome.insert(name.clone());
     }
-    edit.text = apply(source.json, changes);
-    tree::check(&root, &edit.text, &edit.flipped)?;
-    edit.text.splice(..0, text[..source.offset].iter().copied());
+    edit.text = apply(source, changes);
+    check(source, &edit.text, |wanted| {
+        for name in &edit.flipped {
+            wanted["setup_keys"][name]["enrolled"] = Json::Bool(true);
+        }
+    })?;
     Ok(edit)
 }
 
-/// Returns the keys that a text marks as enrolled and `base` does not, though their entries are the same otherwise: one
-/// that asks for another machine since (`reissue_after`) has another entry. Errors as [`mark_enrolled`] does.
-pub fn marked_since(base: &[u8], text: &[u8]) -> Result<BTreeSet<String>, EditError> {
-    let (base_source, base) = tree::parse(base)?;
-    let (source, root) = tree::parse(text)?;
-    let before = setup_keys(&base_source, &base)?;
-    let keys = setup_keys(&source, &root)?.map(|keys| keys.properties.as_slice());
-    let is_marked = |key: &&ObjectProp<'_>| {
-        let before = before.and_then(|keys| member(keys, key.name.as_str()));
-        let before = before.and_then(|before| before.value.as_object());
-        let after = key.value.as_object();
-        before
-            .zip(after)
-            .is_some_and(|(before, after)| tree::is_flip(before, after))
-    };
-    let marked = keys.unwrap_or_default().iter().filter(is_marked);
-    Ok(marked.map(|key| key.name.as_str().to_owned()).collect())
+/// Reads a text as strict JSON without two members of one name in an object.
+fn parse(source: &Source) -> Result<Value<'_>, Finding> {
+    let root = config::parse(source)?;
+    let mut log = Log::default();
+    Cursor::root(source, &root).duplicates(&mut log);
+    log.findings.into_iter().next().map_or(Ok(root), Err)
 }
 
-/// Returns the members of `setup_keys`, if the text has that section.
-fn setup_keys<'a, 'b>(
-    source: &tree::Source<'_>,
-    root: &'b Value<'a>,
-) -> Result<Option<&'b Object<'a>>, EditError> {
-    let Value::Object(root) = root else {
-        return Err(source.error(root, "an object is wanted here"));
+/// The changed text must say what the old one said, but for what `change` does.
+fn check(source: &Source, after: &[u8], change: impl FnOnce(&mut Json)) -> Result<(), Finding> {
+    let after = Source::from_bytes(source.name(), after.to_vec()).map_err(|_| broken())?;
+    parse(&after)?;
+    let read = |source: &Source| serde_json::from_str::<Json>(source.json());
+    let (mut wanted, after) = match (read(source), read(&after)) {
+        (Ok(wanted), Ok(after)) => (wanted, after),
+        _ => return Err(broken()),
     };
-    match member(root, "setup_keys").map(|section| &section.value) {
-        None => Ok(None),
-        Some(Value::Object(keys)) => Ok(Some(keys)),
-        Some(other) => Err(source.error(other, "setup_keys: an object is wanted here")),
+    change(&mut wanted);
+    match after == wanted {
+        true => Ok(()),
+        false => Err(broken()),
     }
+}
+
+fn broken() -> Finding {
+    let place = Place {
+        path: String::new(),
+        line: 1,
+        column: 1,
+    };
+    let text =
+        "the changed text says something else than it should: this is a defect of netbird-gitops";
+    Finding::error(Code::Value, place, text)
+}
+
+/// Returns the keys that a text marks as enrolled and `base` does not, though their entries are the same otherwise: one
+/// that asks for another machine since (`reissue_after`) has another entry. A text that cannot be read marks none.
+pub fn marked_since(base: &[u8], text: &[u8]) -> BTreeSet<String> {
+    // whether each is marked, and its entry without that
+    let keys = |text: &[u8]| -> Option<BTreeMap<String, (bool, Json)>> {
+        let source = Source::from_bytes("", text.to_vec()).ok()?;
+        parse(&source).ok()?;
+        let mut root: Json = serde_json::from_str(source.json()).ok()?;
+        let keys = root.get_mut("setup_keys")?.as_object_mut()?;
+        let take = |(name, key): (&String, &mut Json)| {
+            let flag = key
+                .as_object_mut()
+                .and_then(|fields| fields.remove("enrolled"));
+            (name.clone(), (flag == Some(Json::Bool(true)), key.take()))
+        };
+        Some(keys.iter_mut().map(take).collect())
+    };
+    let base = keys(base).unwrap_or_default();
+    let mut keys = keys(text).unwrap_or_default();
+    keys.retain(|name, (is_marked, entry)| {
+        let before = base.get(name);
+        *is_marked && before.is_some_and(|(was_marked, before)| !was_marked && before == entry)
+    });
+    keys.into_keys().collect()
 }
 
 fn member<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
@@ -190,33 +197,25 @@ fn member<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'
         .find(|member| member.name.as_str() == name)
 }
 
+/// Returns the object of that name.
+fn object_in<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b Object<'a>> {
+    member(object, name)?.value.as_object()
+}
+
 /// Returns the change that marks a key, `None` when it is marked.
-fn flag(
-    source: &tree::Source<'_>,
-    root: &Value<'_>,
-    key: &ObjectProp<'_>,
-) -> Result<Option<Change>, EditError> {
-    let at = |what: &str| format!("setup_keys[{:?}]{what}", key.name.as_str());
-    let Value::Object(fields) = &key.value else {
-        return Err(source.error(&key.value, at(": an object is wanted here")));
-    };
-    match member(fields, "enrolled").map(|field| &field.value) {
-        Some(Value::BooleanLit(flag)) if flag.value => Ok(None),
-        Some(Value::BooleanLit(flag)) => {
-            Ok(Some((flag.range.start..flag.range.end, "true".to_owned())))
-        }
-        Some(other) => {
-            Err(source.error(other, at(".enrolled: neither true nor false stands here")))
-        }
-        None => Ok(Some(match fields.properties.as_slice() {
-            [] => into_empty(source.json, root, fields),
-            members => behind(source.json, fields, members),
-        })),
+fn flag(json: &str, root: &Value<'_>, key: &Object<'_>) -> Option<Patch> {
+    match member(key, "enrolled").map(|field| &field.value) {
+        Some(Value::BooleanLit(flag)) if flag.value => None,
+        Some(other) => Some((other.start()..other.end(), "true".to_owned())),
+        None => Some(match key.properties.as_slice() {
+            [] => into_empty(json, root, key),
+            members => behind(json, key, members),
+        }),
     }
 }
 
 /// Adds the field behind the last one, with the white space and the colon of that one.
-fn behind(json: &str, object: &Object<'_>, members: &[ObjectProp<'_>]) -> Change {
+fn behind(json: &str, object: &Object<'_>, members: &[ObjectProp<'_>]) -> Patch {
     let [.., last] = members else {
         unreachable!("the object has members")
     };
@@ -238,7 +237,7 @@ fn behind(json: &str, object: &Object<'_>, members: &[ObjectProp<'_>]) -> Change
 }
 
 /// Adds the field to an object without any.
-fn into_empty(json: &str, root: &Value<'_>, object: &Object<'_>) -> Change {
+fn into_empty(json: &str, root: &Value<'_>, object: &Object<'_>) -> Patch {
     let inside = object.range.start + 1..object.range.end - 1;
     let colon = colon_of(json, root);
     let field = format!("\"enrolled\"{colon}true");
@@ -273,14 +272,15 @@ fn first_member<'a, 'b>(root: &'b Value<'a>) -> Option<&'b ObjectProp<'a>> {
 }
 
 /// Returns the text with all changes made, which do not overlap.
-fn apply(json: &str, mut changes: Vec<Change>) -> Vec<u8> {
+fn apply(source: &Source, mut changes: Vec<Patch>) -> Vec<u8> {
     changes.sort_by_key(|(range, _)| range.start);
-    let (mut out, mut from) = (Vec::with_capacity(json.len() + 32 * changes.len()), 0);
+    let (json, text) = (source.json().as_bytes(), source.text().as_bytes());
+    let (mut out, mut from) = (text[..source.json_offset()].to_vec(), 0);
     for (range, new) in changes {
-        out.extend_from_slice(&json.as_bytes()[from..range.start]);
+        out.extend_from_slice(&json[from..range.start]);
         out.extend_from_slice(new.as_bytes());
         from = range.end;
     }
-    out.extend_from_slice(&json.as_bytes()[from..]);
+    out.extend_from_slice(&json[from..]);
     out
 }

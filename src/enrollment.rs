@@ -18,8 +18,8 @@ use crate::snapshot::Peers;
 use crate::wire::{Event, Peer, SetupKey};
 
 pub use crate::evidence::Evidence;
-pub use detect::{Detection, Enrollment, detect, is_enrollable, undeclared};
-pub use label::{Relabelled, label_of, plain_label, relabelled};
+pub use detect::{Enrollment, detect, is_enrollable, undeclared};
+pub use label::{label_of, plain_label, relabelled};
 pub use replaced::Replaced;
 
 /// The activity code of an enrollment by setup key.

@@ -115,9 +115,10 @@ fn block(place: &Map<String, Value>, path: &[&str]) -> String {
     const UNIT: &str = "  ";
     let indent = UNIT.repeat(path.len() + 1);
     let paths: Vec<&[&str]> = Kind::sections().map(Kind::section_path).collect();
-    let is_section = paths.contains(&path);
+    let kind = Kind::sections().find(|kind| kind.section_path() == path);
+    let fields = kind.map(Kind::field_names).unwrap_or_default();
     let mut names: Vec<&str> = place.keys().map(String::as_str).collect();
-    if !is_section {
+    if kind.is_none() {
         let position = |name: &&str| {
             paths.iter().position(|one| {
                 one.strip_prefix(path)
@@ -128,11 +129,11 @@ fn block(place: &Map<String, Value>, path: &[&str]) -> String {
     }
     let line = |name: &&str| {
         let value = match &place[*name] {
-            Value::Object(inner) if !is_section => {
+            Value::Object(inner) if kind.is_none() => {
                 let path: Vec<&str> = path.iter().copied().chain([*name]).collect();
                 block(inner, &path)
             }
-            entry => pretty(entry, "\n", &indent, UNIT),
+            entry => pretty(entry, &fields, "\n", &indent, UNIT),
         };
         format!("{indent}{}: {value}", Value::from(*name))
     };

@@ -21,7 +21,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use blobs::{Answer, Blobs};
+pub use blobs::{Blob, Blobs};
 pub use error::GitError;
 pub use merge::Merged;
 pub use object::{Entry, Message, Sha};
@@ -108,11 +108,6 @@ impl Git {
     /// Returns whether history was cut off when it was fetched.
     pub fn is_shallow(&self) -> bool {
         self.shallow
-    }
-
-    /// The root of the work tree.
-    pub fn top(&self) -> &Path {
-        &self.top
     }
 
     /// Returns the path inside the checkout of a file that is named relative to the current directory.

@@ -27,13 +27,13 @@ use serde_json::Value;
 use crate::http::{BaseUrl, Client, Config, Method, Reply};
 use crate::text::is_hidden;
 
-pub use crate::http::{Token, TokenError};
+pub use crate::http::Token;
 pub use contents::{About, File, NewFile, Put, Tip};
-pub use error::{Answer, Error, Missing};
+pub use error::{Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
-pub use pulls::{Pull, PullEnd};
-pub use runs::{Ancestry, Run};
+pub use pulls::Pull;
+pub use runs::Ancestry;
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -88,11 +88,6 @@ impl Repo {
     /// Returns the full name, as in `owner/name`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.owner, self.name)
-    }
-
-    /// Returns how many requests were made, each try counted.
-    pub fn requests(&self) -> u64 {
-        self.client.requests()
     }
 
     /// Returns the server's version, as in `1.26.3`, or `15.0.3+gitea-1.22.0` of a Forgejo. Needs no scope.

@@ -3,6 +3,7 @@
 //! [`Client::send`] makes a request and returns the [`Reply`] of any status but a redirect; what a status means is for
 //! the modules above ([`crate::api`] for NetBird).
 
+mod answer;
 mod classify;
 mod client;
 mod error;
@@ -25,14 +26,15 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use answer::Answer;
 pub use client::Client;
 pub use error::{Delivery, Error};
-pub use proxy::{Choice, ProxySetting, choose as choose_proxy, is_variable as is_proxy_variable};
+pub use proxy::{ProxySetting, is_variable as is_proxy_variable};
 pub use reply::{Call, Reply};
 pub use retry::Retry;
-pub use token::{Token, TokenError, with_origin};
+pub use token::{Token, with_origin};
 pub use url::BaseUrl;
-pub use url_refused::{UrlProblem, UrlRefused};
+pub use url_refused::UrlRefused;
 
 /// What this program calls itself. NetBird lifts its rate limit for names with "terraform" in them
 /// (docs/netbird-api.md, "Rate limit"); we are not that.

@@ -6,6 +6,7 @@
 
 mod decisions;
 mod namesakes;
+mod operation;
 
 use jiff::Timestamp;
 
@@ -13,14 +14,17 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::Operation;
 use crate::id::Id;
-use crate::kind::{self, DeclaredKey, KeyType, Kind, Live, Resource, differences};
+use crate::kind::{DeclaredKey, KeyType, Kind, Live, differences};
 use crate::notice::{Dead, Notice, OfKey};
 use crate::options::{Options, Prune};
 use crate::reason::Reason;
 use crate::wire;
 
+use operation::{compare, make, must_be_replaced};
+
 pub use decisions::{Decisions, decisions};
 pub use namesakes::{Consumed, Namesake, Whose, consumed, namesakes};
+pub use operation::desired;
 
 /// How long after its creation a key can have been changed last and count as untouched, in seconds: creation takes
 /// its two times one after the other, and the id holds whole seconds.
@@ -352,91 +356,9 @@ fn ids(keys: &[&Namesake]) -> Vec<Id> {
     keys.iter().map(|of| of.key.id.clone()).collect()
 }
 
-/// Returns whether a live key differs from the declared one in what no key can change.
-fn must_be_replaced(after: &Resource, live: &Live) -> bool {
-    let fields = differences(after, &live.resource);
-    fields
-        .iter()
-        .any(|change| !kind::SetupKey::can_change(&change.field))
-}
-
 /// Says of a live key that it goes, and why.
 fn goes(reason: Reason) -> impl Fn(&Namesake) -> (Live, Reason) {
     move |of| (of.live.clone(), reason.clone())
-}
-
-/// Returns a creation, or a replacement where an older key is to go. What the file does not say is carried over from what
-/// goes, or else from `last`, the newest that stood for the entry.
-fn make(after: Resource, superseded: Option<Live>, last: Option<&Live>) -> Operation {
-    let after = match superseded.as_ref().or(last) {
-        Some(old) => carried_over(after, &old.resource),
-        None => after,
-    };
-    match superseded {
-        Some(live) => {
-            let fields = differences(&after, &live.resource);
-            Operation::Replace {
-                live,
-                fields,
-                after,
-            }
-        }
-        None => Operation::Create { after },
-    }
-}
-
-/// Fills in what the file does not say from the key that the new one stands in for. A limit of the other type means
-/// something else: there the default counts, and the plan shows it.
-fn carried_over(after: Resource, old: &Resource) -> Resource {
-    let (Resource::SetupKey(new), Resource::SetupKey(old_key)) = (&after, old) else {
-        return after;
-    };
-    if new.key_type == old_key.key_type {
-        return after.over(old);
-    }
-    let with_limit = kind::SetupKey {
-        usage_limit: new.usage_limit.or(Some(0)),
-        ..new.clone()
-    };
-    Resource::SetupKey(with_limit).over(old)
-}
-
-/// Compares a declared key with its valid, unused (or reusable) live one.
-fn compare(
-    of: &Namesake,
-    after: Resource,
-    is_unsealed: bool,
-) -> Option<(Operation, Option<Reason>)> {
-    let live = of.live;
-    let replaced = |after: Resource, reason: Reason| {
-        let operation = make(after, Some(live.clone()), None);
-        Some((operation, Some(reason)))
-    };
-    if is_unsealed {
-        return replaced(after, Reason::NeverSealed);
-    }
-    if must_be_replaced(&after, live) {
-        return replaced(after, Reason::KeyCannotChange);
-    }
-    Operation::update(live, after, None).map(|operation| (operation, None))
-}
-
-/// Returns the declared key in canonical form.
-pub fn desired(declared: &DeclaredKey) -> Resource {
-    Resource::SetupKey(kind::SetupKey {
-        key_type: declared.key_type,
-        expires: declared.expires_in_secs != 0,
-        expires_in_secs: declared.expires_in_secs,
-        // the server stores 1 for a one-off key, whatever is sent
-        usage_limit: match declared.key_type {
-            KeyType::OneOff => Some(1),
-            KeyType::Reusable => declared.usage_limit,
-        },
-        auto_groups: declared.auto_groups.clone(),
-        ephemeral: declared.ephemeral,
-        allow_extra_dns_labels: declared.allow_extra_dns_labels,
-        sealed_for: declared.sealed_for.clone(),
-    })
 }
 
 #[cfg(test)]

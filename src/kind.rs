@@ -345,6 +345,11 @@ impl Kind {
             .expect("every kind has a section or a word for one")
     }
 
+    /// The names of an entry's fields in the order of its table, each followed by those of the objects in it.
+    pub fn field_names(self) -> Vec<&'static str> {
+        (self.descriptor().outline)().names()
+    }
+
     /// The collection's path under `/api`; of a kind whose objects stand in others, behind that of such an object.
     pub fn path(self) -> &'static str {
         self.descriptor().collection

@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::address::Address;
-use crate::git::{Answer, Git, GitError, RepoPath, Sha};
+use crate::git::{Blob, Git, GitError, RepoPath, Sha};
 use crate::kind::Tie;
 use crate::notice::{Notice, OfHistory};
 
@@ -41,7 +41,7 @@ pub use timeline::Commit;
 
 use facts::Fact;
 use history::Content;
-use timeline::{History, Interval, Timeline};
+use timeline::{Chronicle, Interval, Timeline};
 
 /// Versions of the file that are larger are not read, in bytes; the gates take 10 MiB.
 const LARGEST: u64 = 16 << 20;
@@ -80,7 +80,7 @@ impl std::error::Error for LedgerError {}
 pub struct Ledger {
     /// The commit that it was read up to; none where there is no history.
     tip: Option<Sha>,
-    history: History,
+    history: Chronicle,
     /// By new address: the old name, and the index of the commit that first said so (one past the last commit
     /// where only the working file does).
     renames: HashMap<Address, Vec<(String, usize)>>,
@@ -130,7 +130,7 @@ impl Ledger {
                         timeline.push_nothing(commit, second);
                     }
                     Content::Blob(_) => {
-                        if let Answer::TooLarge(size) = answer {
+                        if let Blob::TooLarge(size) = answer {
                             unread.add(&version.commit, format!("{size} bytes"));
                             timeline.push_nothing(commit, second);
                         } else {

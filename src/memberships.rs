@@ -51,11 +51,6 @@ impl Memberships {
         memberships
     }
 
-    /// Returns whether nothing differs.
-    pub fn is_empty(&self) -> bool {
-        self.new.is_empty() && self.gone.is_empty()
-    }
-
     /// Returns how many memberships come or go.
     pub fn len(&self) -> usize {
         let both = self.new.values().chain(self.gone.values());

@@ -35,7 +35,7 @@ pub struct Notice {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum What {
     /// Something odd in a valid file.
-    File(config::Problem),
+    File(config::Finding),
     /// The file's history.
     History(OfHistory),
     /// The merge of a pull request.
@@ -85,7 +85,7 @@ impl Notice {
     }
 
     /// A notice of a valid file.
-    pub fn of_file(file: &str, problem: &config::Problem) -> Self {
+    pub fn of_file(file: &str, problem: &config::Finding) -> Self {
         Notice {
             place: Some(problem.place()),
             file: Some(file.to_owned()),

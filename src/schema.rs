@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::config::{Outline, Presence, Row, Shape};
-use crate::kind::values::{names, nameserver};
+use crate::config::{Objects, Outline, Presence, Row, Shape};
+use crate::kind::values::names;
 use crate::kind::{Descriptor, Kind};
 
 /// Returns the schema.
@@ -13,14 +13,7 @@ pub fn schema() -> Value {
         "$schema".to_owned(),
         json!({ "description": "Address of this schema, for editors.", "type": "string" }),
     )]);
-    let mut definitions = Map::from_iter([
-        ("name".to_owned(), name(names::MAX_CHARS)),
-        ("nameserver".to_owned(), object(&nameserver::outline())),
-    ]);
-    for kind in Kind::declared() {
-        let definition = object(&(kind.descriptor().outline)());
-        definitions.insert(kind.word().to_owned(), definition);
-    }
+    let mut definitions = Map::from_iter([("name".to_owned(), name(names::MAX_CHARS))]);
     for kind in Kind::sections() {
         let descriptor = kind.descriptor();
         let (section, folders) = descriptor.section.split_last().expect("a section");
@@ -38,6 +31,11 @@ pub fn schema() -> Value {
             false => entries(descriptor),
         };
         place.insert((*section).to_owned(), entries);
+        let outline = (descriptor.outline)();
+        definitions.insert(descriptor.word.to_owned(), object(&outline));
+        for inner in objects(&outline) {
+            definitions.insert(inner.word.to_owned(), object(&(inner.outline)()));
+        }
     }
     let top = Kind::sections().map(|kind| kind.section_path()[0]);
     let mut top: Vec<&str> = top.collect();
@@ -92,6 +90,14 @@ fn name(longest: usize) -> Value {
     })
 }
 
+/// The lists of objects in these fields.
+fn objects(outline: &Outline) -> impl Iterator<Item = Objects> {
+    outline.rows.iter().filter_map(|row| match row.shape {
+        Shape::Objects(inner) => Some(inner),
+        _ => None,
+    })
+}
+
 /// An object of these fields.
 fn object(outline: &Outline) -> Value {
     let properties = outline
@@ -135,10 +141,24 @@ fn field(row: &Row) -> Value {
                 ("type".to_owned(), json!("array")),
                 ("items".to_owned(), group),
             ]);
-            if row.shape == Shape::SomeGroups {
+            if matches!(row.shape, Shape::SomeGroups) {
                 list.insert("minItems".to_owned(), json!(1));
             }
             list
+        }
+        Shape::Objects(Objects { word, count, .. }) => {
+            let items = json!({ "$ref": format!("#/definitions/{word}") });
+            let count = count.into_iter().flat_map(|(least, most)| {
+                [
+                    ("minItems".to_owned(), json!(least)),
+                    ("maxItems".to_owned(), json!(most)),
+                ]
+            });
+            let list = [
+                ("type".to_owned(), json!("array")),
+                ("items".to_owned(), items),
+            ];
+            list.into_iter().chain(count).collect()
         }
         Shape::Schema(text) => parsed(text),
     };
@@ -163,7 +183,7 @@ mod tests {
         let line = |row: &Row| {
             let left_out = match (row.presence, row.default) {
                 (Presence::Required, _) => "required".to_owned(),
-                (_, Some(default)) if row.shape != Shape::Text => format!("`{default}`"),
+                (_, Some(default)) if !matches!(row.shape, Shape::Text) => format!("`{default}`"),
                 (_, Some(_)) => "empty".to_owned(),
                 (_, None) => String::new(),
             };
@@ -196,9 +216,18 @@ mod tests {
     fn the_reference_has_the_tables() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/netbird-json.md");
         let page = std::fs::read_to_string(path).expect("a file");
-        let tables = Kind::declared().map(|kind| reference(&(kind.descriptor().outline)(), ""));
-        let nested = reference(&nameserver::outline(), "nameservers[].");
-        let tables = tables.chain([nested]);
+        let outlines = || Kind::sections().map(|kind| (kind.descriptor().outline)());
+        let nested = outlines().flat_map(|outline| {
+            let rows = outline.rows.into_iter();
+            rows.filter_map(|row| match row.shape {
+                Shape::Objects(inner) => {
+                    Some(reference(&(inner.outline)(), &format!("{}[].", row.name)))
+                }
+                _ => None,
+            })
+        });
+        let tables = outlines().map(|outline| reference(&outline, ""));
+        let tables = tables.chain(nested);
         let missing: Vec<String> = tables.filter(|table| !page.contains(table)).collect();
         assert!(
             missing.is_empty(),

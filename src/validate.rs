@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use crate::address::Address;
 use crate::code::Code;
-use crate::config::{self, Cursor, Log, Place, Problem, Problems, Severity, Source};
+use crate::config::{self, Cursor, Finding, Findings, Log, Place, Severity, Source};
 use crate::desired::Desired;
 use crate::kind::Kind;
 
@@ -40,7 +40,7 @@ pub struct Valid {
     /// What it asks for.
     pub desired: Arc<Desired>,
     /// What is odd about it, by position.
-    pub notices: Vec<Problem>,
+    pub notices: Vec<Finding>,
     /// Every reference to a group that the file does not declare, in file order. `All` is not among them.
     pub references: Vec<Reference>,
     /// Where its entries, fields and names stand.
@@ -58,12 +58,12 @@ impl Valid {
 ///
 /// Errors with every problem of the file, notices included; after a syntax error with that one only. A file that
 /// manages nothing, or wants nothing at all, is an error: it never means that everything is to be deleted.
-pub fn validate(source: &Source) -> Result<Valid, Problems> {
+pub fn validate(source: &Source) -> Result<Valid, Findings> {
     let file = source.name().to_owned();
     let value = match config::parse(source) {
         Ok(value) => value,
         Err(problem) => {
-            return Err(Problems {
+            return Err(Findings {
                 file,
                 list: vec![problem],
             });
@@ -91,21 +91,21 @@ pub fn validate(source: &Source) -> Result<Valid, Problems> {
     let references = references::undeclared(&entries, &mut log);
     manages_something(&root, &desired, &mut log);
 
-    let mut problems = log.problems;
-    problems.sort_by_key(|problem| (problem.line, problem.column)); // stable: what was found first stays first
-    if problems
+    let mut findings = log.findings;
+    findings.sort_by_key(|finding| (finding.line, finding.column)); // stable: what was found first stays first
+    if findings
         .iter()
-        .any(|problem| problem.severity == Severity::Error)
+        .any(|finding| finding.severity == Severity::Error)
     {
-        return Err(Problems {
+        return Err(Findings {
             file,
-            list: problems,
+            list: findings,
         });
     }
     Ok(Valid {
         file,
         desired: Arc::new(desired),
-        notices: problems,
+        notices: findings,
         references,
         places: Places::new(source),
     })
@@ -161,9 +161,9 @@ fn with_children<'a>(address: Address, cursor: Cursor<'a>) -> Vec<Entry<'a>> {
 /// Notes a file that would leave everything alone, or delete everything.
 fn manages_something(root: &Cursor<'_>, desired: &Desired, log: &mut Log) {
     if log
-        .problems
+        .findings
         .iter()
-        .any(|problem| problem.severity == Severity::Error)
+        .any(|finding| finding.severity == Severity::Error)
     {
         return; // what is wrong may be all there is
     }

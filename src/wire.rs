@@ -82,9 +82,6 @@ pub struct SetupKey {
     pub expires: Option<Timestamp>,
     /// Not revoked, not expired, not used up.
     pub valid: bool,
-    /// Revoked by somebody; for ever.
-    #[serde(default)]
-    pub revoked: bool,
     /// Peers enrolled so far.
     #[serde(default)]
     pub used_times: i64,

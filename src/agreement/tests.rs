@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Agreement, Brought, Evidence, Origin, Said, way_out};
+use super::{Agreement, Brought, Origin, Said, Statements, way_out};
 use crate::ledger::{AllowDeletes, Cause};
 use crate::plan::Row;
 use crate::testing::{Case, MADE, group};
@@ -62,7 +62,7 @@ proptest! {
         let pulls = pulls(&starts, last);
         let whole = case(&gone, &[true; GROUPS]);
         let plan = whole.possible();
-        let silent = Evidence { pulls: pulls.clone(), ..Evidence::default() };
+        let silent = Statements { pulls: pulls.clone(), ..Statements::default() };
         let printed = silent.judge(&plan, &whole.options.ledger, &plan.rows()).agreements;
         prop_assert!(printed.iter().all(|it| it.agreed_by.is_none()));
         prop_assert_eq!(printed.iter().map(|it| it.rows).sum::<usize>(), plan.deletions());
@@ -76,7 +76,7 @@ proptest! {
             void: None,
         };
         let lines = chosen.iter().map(|it| said(&it.line)).collect();
-        let spoken = Evidence { lines, pulls, number: None };
+        let spoken = Statements { lines, pulls, number: None };
 
         let half = case(&gone, &alive);
         let plan = half.possible();

@@ -1,47 +1,10 @@
 //! What an answer of NetBird means when it is not the one asked for.
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::http::{self, Call, Method, Reply, text};
-
-/// How much of a server's message is shown, in characters.
-const MESSAGE_MAX: usize = 300;
-
-/// An answer that is an error, as messages show it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// The request.
-    pub call: Call,
-    /// The status, 400 to 599.
-    pub status: u16,
-    /// What the server says, on one line, at most 300 characters. Lower-cased by the server as a whole, your names too
-    /// (docs/netbird-api.md, "Errors").
-    pub message: String,
-    /// The server's name for the request, to find it in its log.
-    pub request_id: Option<String>,
-    /// Where the request's token came from, where that is known.
-    pub token_origin: Option<Arc<str>>,
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Answer {
-            call,
-            status,
-            message,
-            request_id: _,
-            token_origin: _,
-        } = self;
-        if message.is_empty() {
-            write!(f, "{call}: {status}")
-        } else {
-            write!(f, "{call}: {status} {message}")
-        }
-    }
-}
+use crate::http::{self, Answer, Call, Method, Reply};
 
 /// Why a request to NetBird did not do what it was for.
 #[derive(Debug)]
@@ -99,23 +62,8 @@ impl ApiError {
         if reply.is_success() {
             return None;
         }
-        let json = reply.json();
-        let message = match &json {
-            Ok(body) => body
-                .get("message")
-                .and_then(Value::as_str)
-                .unwrap_or_default(),
-            Err(_) if reply.is_html() => "(a web page)",
-            Err(_) => &reply.excerpt(MESSAGE_MAX),
-        };
-        let answer = Answer {
-            call: reply.call.clone(),
-            status: reply.status,
-            message: text::clean(message, MESSAGE_MAX),
-            request_id: reply.request_id.clone(),
-            token_origin: reply.token_origin.clone(),
-        };
-        Some(match (reply.status, json) {
+        let answer = Answer::of(reply);
+        Some(match (reply.status, reply.json()) {
             (429, _) => ApiError::Throttled(answer),
             _ if policies_change(reply) => ApiError::PolicyWithoutRules(answer),
             (500.., _) => ApiError::Server(answer),
@@ -268,12 +216,12 @@ const PENDING: &str = "user is pending approval";
 
 /// Judges a 4xx by the server's message.
 fn of_message(mut answer: Answer) -> ApiError {
-    let message = answer.message.as_str();
+    let message = &*answer.message;
     match answer.status {
         401 => ApiError::Unauthenticated(answer),
         404 if message.starts_with("invalid token") => {
             // What follows is a hash of the token.
-            answer.message = "invalid token".to_owned();
+            answer.message = "invalid token".into();
             ApiError::Unauthenticated(answer)
         }
         // GET /groups says it without the prefix that the other paths have.

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::export::{account, read};
 use super::failure::Failure;
-use super::session::notices::of_token;
-use super::session::{check, unreadable};
-use super::settings::{connect, file, readable, replaced};
-use super::versions::of_netbird;
+use super::session::check;
+use super::settings::{file, readable, replaced};
 use super::{annotate, print, report_failure};
 use crate::actual::Actual;
 use crate::address::Address;
@@ -20,12 +19,10 @@ use crate::desired::Desired;
 use crate::edit;
 use crate::exit::Exit;
 use crate::export::{Export, export};
-use crate::fetch::{More, Needs, complete, fetch};
 use crate::keys;
 use crate::kind::{self, ALL, Declared, FieldChange, Kind};
 use crate::logging::Say;
-use crate::render::words;
-use crate::text::{count, did_you_mean, file_error, visible};
+use crate::text::{count, did_you_mean, visible};
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
     match make(cli, args, say) {
@@ -67,21 +64,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     let mut named_before = BTreeSet::new();
     names.retain(|address| named_before.insert(address.clone()));
-    let api = connect(&args.server, false)?;
-    let snapshot = fetch(&api, &Needs::everything(), &Desired::default());
-    let mut snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
-    complete(
-        &api,
-        More {
-            referrers: false,
-            events: true,
-        },
-        &mut snapshot,
-    )?;
-    let actual = Actual::read(&snapshot).map_err(unreadable)?;
-    if let Some(notice) = of_token(&actual) {
-        say.note(&visible(&words::notice(&notice)));
-    }
+    let actual = read(&account(&args.server, false)?, say)?;
     let export = export(&actual);
     if args.candidates {
         print(&candidates(&export, &valid.desired, cli.global.format));
@@ -91,13 +74,13 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
         true => Arc::default(),
         false => check(&Source::from_text("NetBird", export.file().to_string())?)?.desired,
     };
-    let mut text = source.text().as_bytes().to_vec();
+    let mut text = source.clone();
     let mut problems = Vec::new();
     let mut adopted = Vec::new();
     for address in names {
         match adopt(&text, &address, &export, &actual, (&valid.desired, &theirs)) {
             Ok(Some(changed)) => {
-                text = changed;
+                text = Source::from_bytes(source.name(), changed)?;
                 adopted.push(address);
             }
             Ok(None) => say.note(&visible(&format!(
@@ -113,7 +96,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
         )));
     }
     if !adopted.is_empty() {
-        write_entries(&path, &source, text)?;
+        write_entries(&path, &text)?;
     }
     match cli.global.format {
         Format::Json => print(&said(&adopted, None)),
@@ -135,21 +118,20 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
 }
 
 /// Writes the file with the new entries, if it is valid.
-fn write_entries(path: &Path, source: &Source, text: Vec<u8>) -> Result<(), Failure> {
-    let changed = Source::from_bytes(source.name(), text.clone())?;
-    check(&changed).map_err(|failure| Failure {
+fn write_entries(path: &Path, changed: &Source) -> Result<(), Failure> {
+    check(changed).map_err(|failure| Failure {
         error: format!(
             "with the new entries the file would not be valid; nothing was written\n{}",
             failure.error
         ),
         ..failure
     })?;
-    write(path, &text)
+    write(path, changed.text().as_bytes())
 }
 
 /// Returns the text with the entry, `None` where it is there and equal, or why not.
 fn adopt(
-    text: &[u8],
+    text: &Source,
     address: &Address,
     export: &Export,
     actual: &Actual,
@@ -176,7 +158,7 @@ fn adopt(
     if !desired.declares(address) {
         return edit::insert_entry(text, address, entry)
             .map(Some)
-            .map_err(|error| visible(&error.to_string()).into_owned());
+            .map_err(|problem| problem.render(text.name()));
     }
     let differences: Vec<String> = differences(address, desired, theirs)
         .iter()
@@ -299,11 +281,5 @@ fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
 fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     let target = std::fs::canonicalize(path);
     let written = target.and_then(|target| edit::replace(&target, text));
-    written.map_err(|error| {
-        Failure::error(format!(
-            "cannot write {}: {}",
-            path.display(),
-            file_error(&error)
-        ))
-    })
+    written.map_err(|error| Failure::of_file("write", path, &error))
 }

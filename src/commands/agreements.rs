@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::History;
-use crate::agreement::{Brought, Evidence, Said, Void};
+use crate::agreement::{Brought, Said, Statements, Void};
 use crate::ci::Context;
 use crate::git::{Git, Message, Sha};
 use crate::gitea::{Pull, Repo};
@@ -18,8 +18,8 @@ use crate::text::visible;
 const FARTHEST: usize = 50;
 
 /// Reads `--allow-deletes`: in a job `N DIGEST`, several of them with commas or one a line; at a terminal a number, too.
-pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Evidence, Failure> {
-    let mut evidence = Evidence::default();
+pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Statements, Failure> {
+    let mut statements = Statements::default();
     let by = match &context.actor {
         Some(actor) if context.is_ci => format!("{}, by --allow-deletes", visible(actor)),
         _ => "--allow-deletes".to_owned(),
@@ -29,14 +29,14 @@ pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Evidence, F
         // the whole line, as it is printed, is as good
         let line = text_allow_deletes(part).into_iter().next();
         match line.or_else(|| AllowDeletes::parse(part)) {
-            Some(line) if line.digest.is_some() => evidence.lines.push(Said {
+            Some(line) if line.digest.is_some() => statements.lines.push(Said {
                 line,
                 by: by.clone(),
                 first: Cause::Commit(0),
                 last: Cause::Proposed,
                 void: None,
             }),
-            Some(line) if !context.is_ci => evidence.number = Some((line.number, by.clone())),
+            Some(line) if !context.is_ci => statements.number = Some((line.number, by.clone())),
             Some(line) => {
                 let error = format!("--allow-deletes {} says a number alone", line.number);
                 let hint = "in a job it takes \"N DIGEST\", as the plan prints it: nobody looks at the number again";
@@ -49,12 +49,12 @@ pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Evidence, F
             }
         }
     }
-    Ok(evidence)
+    Ok(statements)
 }
 
 /// Adds the lines in the messages of the commits from the earliest of `causes` to the tip.
 pub(super) fn in_messages(
-    evidence: &mut Evidence,
+    statements: &mut Statements,
     history: &History,
     causes: impl Iterator<Item = Cause>,
 ) -> Result<()> {
@@ -78,7 +78,7 @@ pub(super) fn in_messages(
             reached += steps;
         }
         let lines = text_allow_deletes(&message.text).into_iter();
-        evidence.lines.extend(lines.map(|line| Said {
+        statements.lines.extend(lines.map(|line| Said {
             line,
             by: format!(
                 "{}, in commit {}",
@@ -94,8 +94,8 @@ pub(super) fn in_messages(
 }
 
 /// The pull request of a job brings what its merge would take away.
-pub(super) fn of_this_job(evidence: &mut Evidence, context: &Context) {
-    evidence
+pub(super) fn of_this_job(statements: &mut Statements, context: &Context) {
+    statements
         .pulls
         .extend(context.pull_request.as_ref().map(|pull| Brought {
             number: pull.number,
@@ -108,7 +108,7 @@ pub(super) fn of_this_job(evidence: &mut Evidence, context: &Context) {
 /// Adds the lines of the description of this job's pull request: as it is now where Gitea can be asked, else as it was when
 /// the job began.
 pub(super) fn in_this_description(
-    evidence: &mut Evidence,
+    statements: &mut Statements,
     context: &Context,
     forge: Option<&Forge>,
 ) -> Result<()> {
@@ -123,13 +123,13 @@ pub(super) fn in_this_description(
             void: pull.is_fork.then_some(Void::Fork),
         },
     };
-    add(evidence, asked, Cause::Proposed, Cause::Proposed);
+    add(statements, asked, Cause::Proposed, Cause::Proposed);
     Ok(())
 }
 
 /// Finds the pull requests that brought these commits, and adds the lines of their descriptions.
 pub(super) fn in_descriptions(
-    evidence: &mut Evidence,
+    statements: &mut Statements,
     history: &History,
     forge: &Forge,
     causes: impl Iterator<Item = Cause>,
@@ -159,21 +159,21 @@ pub(super) fn in_descriptions(
     };
     for place in places {
         let is_known = |pull: &Brought| (pull.first..=pull.last).contains(&Cause::Commit(place));
-        if evidence.pulls.iter().any(is_known) {
+        if statements.pulls.iter().any(is_known) {
             continue;
         }
         let Some((pull, first, last)) = search.bringer(place, ledger)? else {
             continue;
         };
         let (first, last) = (Cause::Commit(first), Cause::Commit(last));
-        evidence.pulls.push(Brought {
+        statements.pulls.push(Brought {
             number: pull.number,
             is_fork: is_fork(&pull),
             first,
             last,
         });
         let described = described(&forge.repo, pull)?;
-        add(evidence, described, first, last);
+        add(statements, described, first, last);
     }
     Ok(())
 }
@@ -187,10 +187,10 @@ struct Described {
     void: Option<Void>,
 }
 
-fn add(evidence: &mut Evidence, described: Described, first: Cause, last: Cause) {
+fn add(statements: &mut Statements, described: Described, first: Cause, last: Cause) {
     let Described { by, text, void } = described;
     let lines = text_allow_deletes(&text).into_iter();
-    evidence.lines.extend(lines.map(|line| Said {
+    statements.lines.extend(lines.map(|line| Said {
         line,
         by: by.clone(),
         first,

@@ -10,11 +10,12 @@ use super::copies;
 use super::failure::Failure;
 use super::forge::{Forge, Stale};
 use super::progress::{Announcer, Publish};
+use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
 use super::settings::{file, halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
-use super::{Ending, blank, end, end_posted, publish, refused};
+use super::{Ending, blank, end, end_posted, refused};
 use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
 use crate::change::Change;
 use crate::ci::Context;
@@ -29,53 +30,51 @@ use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = blank(cli);
-    let ending = match make(cli, args, &mut document, say) {
-        Ok(ending) => ending,
-        Err(failure) => Ending::stopped(document, failure, true),
-    };
+    let came_to = make(cli, args, &mut document, say);
+    let ending = Ending::of(document, came_to, true);
     let context = Context::of_process();
     // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
     if args.comment && !context.is_pull_request_event() {
         let file = file(&cli.global);
         let did = matches!(ending.exit, Exit::Done | Exit::Partial)
             && ending.document.superseded.is_none();
-        let posted = publish::result(&ending.document, did, &file, &args.gitea, &context, say);
+        let publisher = Publisher::new(&args.planning.gitea, &file, &context, say);
+        let posted = publisher.result(&ending.document, did);
         return end_posted(cli, say, ending, posted);
     }
     end(cli, say, ending)
 }
 
-fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Ending, Failure> {
+fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Exit, Failure> {
+    let planning = &args.planning;
     let context = Context::of_process();
     early_gates("apply", &context)?;
-    refuse_other_branches("apply", &args.gitea, &context, &file(&cli.global))?;
-    let origin = Origin::Server(&args.server);
+    refuse_other_branches("apply", &planning.gitea, &context, &file(&cli.global))?;
+    let origin = Origin::Server(&planning.server);
     let request = Request {
         cli,
         origin,
-        scope: &args.scope,
-        sealing: &args.sealing,
+        scope: &planning.scope,
+        sealing: &planning.sealing,
         keys_dir: keys_dir(args.keys_dir.as_ref()),
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let servers = (&args.server, &args.gitea);
-    let plan = session.judged(&args.gates, servers, &file(&cli.global), true, document)?;
-    *document = session.document.clone();
-    if let Some(mut failure) = refused(&session.document.refusals) {
+    let plan = session.judged(planning, &file(&cli.global), true, document)?;
+    if let Some(mut failure) = refused(&document.refusals) {
         failure.error.push_str("\nnothing was changed");
         return Err(failure);
     }
     // without a change there is nothing to spoil, but a comment of an old file would say so as if it were the branch's
     let forge = match plan.is_empty() && !args.comment {
         true => None,
-        false => Forge::open(&args.gitea, &session.context, &file(&cli.global))?,
+        false => Forge::open(&planning.gitea, &session.context, &file(&cli.global))?,
     };
     remove_leftovers(&keys_dir(args.keys_dir.as_ref()));
     let mut custody = custody(&plan, args, &session)?;
     // the comment says so, where one was asked for
     if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
-        let why = Forge::not_configured(&args.gitea, &session.context);
+        let why = Forge::not_configured(&planning.gitea, &session.context);
         say.note(&format!(
             "{why}: whether the branch has a newer file is not checked"
         ));
@@ -83,31 +82,37 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let ours = session.source.text().as_bytes();
     let guard = forge.as_ref().filter(|_| !args.any_commit);
     let fresh = || guard.map_or(Ok(()), |forge| forge.fresh(ours));
-    let retry_wait = Duration::from_secs_f64(args.server.retry_wait);
+    let retry_wait = Duration::from_secs_f64(planning.server.retry_wait);
     let overtaken = |error| match &forge {
         Some(forge) => overtaken(error, forge, &context, retry_wait),
         None => Overtaken::Stopped(Failure::from(error)),
     };
     if let Err(error) = fresh() {
-        return before_the_first_write(overtaken(error), session.document);
+        return before_the_first_write(overtaken(error), document);
     }
-    let environment = &session.document.environment;
+    let environment = &document.environment;
     let copies = match &custody {
-        Some(_) => copies::open(&args.sealing, forge.as_ref(), environment, Some(say))?,
+        Some(_) => copies::open(&planning.sealing, forge.as_ref(), environment, Some(say))?,
         None => None,
     };
     if args.comment {
         let ledger = &session.options.ledger;
-        let told = copies::made_before(&args.sealing, forge.as_ref(), environment, &plan, ledger);
-        session.document.notices.extend(told);
+        let told = copies::made_before(
+            &planning.sealing,
+            forge.as_ref(),
+            environment,
+            &plan,
+            ledger,
+        );
+        document.notices.extend(told);
     }
     if !plan.is_empty() {
-        tell(&mut session.document, asks(args, &context), say);
+        tell(document, asks(args, &context), say);
         // an answer can have taken its time
         if confirm(args, &context, &plan, say)? == Confirmed::AfterAQuestion
             && let Err(error) = fresh()
         {
-            return before_the_first_write(overtaken(error), session.document);
+            return before_the_first_write(overtaken(error), document);
         }
     }
     // only now: until here a signal ends the run at once, and nothing was changed
@@ -124,10 +129,10 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         .ok_or_else(|| Failure::error("an apply needs a server"))?;
     let path = file(&cli.global);
     let comments = args.comment.then(|| -> Publish {
-        Box::new(|document| publish::under_way(document, &path, &args.gitea, &context))
+        let publisher = Publisher::new(&planning.gitea, &path, &context, say);
+        Box::new(move |document| publisher.under_way(document))
     });
-    let mut observer =
-        Announcer::reporting(say, cli.global.report.as_ref(), &session.document, comments)?;
+    let mut observer = Announcer::reporting(say, cli.global.report.as_ref(), document, comments)?;
     let conduct = Conduct {
         custody: custody.as_ref(),
         keep_going: args.keep_going,
@@ -139,7 +144,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     if !applied.changed_something()
         && let Some(error) = applied.stale.take()
     {
-        return before_the_first_write(overtaken(error), session.document);
+        return before_the_first_write(overtaken(error), document);
     }
     let mut exit = match applied.is_complete() {
         true => Exit::Done,
@@ -156,7 +161,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
             &mut applied,
             &mut observer,
         );
-        failure = judge(verified, &mut session.document.notices);
+        failure = judge(verified, &mut document.notices);
         if failure.is_some() {
             exit = Exit::Partial;
         }
@@ -172,10 +177,9 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         ));
     }
     let old = failure.is_some().then(|| old_netbird(api)).flatten();
-    session.measure();
-    let mut document = session.document;
+    session.measure(document);
     (document.error, document.hint) = failure.unzip();
-    document.hint = document.hint.map(|hint| match old {
+    document.hint = document.hint.take().map(|hint| match old {
         Some(old) => format!("{hint}\n{old}"),
         None => hint,
     });
@@ -188,23 +192,15 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     document.statuses = applied.statuses;
     document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;
-    Ok(Ending {
-        document,
-        exit,
-        applied: true,
-    })
+    Ok(exit)
 }
 
 /// How a run ends whose file was found stale before it wrote anything.
-fn before_the_first_write(overtaken: Overtaken, mut document: Document) -> Result<Ending, Failure> {
+fn before_the_first_write(overtaken: Overtaken, document: &mut Document) -> Result<Exit, Failure> {
     match overtaken {
         Overtaken::Superseded(commit) => {
             document.superseded = Some(commit);
-            Ok(Ending {
-                document,
-                exit: Exit::Done,
-                applied: true,
-            })
+            Ok(Exit::Done)
         }
         Overtaken::Stopped(failure) => Err(failure),
     }

@@ -24,7 +24,7 @@ use crate::options::Prune;
 use crate::plan::Plan;
 use crate::render::drift as render;
 use crate::render::words;
-use crate::text::{file_error, visible};
+use crate::text::visible;
 use crate::validate::validate;
 
 /// How many versions of the file are looked at for the last agreement.
@@ -43,13 +43,9 @@ fn failed(cli: &Cli, failure: Failure) -> Failure {
     let error = json!({ "message": failure.error, "hint": failure.hint });
     let json = json::text(&json!({ "format_version": 1, "status": "error", "error": error }));
     if let Some(path) = &cli.global.report
-        && let Err(error) = write_report(path, &json)
+        && let Err(failure) = write_report(path, &json)
     {
-        log::warn!(
-            "cannot write the report {}: {}",
-            path.display(),
-            file_error(&error)
-        );
+        log::warn!("{}", failure.error);
     }
     if cli.global.format == Format::Json {
         print(&json);
@@ -61,13 +57,7 @@ fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Failure> {
     let (drift, plan, name) = found(cli, args, say).map_err(|failure| failed(cli, failure))?;
     let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
     if let Some(path) = &cli.global.report {
-        write_report(path, &json::text(&render::json(&drift, &name))).map_err(|error| {
-            Failure::error(format!(
-                "cannot write the report {}: {}",
-                path.display(),
-                file_error(&error)
-            ))
-        })?;
+        write_report(path, &json::text(&render::json(&drift, &name)))?;
     }
     match cli.global.format {
         Format::Json => print(&json::text(&render::json(&drift, &name))),
@@ -118,12 +108,12 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
         max_deletes: usize::MAX,
         allow_deletes: None,
     };
-    let plan = session.plan(&gates, &args.gitea, &file(&cli.global))?;
+    let plan = session.plan(&gates, &args.gitea, &file(&cli.global), &mut document)?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
         say.note(&visible(&words::notice(&notice)));
     }
-    for notice in session.document.said() {
+    for notice in document.said() {
         log::info!("{}", notice.text);
     }
     if drift.is_alarming() {
@@ -138,7 +128,7 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
             drift::blame_events(&mut drift, &events, &session.actual);
         }
     }
-    Ok((drift, plan, session.document.file))
+    Ok((drift, plan, document.file))
 }
 
 /// Versions of the file, the newest first; those that are no valid file are passed over.

@@ -7,7 +7,7 @@ use super::settings::{connect, file, readable};
 use super::versions::of_netbird;
 use super::{print, report_failure};
 use crate::actual::Actual;
-use crate::cli::{Cli, ExportArgs};
+use crate::cli::{Cli, ExportArgs, Server};
 use crate::config;
 use crate::desired::Desired;
 use crate::exit::Exit;
@@ -16,6 +16,7 @@ use crate::fetch::{More, Needs, complete, fetch};
 use crate::json;
 use crate::logging::Say;
 use crate::render::words;
+use crate::snapshot::Snapshot;
 use crate::text::{count, visible};
 
 pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
@@ -25,20 +26,31 @@ pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
     }
 }
 
-fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
-    readable()?;
-    let api = connect(&args.server, false)?;
-    // every key may have moved: the events tell which peer came by which
+/// Fetches the whole account: every key may have moved, and the events tell which peer came by which.
+pub(super) fn account(server: &Server, referrers: bool) -> Result<Snapshot, Failure> {
+    let api = connect(server, false)?;
     let snapshot = fetch(&api, &Needs::everything(), &Desired::default());
     let mut snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
-    complete(
-        &api,
-        More {
-            referrers: args.raw,
-            events: true,
-        },
-        &mut snapshot,
-    )?;
+    let more = More {
+        referrers,
+        events: true,
+    };
+    complete(&api, more, &mut snapshot)?;
+    Ok(snapshot)
+}
+
+/// Reads it into actual state, and says what there is to say of the token.
+pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual, Failure> {
+    let actual = Actual::read(snapshot).map_err(unreadable)?;
+    if let Some(notice) = of_token(&actual) {
+        say.note(&visible(&words::notice(&notice)));
+    }
+    Ok(actual)
+}
+
+fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
+    readable()?;
+    let snapshot = account(&args.server, args.raw)?;
     if args.raw {
         let answers = serde_json::to_value(&snapshot);
         let answers = answers.map_err(|error| {
@@ -47,10 +59,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
         print(&json::text(&answers));
         return Ok(());
     }
-    let actual = Actual::read(&snapshot).map_err(unreadable)?;
-    if let Some(notice) = of_token(&actual) {
-        say.note(&visible(&words::notice(&notice)));
-    }
+    let actual = read(&snapshot, say)?;
     let mut export = export(&actual);
     if args.managed_only {
         let valid = check(&config::load(&file(&cli.global))?)?;

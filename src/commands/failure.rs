@@ -1,9 +1,14 @@
 //! Why a run stops before it did anything.
 
+use std::io;
+use std::path::Path;
+
 use crate::api::ApiError;
-use crate::config::{self, Problems, SourceError};
+use crate::config::{self, Findings, SourceError};
 use crate::edit::MarkError;
 use crate::exit::Exit;
+use crate::gitea;
+use crate::text::file_error;
 
 /// An exit code, and the words for stderr.
 #[derive(Debug)]
@@ -24,6 +29,12 @@ impl Failure {
             hint: None,
             problems: Vec::new(),
         }
+    }
+
+    /// A file that cannot be used; `what` was to be done to it, as in "read".
+    pub(super) fn of_file(what: &str, path: &Path, error: &io::Error) -> Self {
+        let (path, why) = (path.display(), file_error(error));
+        Failure::error(format!("cannot {what} {path}: {why}"))
     }
 
     /// A refusal of a gate: exit code 3.
@@ -50,10 +61,10 @@ impl Failure {
     }
 }
 
-impl From<&Problems> for Failure {
-    fn from(problems: &Problems) -> Self {
+impl From<&Findings> for Failure {
+    fn from(problems: &Findings) -> Self {
         let place =
-            |problem: &config::Problem| (problem.line, problem.column, problem.message.clone());
+            |problem: &config::Finding| (problem.line, problem.column, problem.message.clone());
         Failure {
             problems: problems.errors().map(place).collect(),
             ..Failure::error(problems.to_string().trim_end())
@@ -69,10 +80,6 @@ impl From<MarkError> for Failure {
             MarkError::Invalid(problems) | MarkError::WouldBeInvalid(problems) => Failure {
                 error: text,
                 ..Failure::from(&problems)
-            },
-            MarkError::Edit(_, error) => Failure {
-                problems: vec![(error.line, error.column, error.problem)],
-                ..Failure::error(text)
             },
         }
     }
@@ -97,31 +104,13 @@ impl From<&SourceError> for Failure {
 
 impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
-        let exit = if error.is_url_refused() {
-            Exit::Refused
-        } else {
-            Exit::Error
-        };
-        Failure {
-            exit,
-            hint: error.hint(),
-            ..Failure::error(error.to_string())
-        }
+        anyhow::Error::new(error).into()
     }
 }
 
-impl From<crate::gitea::Error> for Failure {
-    fn from(error: crate::gitea::Error) -> Self {
-        let exit = if error.is_url_refused() {
-            Exit::Refused
-        } else {
-            Exit::Error
-        };
-        Failure {
-            exit,
-            hint: error.hint(),
-            ..Failure::error(error.to_string())
-        }
+impl From<gitea::Error> for Failure {
+    fn from(error: gitea::Error) -> Self {
+        anyhow::Error::new(error).into()
     }
 }
 
@@ -129,9 +118,9 @@ impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let text = format!("{error:#}");
         let api = error.downcast_ref::<ApiError>();
-        let gitea = error.downcast_ref::<crate::gitea::Error>();
+        let gitea = error.downcast_ref::<gitea::Error>();
         let refused = api.is_some_and(ApiError::is_url_refused)
-            || gitea.is_some_and(crate::gitea::Error::is_url_refused);
+            || gitea.is_some_and(gitea::Error::is_url_refused);
         let exit = if refused { Exit::Refused } else { Exit::Error };
         let hint = api.and_then(ApiError::hint).or_else(|| gitea?.hint());
         // the modules for files say their hint on a line of its own

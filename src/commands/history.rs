@@ -33,7 +33,7 @@ impl History {
     /// Reads the history of the file.
     pub(super) fn read(
         file: &Path,
-        args: &cli::History,
+        args: &cli::HistoryArgs,
         prune: Prune,
         context: &Context,
     ) -> Result<History, Failure> {

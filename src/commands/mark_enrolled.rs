@@ -14,7 +14,7 @@ use crate::cli::{Cli, Format, MarkArgs};
 use crate::edit::{self, Edit};
 use crate::exit::Exit;
 use crate::logging::Say;
-use crate::text::{file_error, visible};
+use crate::text::visible;
 
 pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
     let result = make(cli, args);
@@ -67,13 +67,8 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Failure> {
     }
     if args.local {
         // looked at first: one unknown name, and nothing is written
-        let before = std::fs::read(&path).map_err(|error| {
-            Failure::error(format!(
-                "cannot read {}: {}",
-                path.display(),
-                file_error(&error)
-            ))
-        })?;
+        let before =
+            std::fs::read(&path).map_err(|error| Failure::of_file("read", &path, &error))?;
         look(&before, &names, &path.display().to_string())?;
         let edit = edit::mark_enrolled_file(&path, &names)?;
         return Ok((edit, format!("{} written", path.display())));
@@ -164,12 +159,6 @@ fn read_names(path: &Path) -> Result<Vec<String>, Failure> {
         true => std::io::read_to_string(std::io::stdin()),
         false => std::fs::read_to_string(path),
     };
-    let text = text.map_err(|error| {
-        Failure::error(format!(
-            "cannot read {}: {}",
-            path.display(),
-            file_error(&error)
-        ))
-    })?;
+    let text = text.map_err(|error| Failure::of_file("read", path, &error))?;
     Ok(names_in(&text))
 }

@@ -6,9 +6,10 @@ use super::copies;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::is_touched;
+use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
 use super::settings::{file, keys_dir};
-use super::{Ending, blank, end_posted, publish, refused};
+use super::{Ending, blank, end_posted, refused};
 use crate::change::Change;
 use crate::ci::{Context, PullRequest};
 use crate::cli::{Cli, PlanArgs};
@@ -21,20 +22,17 @@ use crate::render::{Document, Unplanned};
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let mut document = blank(cli);
     let mut red = Vec::new();
-    let ending = match make(cli, args, &mut document, &mut red) {
-        Ok(ending) => ending,
-        Err(failure) => Ending::stopped(document, failure, false),
-    };
+    let came_to = make(cli, args, &mut document, &mut red);
+    let ending = Ending::of(document, came_to, false);
     let posted = if args.comment {
         let context = Context::of_process();
         let file = file(&cli.global);
+        let publisher = Publisher::new(&args.planning.gitea, &file, &context, say);
         let document = &ending.document;
         match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
-            Some(Unplanned::Untouched) => {
-                publish::correction(document, &file, &args.gitea, &context, say)
-            }
-            None => publish::plan(document, &file, &args.gitea, &context, say),
+            Some(Unplanned::Untouched) => publisher.correction(document),
+            None => publisher.plan(document),
         }
     } else {
         Ok(())
@@ -56,11 +54,12 @@ fn make(
     args: &PlanArgs,
     document: &mut Document,
     red: &mut Vec<Refusal>,
-) -> Result<Ending, Failure> {
+) -> Result<Exit, Failure> {
+    let planning = &args.planning;
     let (path, context) = (file(&cli.global), Context::of_process());
     let of_pull_request = context.is_pull_request_event()
         && context.pull_request.is_some()
-        && args.scope.history.ledger_ref.is_none();
+        && planning.scope.history.ledger_ref.is_none();
     // before any secret is needed: the workflow runs for each pull request
     let unplanned = match &context.pull_request {
         Some(pull) if of_pull_request && is_closed(pull, args, &context, &path)? => {
@@ -73,37 +72,31 @@ fn make(
     };
     if unplanned.is_some() {
         document.unplanned = unplanned;
-        return Ok(Ending {
-            document: std::mem::take(document),
-            exit: Exit::Done,
-            applied: false,
-        });
+        return Ok(Exit::Done);
     }
     let origin = match &args.live {
         Some(path) => Origin::File(path),
-        None => Origin::Server(&args.server),
+        None => Origin::Server(&planning.server),
     };
     let request = Request {
         cli,
         origin,
-        scope: &args.scope,
+        scope: &planning.scope,
         keys_dir: keys_dir(None),
-        sealing: &args.sealing,
+        sealing: &planning.sealing,
         committed: false,
     };
     let mut session = Session::open(&request, document)?;
-    let servers = (&args.server, &args.gitea);
-    let plan = session.judged(&args.gates, servers, &path, false, document)?;
-    *red = session.red(&plan, &args.gates, &path);
-    session
-        .document
+    let plan = session.judged(planning, &path, false, document)?;
+    *red = session.red(&plan, &planning.gates, &path, document);
+    document
         .notices
         .extend(no_recipient(&plan.changes, session.recipients.is_empty()));
     if session.api.is_some() {
-        let forge = || Forge::open(&args.gitea, &session.context, &file(&cli.global));
-        let name = &session.document.environment;
-        let missing = copies::missing(&args.sealing, forge, name, &plan);
-        session.document.notices.extend(missing);
+        let forge = || Forge::open(&planning.gitea, &session.context, &file(&cli.global));
+        let name = &document.environment;
+        let missing = copies::missing(&planning.sealing, forge, name, &plan);
+        document.notices.extend(missing);
     }
     let pending = args.detailed_exitcode && !plan.is_empty();
     let exit = match pending {
@@ -111,14 +104,9 @@ fn make(
         true => Exit::Pending,
         false => Exit::Done,
     };
-    let document = std::mem::take(&mut session.document);
     // the process ends now: to give back its memory piece by piece would take a tenth of a large plan's time
     std::mem::forget(session);
-    Ok(Ending {
-        document,
-        exit,
-        applied: false,
-    })
+    Ok(exit)
 }
 
 /// Whether the pull request of this job is merged or closed, by the event or by now: a plan of what it brings would take the
@@ -132,7 +120,7 @@ fn is_closed(
     if pull.is_closed || !args.comment {
         return Ok(pull.is_closed);
     }
-    let Some(forge) = Forge::open(&args.gitea, context, file)? else {
+    let Some(forge) = Forge::open(&args.planning.gitea, context, file)? else {
         return Ok(false);
     };
     match forge.repo.pull(pull.number) {

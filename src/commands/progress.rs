@@ -9,7 +9,7 @@ use crate::change::Change;
 use crate::ci::Context;
 use crate::logging::Say;
 use crate::render::{Document, Status, json};
-use crate::text::{file_error, visible};
+use crate::text::visible;
 
 /// Shows a document in a place that outlives the run.
 pub(super) type Publish<'a> = Box<dyn Fn(&Document) + 'a>;
@@ -51,13 +51,7 @@ impl<'a> Announcer<'a> {
         let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
         announcer.document.statuses = vec![Status::Pending; changes];
         if let Some(path) = &announcer.report {
-            write_report(path, &json::document(&announcer.document, true)).map_err(|error| {
-                Failure::error(format!(
-                    "cannot write the report {}: {}",
-                    path.display(),
-                    file_error(&error)
-                ))
-            })?;
+            write_report(path, &json::document(&announcer.document, true))?;
         }
         Ok(announcer)
     }
@@ -96,13 +90,9 @@ impl Observer for Announcer<'_> {
         }
         self.note(applied);
         if let Some(path) = &self.report
-            && let Err(error) = write_report(path, &json::document(&self.document, true))
+            && let Err(failure) = write_report(path, &json::document(&self.document, true))
         {
-            log::warn!(
-                "cannot write the report {}: {}",
-                path.display(),
-                file_error(&error)
-            );
+            log::warn!("{}", failure.error);
         }
     }
 

@@ -18,69 +18,133 @@ const BACK: usize = 20;
 const OF_FORK: &str = "this job is of a pull request from a fork, and its automatic token may not comment: \
                        examples/workflows/plan-forks.yml takes the place of plan.yml where authors work in forks";
 
-/// Posts the plan. Errors where a comment that was asked for could not be posted: an older plan must not stand as if it were
-/// new.
-pub(super) fn plan(
-    document: &Document,
-    file: &Path,
-    args: &GiteaArgs,
-    context: &Context,
+/// What a job comments with.
+pub(super) struct Publisher<'a> {
+    args: &'a GiteaArgs,
+    file: &'a Path,
+    context: &'a Context,
     say: Say,
-) -> Result<(), Missing> {
-    let forge = open(args, context, file)?;
-    let number = pull_request(context)?;
-    let body = markdown::document(document, false, markdown::BUDGET);
-    let posted = forge.comment(number, &body);
-    let url = posted.map_err(|error| {
-        let is_cut_down = error.is_no_right() && context.event == Event::PullRequest;
-        let of_fork = context
-            .pull_request
-            .as_ref()
-            .is_some_and(|pull| pull.is_fork);
-        let failure = of_gitea(&forge.repo, error);
-        match is_cut_down && of_fork {
-            true => failure.hint(OF_FORK),
-            false => failure,
-        }
-    })?;
-    say.note(&format!("comment: {url}"));
-    Ok(())
 }
 
-/// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and needs
-/// no settings for it.
-pub(super) fn correction(
-    document: &Document,
-    file: &Path,
-    args: &GiteaArgs,
-    context: &Context,
-    say: Say,
-) -> Result<(), Missing> {
-    let Some(forge) = Forge::open(args, context, file)? else {
-        return Ok(());
-    };
-    let body = markdown::document(document, false, markdown::BUDGET);
-    match forge.correct(pull_request(context)?, &body) {
-        // a token that may not read comments made none here
-        Err(error) if error.is_hidden_from_us() => {
-            log::info!("no comment to correct is to be seen: {error}");
+impl<'a> Publisher<'a> {
+    pub(super) fn new(args: &'a GiteaArgs, file: &'a Path, context: &'a Context, say: Say) -> Self {
+        Publisher {
+            args,
+            file,
+            context,
+            say,
         }
-        Ok(Some(url)) => say.note(&format!("comment: {url}")),
-        Ok(None) => {}
-        Err(error) => return Err(error.into()),
     }
-    Ok(())
+
+    /// Posts the plan. Errors where a comment that was asked for could not be posted: an older plan must not stand as if
+    /// it were new.
+    pub(super) fn plan(&self, document: &Document) -> Result<(), Missing> {
+        let forge = self.open()?;
+        let posted = forge.comment(self.pull_request()?, &text(document, false));
+        let url = posted.map_err(|error| {
+            let pull = self.context.pull_request.as_ref();
+            let of_fork = self.context.event == Event::PullRequest
+                && pull.is_some_and(|pull| pull.is_fork)
+                && error.is_no_right();
+            let failure = of_gitea(&forge.repo, error);
+            match of_fork {
+                true => failure.hint(OF_FORK),
+                false => failure,
+            }
+        })?;
+        self.say.note(&format!("comment: {url}"));
+        Ok(())
+    }
+
+    /// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and
+    /// needs no settings for it.
+    pub(super) fn correction(&self, document: &Document) -> Result<(), Missing> {
+        let Some(forge) = Forge::open(self.args, self.context, self.file)? else {
+            return Ok(());
+        };
+        match forge.correct(self.pull_request()?, &text(document, false)) {
+            // a token that may not read comments made none here
+            Err(error) if error.is_hidden_from_us() => {
+                log::info!("no comment to correct is to be seen: {error}");
+            }
+            Ok(Some(url)) => self.say.note(&format!("comment: {url}")),
+            Ok(None) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Posts what an apply came to on the pull request that its commit merged, and, where it `did` its work, on those
+    /// merged before whose own run did not get to it. Errors as [`plan`](Self::plan) does; a commit that is no merge has
+    /// nowhere to answer.
+    pub(super) fn result(&self, document: &Document, did: bool) -> Result<(), Missing> {
+        let forge = self.open()?;
+        let say = self.say;
+        let body = &text(document, true);
+        let posts = Posts {
+            forge: &forge,
+            body,
+            say,
+        };
+        let Some(sha) = &self.context.sha else {
+            say.note("no comment: which commit this job is of is not told");
+            return Ok(());
+        };
+        let mut me = None;
+        match forge.repo.pull_merged_as(sha)? {
+            // what an earlier attempt of this run did stands
+            Some(pull) if document.did_nothing() && posts.has_result(pull.number, me)? => {
+                say.note("no comment: this commit has its result already");
+            }
+            Some(pull) => me = posts.post(pull.number)?,
+            None => say.note("no comment: this commit is no merge of a pull request"),
+        }
+        if did {
+            posts.earlier(self.file, me)?;
+        }
+        Ok(())
+    }
+
+    /// Posts what an apply has come to before its end, so that the sealed keys stand there if it is killed. Nobody is told
+    /// where that does not work: the comment at the end says so.
+    pub(super) fn under_way(&self, document: &Document) {
+        let post = || -> Result<(), Missing> {
+            let forge = self.open()?;
+            if let Some(sha) = &self.context.sha
+                && let Some(pull) = forge.repo.pull_merged_as(sha)?
+            {
+                forge.upsert(pull.number, &text(document, true))?;
+            }
+            Ok(())
+        };
+        if let Err(missing) = post() {
+            log::warn!("not yet: {}", missing.text);
+        }
+    }
+
+    fn open(&self) -> Result<Forge, Missing> {
+        let Publisher { args, context, .. } = self;
+        Forge::open(args, context, self.file)?.ok_or_else(|| Missing {
+            text: format!("no comment: {}", Forge::not_configured(args, context)),
+            hint: Some(super::forge::SETTINGS.into()),
+        })
+    }
+
+    fn pull_request(&self) -> Result<u64, Failure> {
+        if let Some(pull) = &self.context.pull_request {
+            return Ok(pull.number);
+        }
+        let error = match &self.context.event_problem {
+            Some(problem) => format!("which pull request this job is of is not told: {problem}"),
+            None => "this job is not of a pull request".to_owned(),
+        };
+        Err(Failure::error(error)
+            .hint("--comment is for jobs of pull_request and pull_request_target"))
+    }
 }
 
-fn pull_request(context: &Context) -> Result<u64, Failure> {
-    if let Some(pull) = &context.pull_request {
-        return Ok(pull.number);
-    }
-    let error = match &context.event_problem {
-        Some(problem) => format!("which pull request this job is of is not told: {problem}"),
-        None => "this job is not of a pull request".to_owned(),
-    };
-    Err(Failure::error(error).hint("--comment is for jobs of pull_request and pull_request_target"))
+fn text(document: &Document, applied: bool) -> String {
+    markdown::document(document, applied, markdown::BUDGET)
 }
 
 /// Why a comment that was asked for is missing.
@@ -104,70 +168,6 @@ impl Missing {
     pub(super) fn said(&self, say: Say) {
         let text = format!("{}; what it would say is in this log", self.text);
         say.error("error", &text, self.hint.as_deref());
-    }
-}
-
-fn open(args: &GiteaArgs, context: &Context, file: &Path) -> Result<Forge, Missing> {
-    Forge::open(args, context, file)?.ok_or_else(|| Missing {
-        text: format!("no comment: {}", Forge::not_configured(args, context)),
-        hint: Some(super::forge::SETTINGS.into()),
-    })
-}
-
-/// Posts what an apply came to on the pull request that its commit merged, and, where it `did` its work, on those merged
-/// before whose own run did not get to it. Errors as [`plan`] does; a commit that is no merge has nowhere to answer.
-pub(super) fn result(
-    document: &Document,
-    did: bool,
-    file: &Path,
-    args: &GiteaArgs,
-    context: &Context,
-    say: Say,
-) -> Result<(), Missing> {
-    let forge = open(args, context, file)?;
-    let body = markdown::document(document, true, markdown::BUDGET);
-    let posts = Posts {
-        forge: &forge,
-        body: &body,
-        say,
-    };
-    let Some(sha) = &context.sha else {
-        say.note("no comment: which commit this job is of is not told");
-        return Ok(());
-    };
-    let mut me = None;
-    match forge.repo.pull_merged_as(sha)? {
-        // what an earlier attempt of this run did stands
-        Some(pull) if document.did_nothing() && posts.has_result(pull.number, me)? => {
-            say.note("no comment: this commit has its result already");
-        }
-        Some(pull) => me = posts.post(pull.number)?,
-        None => say.note("no comment: this commit is no merge of a pull request"),
-    }
-    if did {
-        posts.earlier(file, me)?;
-    }
-    Ok(())
-}
-
-/// Posts what an apply has come to before its end, so that the sealed keys stand there if it is killed. Nobody is told
-/// where that does not work: the comment at the end says so.
-pub(super) fn under_way(document: &Document, file: &Path, args: &GiteaArgs, context: &Context) {
-    let post = || -> Result<(), Missing> {
-        let forge = open(args, context, file)?;
-        let Some(sha) = &context.sha else {
-            return Ok(());
-        };
-        if let Some(pull) = forge.repo.pull_merged_as(sha)? {
-            forge.upsert(
-                pull.number,
-                &markdown::document(document, true, markdown::BUDGET),
-            )?;
-        }
-        Ok(())
-    };
-    if let Err(missing) = post() {
-        log::warn!("not yet: {}", missing.text);
     }
 }
 

@@ -1,5 +1,6 @@
 //! One run of `plan` or `apply` up to the plan: the file, the settings, the live account.
 
+mod gating;
 pub(super) mod notices;
 
 use std::collections::BTreeSet;
@@ -9,35 +10,28 @@ use std::time::Instant;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::agreements;
 use super::failure::Failure;
-use super::forge::Forge;
 use super::history::History;
-use super::settings::{connect, environment, file, halt, readable, recipients, replaced, setting};
+use super::settings::{connect, environment, file, readable, recipients, replaced, setting};
 use super::versions::of_netbird;
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::agreement::{self, Agreement, Evidence, Outcome};
 use crate::api::Api;
-use crate::change::{Change, Operation};
+use crate::change::Operation;
 use crate::ci::Context;
-use crate::cli::{Cli, Gates, GiteaArgs, Scope, Sealing, Server};
-use crate::config::{self, Source};
+use crate::cli::{Cli, Scope, Sealing, Server};
+use crate::config::{self, Place, Source};
 use crate::fetch::{self, More, Needs};
-use crate::gates::{self, Refusal};
 use crate::held::{Held, Why};
 use crate::json;
 use crate::kind::{KeyType, Kind};
-use crate::ledger::Cause;
 use crate::memberships::Memberships;
-use crate::notice::{Notice, OfAgreement};
 use crate::options::{Options, Prune};
 use crate::plan::{self, Plan, Renames, Row};
 use crate::problem::Problem;
 use crate::render::{Document, words};
 use crate::secret::{Recipients, present};
 use crate::snapshot::Snapshot;
-use crate::text::file_error;
 use crate::validate::{Valid, validate};
 use crate::wire::SetupKey;
 
@@ -64,7 +58,6 @@ pub(super) struct Session {
     pub(super) recipients: Recipients,
     pub(super) history: History,
     pub(super) context: Context,
-    pub(super) document: Document,
     /// What of the plan somebody agreed to.
     agreed: BTreeSet<Row>,
     started: Instant,
@@ -91,7 +84,7 @@ pub(super) struct Request<'a> {
 }
 
 impl Session {
-    /// Reads the file, the settings and the live account. `document` is filled as far as it goes, for the error too.
+    /// Reads the file, the settings and the live account. `document` tells of it as far as it goes, after an error too.
     pub(super) fn open(request: &Request, document: &mut Document) -> Result<Session, Failure> {
         let started = Instant::now();
         readable()?;
@@ -170,7 +163,6 @@ impl Session {
             }
             (None, Origin::Server(_)) => Snapshot::default(),
         };
-        let document = std::mem::take(document);
         let mut session = Session {
             source,
             valid,
@@ -183,7 +175,6 @@ impl Session {
             recipients,
             history,
             context,
-            document,
             agreed: BTreeSet::new(),
             started,
         };
@@ -197,105 +188,6 @@ impl Session {
         let actual = Actual::read_renamed(&self.snapshot, self.renames.names());
         self.actual = actual.map_err(unreadable)?;
         Ok(())
-    }
-
-    /// Makes the plan, with what is held back where somebody agreed to that. Looks for agreements as far as the plan needs
-    /// them.
-    pub(super) fn plan(
-        &mut self,
-        gates: &Gates,
-        gitea: &GiteaArgs,
-        file: &Path,
-    ) -> Result<Plan, Failure> {
-        // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
-        let more = More {
-            events: self.offboards(),
-            referrers: false,
-        };
-        if self.complete(more)? {
-            self.read()?;
-        }
-        let mut plan = self.plan_whole()?;
-        self.document
-            .notices
-            .extend(notices::of_token(&self.actual));
-        let mut evidence = agreements::asked(gates.allow_deletes.as_deref(), &self.context)?;
-        agreements::of_this_job(&mut evidence, &self.context);
-        let mut outcome = self.evidence(&mut evidence, &plan, gates, gitea, file)?;
-        if !outcome.release.is_empty() {
-            self.options.release.clone_from(&outcome.release);
-            plan = self.plan_whole()?;
-            // a person's number was that of all of it
-            if let Some((number, _)) = &mut evidence.number {
-                *number = plan.deletions();
-            }
-            outcome = self.judge(&evidence, &plan, gates);
-        }
-        // that nothing is provably ours matters where there is something else
-        if !plan.unmanaged.is_empty() || !plan.unmanaged_members.is_empty() {
-            self.document.notices.append(&mut self.history.notices);
-        }
-        let name = |cause| evidence.origin(cause, &self.options.ledger);
-        let cause = |change: &Change| {
-            let rows = Row::of(change).into_iter();
-            let newest = rows.filter_map(|row| plan.causes.get(&row)).max();
-            newest.and_then(|cause| name(*cause))
-        };
-        self.document.causes = plan.changes.iter().map(cause).collect();
-        self.document.notices.extend(outcome.notices);
-        self.document.agreements = outcome.agreements;
-        self.agreed = outcome.rows;
-        Ok(plan)
-    }
-
-    /// Gathers what was said: in commits always, in pull requests where it is still wanted.
-    fn evidence(
-        &mut self,
-        evidence: &mut Evidence,
-        plan: &Plan,
-        gates: &Gates,
-        gitea: &GiteaArgs,
-        file: &Path,
-    ) -> Result<Outcome, Failure> {
-        let held = plan.held.iter().filter(|held| held.weight() > 0);
-        let causes = || {
-            plan.causes
-                .values()
-                .copied()
-                .chain(held.clone().filter_map(|held| held.cause))
-        };
-        if plan.deletions() > 0 || held.clone().next().is_some() {
-            agreements::in_messages(evidence, &self.history, causes())?;
-        }
-        let outcome = self.judge(evidence, plan, gates);
-        let is_open = |agreement: &Agreement| agreement.agreed_by.is_none();
-        if !outcome.agreements.iter().any(is_open) {
-            return Ok(outcome);
-        }
-        let asked = Forge::open(gitea, &self.context, file).map_err(|failure| failure.error);
-        let asked = asked.and_then(|forge| {
-            let words = |error: anyhow::Error| format!("{error:#}");
-            agreements::in_this_description(evidence, &self.context, forge.as_ref())
-                .map_err(words)?;
-            match &forge {
-                Some(forge) => {
-                    agreements::in_descriptions(evidence, &self.history, forge, causes())
-                        .map_err(words)
-                }
-                None => Ok(()),
-            }
-        });
-        if let Err(error) = asked {
-            let notice = Notice::general(OfAgreement::NotAsked(error));
-            self.document.notices.push(notice);
-        }
-        Ok(self.judge(evidence, plan, gates))
-    }
-
-    fn judge(&self, evidence: &Evidence, plan: &Plan, gates: &Gates) -> Outcome {
-        let refusals = gates::deletions(plan, gates.max_deletes, &BTreeSet::new()).into_iter();
-        let needed = refusals.flat_map(|refusal| refusal.rows).collect();
-        evidence.judge(plan, &self.options.ledger, &needed)
     }
 
     /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again, so that all
@@ -374,125 +266,10 @@ impl Session {
         }
     }
 
-    /// Makes the plan and lets the gates judge it; what came of both stands in the session's document then, and where no
-    /// plan can be made, in `document`.
-    pub(super) fn judged(
-        &mut self,
-        gates: &Gates,
-        (server, gitea): (&Server, &GiteaArgs),
-        file: &Path,
-        applying: bool,
-        document: &mut Document,
-    ) -> Result<Plan, Failure> {
-        let plan = self.plan(gates, gitea, file);
-        self.measure();
-        let mut plan = plan.inspect_err(|_| *document = self.document.clone())?;
-        notices::place(&mut plan.notices, &self.valid);
-        let mut told = notices::recipients_of_keys(&plan, &self.valid.desired, file, &self.history);
-        notices::place(&mut told, &self.valid);
-        self.document.notices.extend(told);
-        let account = setting(server.account.as_ref());
-        let context = self.gates(gates, account, applying);
-        self.document.refusals = self.with_way_out(gates::check(&plan, &context), &plan);
-        self.document.plan = Some(plan.clone());
-        Ok(plan)
-    }
-
-    /// Returns the refusals of deletions that the pull request of this job causes; none in another job. What it takes away
-    /// is the plan of the merge without that of the base's file. All else that goes is set apart in the document.
-    pub(super) fn red(&mut self, plan: &Plan, gates: &Gates, file: &Path) -> Vec<Refusal> {
-        if !self.context.is_pull_request_event() {
-            return Vec::new();
-        }
-        let own = match self.base_rows(file) {
-            Some(base) => &plan.rows() - &base,
-            // nobody can plan the base's file: what history says has to do
-            None => {
-                let proposed = plan
-                    .causes
-                    .iter()
-                    .filter(|(_, cause)| **cause == Cause::Proposed);
-                proposed.map(|(row, _)| row.clone()).collect()
-            }
-        };
-        let is_others = |change: &Change| {
-            let rows = Row::of(change);
-            !rows.is_empty() && rows.iter().all(|row| !own.contains(row))
-        };
-        let places = plan.changes.iter().enumerate();
-        let others = places
-            .filter(|(_, change)| is_others(change))
-            .map(|(place, _)| place);
-        self.document.others = others.collect();
-        let red = gates::deletions_of(plan, gates.max_deletes, &self.agreed, &own);
-        if red.is_empty() {
-            self.blame();
-        }
-        self.with_way_out(red, plan)
-    }
-
-    /// Says whom an apply waits for, where it is refused for deletions of others alone.
-    fn blame(&mut self) {
-        let Document {
-            agreements,
-            refusals,
-            blamed,
-            ..
-        } = &mut self.document;
-        let mut refused = refusals
-            .iter_mut()
-            .filter(|it| !it.rows.is_empty())
-            .peekable();
-        if refused.peek().is_none() {
-            return;
-        }
-        let others = agreement::open(agreements).filter(|agreement| !agreement.is_proposed);
-        blamed.extend(others.map(Agreement::whose));
-        for refusal in refused {
-            refusal.hint = agreement::way_out_of_others(agreements);
-        }
-    }
-
-    /// Says of refused deletions what to do about them.
-    fn with_way_out(&self, mut refusals: Vec<Refusal>, plan: &Plan) -> Vec<Refusal> {
-        let agreements = &self.document.agreements;
-        let hint = agreement::way_out(agreements, plan.deletions(), self.context.is_ci);
-        for refusal in refusals.iter_mut().filter(|it| !it.rows.is_empty()) {
-            refusal.hint.clone_from(&hint);
-        }
-        refusals
-    }
-
-    /// What an apply of the base's file would take away, by the same answers; `None` where there is no such plan.
-    fn base_rows(&self, file: &Path) -> Option<BTreeSet<Row>> {
-        let desired = self.history.base(file)?;
-        let renames = plan::renames(&desired, &self.snapshot, &self.options.ledger);
-        let actual = Actual::read_renamed(&self.snapshot, renames.names()).ok()?;
-        let plan = plan::plan(&desired, &actual, &renames, &self.options).ok()?;
-        Some(plan.rows())
-    }
-
-    /// What the gates look at.
-    fn gates(&self, gates: &Gates, account: Option<String>, applying: bool) -> gates::Context {
-        let ids = self.snapshot.rest.accounts.iter().flatten();
-        let ids = ids.filter_map(|account| Some(account["id"].as_str()?.to_owned()));
-        gates::Context {
-            max_deletes: gates.max_deletes,
-            agreed: self.agreed.clone(),
-            halt: halt(),
-            me: self.actual.me.clone(),
-            account,
-            accounts: ids.collect(),
-            online: self.api.is_some(),
-            applying,
-            recipients: self.recipients.describe().len(),
-        }
-    }
-
     /// Puts the numbers of the run into the document.
-    pub(super) fn measure(&mut self) {
-        self.document.requests = self.api.as_ref().map_or(0, Api::requests);
-        self.document.duration_ms =
+    pub(super) fn measure(&self, document: &mut Document) {
+        document.requests = self.api.as_ref().map_or(0, Api::requests);
+        document.duration_ms =
             u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     }
 
@@ -503,12 +280,13 @@ impl Session {
             let reference = self.valid.references.iter().find(|reference| {
                 reference.owner == problem.address && Some(reference.group.as_str()) == group
             });
-            let reference = reference.map(|at| (at.line, at.column, at.path.clone()));
             let member = problem.member();
             let places = &self.valid.places;
             let member = member.and_then(|name| places.name(&problem.address, "peers", name));
-            let entry = || member.or_else(|| self.valid.position_of(&problem.address));
-            reference.or_else(|| entry().map(|at| (at.line, at.column, at.path.clone())))
+            reference
+                .map(|reference| &reference.place)
+                .or(member)
+                .or_else(|| self.valid.position_of(&problem.address))
         };
         let mut text = match problems.len() {
             1 => "this cannot be planned\n".to_owned(),
@@ -516,7 +294,7 @@ impl Session {
         };
         for told in words::problems(problems) {
             let problem = told.problem;
-            let at = place(problem).map(|(line, column, path)| {
+            let at = place(problem).map(|Place { path, line, column }| {
                 format!("{}:{line}:{column}  {path}\n    ", self.valid.file)
             });
             let what = format!("{} {}", problem.address.quoted(), told.text);
@@ -551,8 +329,7 @@ fn server_name(api: &Api) -> String {
 
 fn recorded(path: &Path) -> Result<Snapshot, Failure> {
     let shown = path.display();
-    let text = std::fs::read(path)
-        .map_err(|error| Failure::error(format!("cannot read {shown}: {}", file_error(&error))))?;
+    let text = std::fs::read(path).map_err(|error| Failure::of_file("read", path, &error))?;
     // as a map first: serde takes a list, an empty one too, for a struct
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));

@@ -1,6 +1,6 @@
 //! Settings: flags and environment, of which an empty one is unset.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::failure::Failure;
@@ -9,7 +9,6 @@ use crate::api::{self, Api, Token};
 use crate::cli::{Global, Sealing, Server};
 use crate::kind::Kind;
 use crate::secret::{Recipients, Sources};
-use crate::text::file_error;
 
 /// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is no text is
 /// refused before ([`readable`]).
@@ -160,12 +159,9 @@ fn token(server: &Server, in_pull_request: bool) -> Result<Token, Failure> {
 /// before the variable `name`_FILE that names a file. `None` where there is none of them.
 pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Token>, Failure> {
     let from_file = |path: String, origin: String| {
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            Failure::error(format!(
-                "cannot read the token file {path}: {}",
-                file_error(&error)
-            ))
-        })?;
+        let text = std::fs::read_to_string(&path);
+        let text = text
+            .map_err(|error| Failure::of_file("read the token file", Path::new(&path), &error))?;
         Ok::<_, Failure>((origin, text))
     };
     let file_variable = format!("{name}_FILE");

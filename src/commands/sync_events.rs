@@ -305,7 +305,7 @@ fn ledger(
 ) -> Result<Arc<Ledger>, Failure> {
     // nothing is deleted here, so a shallow checkout is none
     let History { ledger, .. } =
-        History::read(path, &cli::History::default(), Prune::None, context)?;
+        History::read(path, &cli::HistoryArgs::default(), Prune::None, context)?;
     let is_known = |name: &String| ledger.is_declared(&Address::new(Kind::SetupKey, name));
     let mut used = desired.setup_keys().map(|(name, _)| name);
     let is_old = used.any(|name| actual.keys_named(name).next().is_some() && !is_known(name));

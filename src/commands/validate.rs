@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::cli::{Cli, Format};
 use crate::commands::failure::Failure;
 use crate::commands::{annotate, print, report, session, settings};
-use crate::config::{self, Problem, Problems};
+use crate::config::{self, Finding, Findings};
 use crate::exit::Exit;
 use crate::logging::Say;
 use crate::render;
@@ -46,7 +46,7 @@ enum Unfit {
     /// There is no text to judge.
     Unread(config::SourceError),
     /// It says what cannot be.
-    Wrong(Problems),
+    Wrong(Findings),
 }
 
 impl From<Unfit> for Failure {
@@ -60,8 +60,8 @@ impl From<Unfit> for Failure {
 
 /// The answer for programs: every problem and every notice with its code and its place, nothing folded.
 fn answer(result: &Result<Valid, Unfit>) -> Value {
-    let list = |problems: &mut dyn Iterator<Item = &Problem>| -> Vec<Value> {
-        let entry = |problem: &Problem| {
+    let list = |problems: &mut dyn Iterator<Item = &Finding>| -> Vec<Value> {
+        let entry = |problem: &Finding| {
             json!({ "code": problem.code.word(), "line": problem.line, "column": problem.column,
                     "path": problem.path, "message": problem.message, "hint": problem.hint })
         };

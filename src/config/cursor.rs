@@ -9,7 +9,7 @@ use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 
 use super::path::step;
-use super::{Place, Problem, Source, quote};
+use super::{Finding, Place, Source, quote};
 use crate::code::Code;
 
 /// A value, and where it stands.
@@ -27,17 +27,17 @@ struct Key<'a> {
     offset: usize,
 }
 
-/// The problems found so far.
+/// What was found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     /// In the order in which they were found.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) findings: Vec<Finding>,
 }
 
 impl Log {
     /// Notes an error: of a value, if nobody says otherwise.
-    pub(crate) fn error(&mut self, place: Place, message: impl Into<String>) -> &mut Problem {
-        self.push(Problem::error(Code::Value, place, message))
+    pub(crate) fn error(&mut self, place: Place, message: impl Into<String>) -> &mut Finding {
+        self.push(Finding::error(Code::Value, place, message))
     }
 
     /// Notes a notice.
@@ -46,13 +46,13 @@ impl Log {
         code: Code,
         place: Place,
         message: impl Into<String>,
-    ) -> &mut Problem {
-        self.push(Problem::notice(code, place, message))
+    ) -> &mut Finding {
+        self.push(Finding::notice(code, place, message))
     }
 
-    fn push(&mut self, problem: Problem) -> &mut Problem {
-        self.problems.push(problem);
-        self.problems.last_mut().expect("one was pushed")
+    fn push(&mut self, finding: Finding) -> &mut Finding {
+        self.findings.push(finding);
+        self.findings.last_mut().expect("one was pushed")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a value will not do.
 
-use super::{Log, Place, Problem};
+use super::{Finding, Log, Place};
 
 /// Why a value will not do, and what might.
 pub(crate) struct Flaw {
@@ -23,7 +23,7 @@ impl Flaw {
         }
     }
 
-    pub(crate) fn report(self, place: Place, log: &mut Log) -> &mut Problem {
+    pub(crate) fn report(self, place: Place, log: &mut Log) -> &mut Finding {
         let problem = log.error(place, self.message);
         problem.suggest(self.hint);
         problem

@@ -8,7 +8,7 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
 
-use super::{Place, Problem, Source};
+use super::{Finding, Place, Source};
 use crate::code::Code;
 use crate::json;
 
@@ -29,7 +29,7 @@ const STRICT: ParseOptions = ParseOptions {
 /// Reads the text as strict JSON, at most 127 levels deep.
 ///
 /// Errors with the first syntax error; what comes after it cannot be judged.
-pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Problem> {
+pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Finding> {
     parse_text(source.json()).map_err(|Fault(offset, message, hint)| {
         let (line, column) = source.position(source.json_offset() + offset);
         let place = Place {
@@ -37,7 +37,7 @@ pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Problem> {
             line,
             column,
         };
-        let mut problem = Problem::error(Code::Syntax, place, message);
+        let mut problem = Finding::error(Code::Syntax, place, message);
         problem.suggest(hint.map(str::to_owned));
         if ["<<<<<<<", "|||||||", "=======", ">>>>>>>"]
             .iter()
@@ -51,10 +51,10 @@ pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Problem> {
 }
 
 /// A syntax error: its byte offset in the JSON, what is wrong, and what to do.
-pub(crate) struct Fault(pub(crate) usize, pub(crate) String, Option<&'static str>);
+struct Fault(usize, String, Option<&'static str>);
 
 /// Reads a text as [`parse`] does.
-pub(crate) fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
+fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
     let judge = serde_json::from_str::<serde_json::Value>(json);
     let tree = parse_to_ast(json, &CollectOptions::default(), &STRICT);
     let (offset, message, hint) = match (judge, tree.map(|tree| tree.value)) {
@@ -159,7 +159,7 @@ const COMMENT: (&str, Option<&str>) = (
 mod tests {
     use super::*;
 
-    fn problem(text: &str) -> Problem {
+    fn problem(text: &str) -> Finding {
         parse(&Source::from_text("netbird.json", text).expect("a text"))
             .expect_err("a syntax error")
     }
@@ -222,7 +222,7 @@ mod tests {
             ),
         ];
         for (text, position, message) in rows {
-            let Problem {
+            let Finding {
                 line,
                 column,
                 message: found,

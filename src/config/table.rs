@@ -28,7 +28,7 @@ pub(crate) struct Field<T: 'static> {
 type Names<T> = fn(&T) -> Option<&BTreeSet<String>>;
 
 /// The values that a field takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
     /// Free text.
     Text,
@@ -40,8 +40,21 @@ pub(crate) enum Shape {
     Groups,
     /// Names of groups, at least one.
     SomeGroups,
+    /// A list of objects that have a table of their own.
+    Objects(Objects),
     /// Anything else: its JSON Schema, without the description.
     Schema(&'static str),
+}
+
+/// A list of objects in a field.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Objects {
+    /// What the schema calls one of them.
+    pub(crate) word: &'static str,
+    /// How many there are at the least, and at the most, where that is limited.
+    pub(crate) count: Option<(usize, usize)>,
+    /// Their fields.
+    pub(crate) outline: fn() -> Outline,
 }
 
 /// What it means to leave a field out.
@@ -105,6 +118,17 @@ pub struct Outline {
     pub(crate) rows: Vec<Row>,
     /// What JSON Schema says of several fields together: members of an object, as JSON.
     pub(crate) rules: &'static str,
+}
+
+impl Outline {
+    /// The names of the fields, each followed by those of the objects in it.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        let of = |row: &Row| match row.shape {
+            Shape::Objects(inner) => [vec![row.name], (inner.outline)().names()].concat(),
+            _ => vec![row.name],
+        };
+        self.rows.iter().flat_map(of).collect()
+    }
 }
 
 /// One field of an outline.
@@ -384,7 +408,7 @@ mod tests {
         root.object(&mut log, &THING, &mut thing);
         (
             thing,
-            log.problems
+            log.findings
                 .iter()
                 .map(|problem| problem.render("f"))
                 .collect(),

@@ -2,50 +2,46 @@
 
 use jsonc_parser::ast::{Object, Value};
 
-use super::{Change, EditError, apply, colon_of, indent_of, member, tree};
+use super::{Patch, apply, broken, check, colon_of, indent_of, object_in, parse};
 use crate::address::Address;
+use crate::config::{Finding, Source};
 
 /// Returns the text with one more entry, behind the others of its section; a missing section is added behind the others.
 ///
-/// Errors when the text is no strict JSON, a section is no object, or the entry is there already.
+/// Errors when the text is no valid file, or declares the entry already.
 pub fn insert_entry(
-    text: &[u8],
+    source: &Source,
     address: &Address,
     entry: &serde_json::Value,
-) -> Result<Vec<u8>, EditError> {
-    let (source, root) = tree::parse(text)?;
+) -> Result<Vec<u8>, Finding> {
+    let root = parse(source)?;
+    let mut object = root.as_object().ok_or_else(broken)?;
     let section = address.kind.section_path();
-    let (section, name) = match section.split_last() {
+    let (section, own) = match section.split_last() {
         Some((last, rest)) if address.kind.is_one() => (rest, *last),
         _ => (section, address.name.as_str()),
     };
-    let wanted = |node: &Value<'_>| source.error(node, "an object is wanted here");
-    let mut object = root.as_object().ok_or_else(|| wanted(&root))?;
     let mut missing = section;
     while let [name, rest @ ..] = missing
-        && let Some(found) = member(object, name)
+        && let Some(found) = object_in(object, name)
     {
-        object = found
-            .value
-            .as_object()
-            .ok_or_else(|| wanted(&found.value))?;
+        object = found;
         missing = rest;
     }
-    if missing.is_empty()
-        && let Some(there) = member(object, name)
-    {
-        return Err(source.error(there, format!("{name:?} is declared already")));
-    }
     // what is not there yet is wrapped around the entry, from the inside
-    let path: Vec<&str> = missing.iter().copied().chain([name]).collect();
-    let (first, inner) = path.split_first().unwrap_or((&"", &[]));
+    let with_name = |path: &[&'static str]| [path, &[own]].concat();
+    let path = with_name(missing);
+    let (name, inner) = path.split_first().ok_or_else(broken)?;
     let wrap = |value, name: &&str| serde_json::json!({ *name: value });
     let value = inner.iter().rev().fold(entry.clone(), wrap);
-    let change = behind_all(source.json, &root, object, first, &value);
+    let names = address.kind.field_names();
+    let change = behind_all(source.json(), &root, object, name, &value, &names);
 
-    let mut changed = apply(source.json, vec![change]);
-    check(&source, text, &changed, section, name, entry)?;
-    changed.splice(..0, text[..source.offset].iter().copied());
+    let changed = apply(source, vec![change]);
+    check(source, &changed, |wanted| {
+        let place = with_name(section).into_iter();
+        *place.fold(wanted, |place, name| &mut place[name]) = entry.clone();
+    })?;
     Ok(changed)
 }
 
@@ -56,7 +52,8 @@ fn behind_all(
     object: &Object<'_>,
     name: &str,
     value: &serde_json::Value,
-) -> Change {
+    names: &[&str],
+) -> Patch {
     let colon = colon_of(json, root);
     let unit = indent_of(json, root);
     let newline = if json.contains("\r\n") { "\r\n" } else { "\n" };
@@ -68,10 +65,10 @@ fn behind_all(
             let at = last.range.end;
             match lead.rsplit_once('\n') {
                 Some((_, indent)) => {
-                    let value = pretty(value, newline, indent, unit);
+                    let value = pretty(value, names, newline, indent, unit);
                     (at..at, format!(",{newline}{indent}{name}{colon}{value}"))
                 }
-                None => (at..at, format!(", {name}{colon}{}", compact(value))),
+                None => (at..at, format!(", {name}{colon}{}", compact(value, names))),
             }
         }
         _ => {
@@ -81,7 +78,7 @@ fn behind_all(
             let line = &json[start..];
             let outer = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
             let indent = format!("{outer}{unit}");
-            let value = pretty(value, newline, &indent, unit);
+            let value = pretty(value, names, newline, &indent, unit);
             let inside = object.range.start + 1..object.range.end - 1;
             (
                 inside,
@@ -91,58 +88,38 @@ fn behind_all(
     }
 }
 
-/// The order in which people write the fields of an entry; others follow by name.
-const ORDER: [&str; 22] = [
-    "description",
-    "type",
-    "enabled",
-    "primary",
-    "expires_in",
-    "usage_limit",
-    "auto_groups",
-    "network",
-    "domains",
-    "peer_groups",
-    "nameservers",
-    "ip",
-    "ns_type",
-    "port",
-    "action",
-    "sources",
-    "destinations",
-    "bidirectional",
-    "protocol",
-    "ports",
-    "groups",
-    "metric",
-];
-
-/// The fields of an object in that order.
-fn ordered(
-    fields: &serde_json::Map<String, serde_json::Value>,
-) -> Vec<(&String, &serde_json::Value)> {
-    let place = |name: &str| {
-        ORDER
-            .iter()
-            .position(|known| *known == name)
-            .unwrap_or(ORDER.len())
-    };
+/// The fields of an object in the order of these names; others follow by name.
+fn ordered<'a>(
+    fields: &'a serde_json::Map<String, serde_json::Value>,
+    names: &[&str],
+) -> Vec<(&'a String, &'a serde_json::Value)> {
+    let place = |name: &str| names.iter().position(|known| *known == name);
     let mut ordered: Vec<_> = fields.iter().collect();
-    ordered.sort_by_key(|(name, _)| (place(name), *name));
+    ordered.sort_by_key(|(name, _)| (place(name).unwrap_or(names.len()), *name));
     ordered
 }
 
-/// Returns the text of an entry at that indent. Lists of plain values stay on one line, as people write them.
-pub(crate) fn pretty(value: &serde_json::Value, newline: &str, indent: &str, unit: &str) -> String {
+/// Returns the text of an entry at that indent, its fields in the order of `names`. Lists of plain values stay on one
+/// line, as people write them.
+pub(crate) fn pretty(
+    value: &serde_json::Value,
+    names: &[&str],
+    newline: &str,
+    indent: &str,
+    unit: &str,
+) -> String {
     let is_plain = |value: &serde_json::Value| !value.is_object() && !value.is_array();
     match value {
         serde_json::Value::Object(fields) if !fields.is_empty() => {
             let inner = format!("{indent}{unit}");
             let field = |(name, value): (&String, &serde_json::Value)| {
                 let name = serde_json::Value::from(name.as_str());
-                format!("{inner}{name}: {}", pretty(value, newline, &inner, unit))
+                format!(
+                    "{inner}{name}: {}",
+                    pretty(value, names, newline, &inner, unit)
+                )
             };
-            let fields: Vec<String> = ordered(fields).into_iter().map(field).collect();
+            let fields: Vec<String> = ordered(fields, names).into_iter().map(field).collect();
             format!(
                 "{{{newline}{}{newline}{indent}}}",
                 fields.join(&format!(",{newline}"))
@@ -152,18 +129,18 @@ pub(crate) fn pretty(value: &serde_json::Value, newline: &str, indent: &str, uni
             let inner = format!("{indent}{unit}");
             let items: Vec<String> = items
                 .iter()
-                .map(|item| format!("{inner}{}", compact(item)))
+                .map(|item| format!("{inner}{}", compact(item, names)))
                 .collect();
             format!(
                 "[{newline}{}{newline}{indent}]",
                 items.join(&format!(",{newline}"))
             )
         }
-        _ => compact(value),
+        _ => compact(value, names),
     }
 }
 
-fn compact(value: &serde_json::Value) -> String {
+fn compact(value: &serde_json::Value, names: &[&str]) -> String {
     match value {
         serde_json::Value::Object(fields) if fields.is_empty() => "{}".into(),
         serde_json::Value::Object(fields) => {
@@ -171,12 +148,12 @@ fn compact(value: &serde_json::Value) -> String {
                 format!(
                     "{}: {}",
                     serde_json::Value::from(name.as_str()),
-                    compact(value)
+                    compact(value, names)
                 )
             };
             format!(
                 "{{ {} }}",
-                ordered(fields)
+                ordered(fields, names)
                     .into_iter()
                     .map(field)
                     .collect::<Vec<_>>()
@@ -186,35 +163,14 @@ fn compact(value: &serde_json::Value) -> String {
         serde_json::Value::Array(items) => {
             format!(
                 "[{}]",
-                items.iter().map(compact).collect::<Vec<_>>().join(", ")
+                items
+                    .iter()
+                    .map(|item| compact(item, names))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )
         }
         plain => plain.to_string(),
-    }
-}
-
-/// The changed text must say what the old one said, and the entry.
-fn check(
-    source: &tree::Source<'_>,
-    before: &[u8],
-    after: &[u8],
-    section: &[&str],
-    name: &str,
-    entry: &serde_json::Value,
-) -> Result<(), EditError> {
-    let read = |text| serde_json::from_slice::<serde_json::Value>(text);
-    let mut wanted = read(&before[source.offset..]).unwrap_or_default();
-    let mut place = &mut wanted;
-    for name in section.iter().copied().chain([name]) {
-        place = &mut place[name];
-    }
-    *place = entry.clone();
-    match read(after) {
-        Ok(after) if after == wanted => Ok(()),
-        _ => Err(source.error(
-            &jsonc_parser::common::Range { start: 0, end: 0 },
-            "the changed text says something else than it should: this is a defect of netbird-gitops",
-        )),
     }
 }
 
@@ -226,7 +182,8 @@ mod tests {
     use crate::kind::Kind;
 
     fn inserted(text: &str, kind: Kind, name: &str, entry: serde_json::Value) -> String {
-        let text = insert_entry(text.as_bytes(), &Address::new(kind, name), &entry).unwrap();
+        let source = Source::from_text("f", text).unwrap();
+        let text = insert_entry(&source, &Address::new(kind, name), &entry).unwrap();
         String::from_utf8(text).unwrap()
     }
 
@@ -257,15 +214,29 @@ mod tests {
     }
 
     #[test]
+    fn the_fields_stand_in_the_order_of_the_kinds_table() {
+        let server = json!({ "ns_type": "udp", "port": 53, "ip": "10.0.0.1" });
+        let entry =
+            json!({ "enabled": true, "primary": true, "groups": ["a"], "nameservers": [server] });
+        let text = "{\"dns\": {\"nameserver_groups\": {\"m\": {}}}}";
+        let with = inserted(text, Kind::NameserverGroup, "n", entry);
+        let wanted = "{\"dns\": {\"nameserver_groups\": {\"m\": {}, \"n\": { \
+                      \"nameservers\": [{ \"ip\": \"10.0.0.1\", \"port\": 53, \"ns_type\": \"udp\" }], \
+                      \"groups\": [\"a\"], \"primary\": true, \"enabled\": true }}}}";
+        assert_eq!(with, wanted);
+    }
+
+    #[test]
     fn what_is_there_is_not_written_over() {
-        let error = insert_entry(
-            b"{\"groups\": {\"a\": {}}}",
-            &Address::new(Kind::Group, "a"),
-            &json!({}),
-        );
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "1:13: \"a\" is declared already"
-        );
+        let address = Address::new(Kind::Group, "a");
+        for there in ["{}", "1"] {
+            let text = format!("{{\"groups\": {{\"a\": {there}}}}}");
+            let source = Source::from_text("f", text).unwrap();
+            let error = insert_entry(&source, &address, &json!({})).unwrap_err();
+            assert!(
+                error.message.starts_with("\"a\" is here twice"),
+                "{error:?}"
+            );
+        }
     }
 }

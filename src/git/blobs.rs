@@ -16,7 +16,7 @@ const OPEN: usize = 32;
 
 /// What came for a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum Blob {
     /// The content.
     Content,
     /// It is larger than asked for, in bytes; it was passed over.
@@ -62,7 +62,7 @@ impl Blobs {
         mut self,
         ids: impl IntoIterator<Item = &'a Sha>,
         largest: u64,
-        mut take: impl FnMut(usize, Answer, &mut Vec<u8>),
+        mut take: impl FnMut(usize, Blob, &mut Vec<u8>),
     ) -> Result<(), GitError> {
         let mut ids = ids.into_iter();
         let mut content = Vec::new();
@@ -91,7 +91,7 @@ impl Blobs {
         &mut self,
         largest: u64,
         content: &mut Vec<u8>,
-    ) -> io::Result<Result<Answer, GitError>> {
+    ) -> io::Result<Result<Blob, GitError>> {
         let mut head = String::new();
         if self.stdout.read_line(&mut head)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -108,14 +108,14 @@ impl Blobs {
         if size > largest {
             // with the newline behind it
             io::copy(&mut self.stdout.by_ref().take(size + 1), &mut io::sink())?;
-            return Ok(Ok(Answer::TooLarge(size)));
+            return Ok(Ok(Blob::TooLarge(size)));
         }
         content.reserve(size as usize + 1);
         let read = self.stdout.by_ref().take(size + 1).read_to_end(content)?;
         if read as u64 != size + 1 || content.pop() != Some(b'\n') {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(Ok(Answer::Content))
+        Ok(Ok(Blob::Content))
     }
 
     /// The pipe broke: git's own words say why.

@@ -99,5 +99,5 @@ pub(crate) fn netbird_json(git: &Git) -> RepoPath {
 
 /// A path from the root.
 pub(crate) fn at(git: &Git, path: &str) -> RepoPath {
-    git.locate(&git.top().join(path)).unwrap()
+    git.locate(&git.top.join(path)).unwrap()
 }

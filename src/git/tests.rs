@@ -62,7 +62,7 @@ fn files_are_named_from_wherever_the_user_stands() {
     repo.write("infra/vpn/netbird.json", "{}");
     repo.commit(1, "one");
     let git = open(&repo.path().join("infra/vpn"));
-    assert_eq!(git.top(), repo.path().canonicalize().unwrap());
+    assert_eq!(git.top, repo.path().canonicalize().unwrap());
     let below = repo.path().join("infra/vpn");
     assert_eq!(
         git.locate(&below.join("netbird.json")).unwrap().as_str(),

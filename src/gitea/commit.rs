@@ -26,7 +26,7 @@ pub struct Target<'a> {
 
 /// What to write, made from a file as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct Revision {
     /// The new content.
     pub bytes: Vec<u8>,
     /// The message of the commit.
@@ -129,11 +129,6 @@ pub enum CommitError {
 }
 
 impl CommitError {
-    /// Would a pull request help, since the branch itself may not be written ([`super::propose`])?
-    pub fn is_refused(&self) -> bool {
-        matches!(self, CommitError::Refused { .. })
-    }
-
     /// What to do about it, for a line of its own.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -285,7 +280,7 @@ pub(super) fn in_rounds<W: Write>(
 struct FileEdit<'a> {
     repo: &'a Repo,
     target: Target<'a>,
-    edit: &'a mut dyn FnMut(&File) -> anyhow::Result<Option<Change>>,
+    edit: &'a mut dyn FnMut(&File) -> anyhow::Result<Option<Revision>>,
     now: &'a dyn Fn() -> Timestamp,
 }
 
@@ -298,7 +293,7 @@ struct Read {
 impl Read {
     /// Returns whether the branch shows that somebody else wrote these bytes: the last commit of the file is the tip, and has
     /// another message than ours.
-    fn is_of_others(&self, change: &Change) -> bool {
+    fn is_of_others(&self, change: &Revision) -> bool {
         let Read { tip, file } = self;
         file.last_commit.as_ref() == Some(&tip.id)
             && !tip.message.is_empty()
@@ -308,7 +303,7 @@ impl Read {
 
 impl Write for FileEdit<'_> {
     type Seen = Read;
-    type Sent = Change;
+    type Sent = Revision;
 
     fn read(&self) -> Result<(String, Read), Error> {
         let Target { branch, path } = self.target;
@@ -318,12 +313,12 @@ impl Write for FileEdit<'_> {
         Ok((tip.id.clone(), Read { tip, file }))
     }
 
-    fn prepare(&mut self, seen: &Read) -> Result<Option<Change>, CommitError> {
+    fn prepare(&mut self, seen: &Read) -> Result<Option<Revision>, CommitError> {
         let change = (self.edit)(&seen.file).map_err(CommitError::Edit)?;
         Ok(change.filter(|change| change.bytes != seen.file.bytes))
     }
 
-    fn send(&self, seen: &Read, change: &Change) -> Result<Option<String>, Error> {
+    fn send(&self, seen: &Read, change: &Revision) -> Result<Option<String>, Error> {
         self.repo.put_file(&Put {
             path: self.target.path,
             bytes: &change.bytes,
@@ -335,7 +330,7 @@ impl Write for FileEdit<'_> {
         })
     }
 
-    fn arrived(&self, seen: &Read, change: &Change) -> Option<Option<String>> {
+    fn arrived(&self, seen: &Read, change: &Revision) -> Option<Option<String>> {
         let is_there = seen.file.bytes == change.bytes && !seen.is_of_others(change);
         is_there.then(|| seen.file.last_commit.clone())
     }
@@ -352,7 +347,7 @@ impl Write for FileEdit<'_> {
 pub fn commit_edit(
     repo: &Repo,
     target: Target<'_>,
-    edit: &mut dyn FnMut(&File) -> anyhow::Result<Option<Change>>,
+    edit: &mut dyn FnMut(&File) -> anyhow::Result<Option<Revision>>,
     policy: Policy<'_>,
 ) -> Result<Outcome, CommitError> {
     let mut write = FileEdit {
@@ -397,8 +392,8 @@ pub(super) fn edit_file(file: &File, names: &BTreeSet<String>) -> anyhow::Result
 }
 
 /// Returns the commit that an edit asks for, `None` where nothing was flipped.
-pub(super) fn change_of(edit: &Edit) -> Option<Change> {
-    (!edit.flipped.is_empty()).then(|| Change {
+pub(super) fn change_of(edit: &Edit) -> Option<Revision> {
+    (!edit.flipped.is_empty()).then(|| Revision {
         bytes: edit.text.clone(),
         message: commit_message(&edit.flipped),
     })

@@ -4,38 +4,10 @@
 //! missing permission, nothing else.
 
 use std::fmt;
-use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
-use serde_json::Value;
 
-use crate::http::{self, Call, Reply, text};
-
-/// How much of a server's message is shown, in characters.
-const MESSAGE_MAX: usize = 300;
-
-/// An answer that is an error, as messages show it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// The request.
-    pub call: Call,
-    /// The status, 400 to 599.
-    pub status: u16,
-    /// What the server says, on one line, at most 300 characters; often nothing.
-    pub message: String,
-    /// Where the request's token came from, where that is known.
-    pub token_origin: Option<Arc<str>>,
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.call, self.status)?;
-        if !self.message.is_empty() {
-            write!(f, " {}", self.message)?;
-        }
-        Ok(())
-    }
-}
+use crate::http::{self, Answer, Call, Reply, text};
 
 /// Why a request to Gitea did not do what it was for.
 #[derive(Debug)]
@@ -54,7 +26,7 @@ pub enum Error {
         /// The answer.
         answer: Answer,
         /// The scope that it takes, as the server names it.
-        required: Option<String>,
+        required: Option<Box<str>>,
     },
     /// Not allowed: another 403. A branch rule, a hook, no write access, or a lost race (docs/gitea-api.md, "Writing a
     /// file").
@@ -181,21 +153,7 @@ impl Error {
         if reply.is_html() && matches!(reply.status, 400..=404) {
             return reply.json().err().map(Error::Http);
         }
-        let message = match reply.json() {
-            Ok(body) => body
-                .get("message")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned(),
-            Err(_) if reply.is_html() => "(a web page)".to_owned(),
-            Err(_) => reply.excerpt(MESSAGE_MAX),
-        };
-        let answer = Answer {
-            call: reply.call.clone(),
-            status: reply.status,
-            message: text::clean(&message, MESSAGE_MAX),
-            token_origin: reply.token_origin.clone(),
-        };
+        let answer = Answer::of(reply);
         Some(match reply.status {
             401 => Error::Unauthenticated(answer),
             403 => match required_scope(&answer.message) {
@@ -231,14 +189,6 @@ impl Error {
             | Error::Decode { .. }
             | Error::BadName { .. }
             | Error::Http(_) => None,
-        }
-    }
-
-    /// Returns the status of the answer, if there was one.
-    pub fn status(&self) -> Option<u16> {
-        match self {
-            Error::Http(http::Error::NotJson { status, .. }) => Some(*status),
-            other => other.answer().map(|answer| answer.status),
         }
     }
 
@@ -346,16 +296,13 @@ fn forbidden_hint(message: &str) -> &'static str {
 
 /// Returns the scope that the server asks for, if that is what the text is about. Gitea writes
 /// `required=[write:issue]`, Forgejo `scope(s): [write:issue]` (docs/gitea-api.md, "Token scopes").
-fn required_scope(message: &str) -> Option<Option<String>> {
+fn required_scope(message: &str) -> Option<Option<Box<str>>> {
     let (_, rest) = message.split_once("required scope")?;
     let inside = rest
         .split_once('[')
         .and_then(|(_, rest)| rest.split_once(']'));
-    Some(
-        inside
-            .map(|(scopes, _)| scopes.to_owned())
-            .filter(|scopes| !scopes.is_empty()),
-    )
+    let scopes = inside.map(|(scopes, _)| scopes);
+    Some(scopes.filter(|scopes| !scopes.is_empty()).map(Into::into))
 }
 
 impl fmt::Display for Error {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::commit::{Change, CommitError, Policy, Target, change_of, commit_edit, edit_file};
+use super::commit::{CommitError, Policy, Revision, Target, change_of, commit_edit, edit_file};
 use super::{Error, File, IssueEdit, Pull, Put, Repo};
 use crate::edit::{self, Edit};
 
@@ -130,7 +130,7 @@ impl Proposal<'_> {
         // a branch that was left behind proposes nothing any more
         if let (Some(ours), Some(_)) = (&ours, &pull) {
             // a text that cannot be read has no say, and is replaced
-            names.extend(edit::marked_since(&file.bytes, &ours.bytes).unwrap_or_default());
+            names.extend(edit::marked_since(&file.bytes, &ours.bytes));
         }
         let edit = edit_file(file, &names).map_err(CommitError::Edit)?;
         let Some(wanted) = change_of(&edit) else {
@@ -181,7 +181,7 @@ impl Proposal<'_> {
         }
     }
 
-    fn branch_off(&self, file: &File, wanted: &Change) -> Result<(), Error> {
+    fn branch_off(&self, file: &File, wanted: &Revision) -> Result<(), Error> {
         let put = Put {
             path: self.target.path,
             bytes: &wanted.bytes,
@@ -198,7 +198,7 @@ impl Proposal<'_> {
         &self,
         pull: Option<Pull>,
         moved: Moved,
-        wanted: &Change,
+        wanted: &Revision,
     ) -> Result<Proposed, CommitError> {
         let (title, rest) = wanted
             .message

@@ -104,11 +104,6 @@ impl BaseUrl {
         format!("{self}/{}", path.trim_start_matches('/'))
     }
 
-    /// Returns the path of the URL, as in `/sub/api`.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
     /// Returns where the API would be if there were no sub-path: the first thing to try when a web page answered.
     pub(super) fn at_root(&self) -> String {
         format!("{}{}", self.origin(), self.api_path)
@@ -270,7 +265,7 @@ mod tests {
             );
         }
         let url = BaseUrl::parse("https://git.example/gitea", "/api/v1").unwrap();
-        assert_eq!(url.path(), "/gitea/api/v1");
+        assert_eq!(url.path, "/gitea/api/v1");
         assert_eq!(url.at_root(), "https://git.example/api/v1");
     }
 

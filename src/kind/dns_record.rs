@@ -16,7 +16,7 @@ use super::{
     Resource, Shape as FormShape, Spec, Tie, Trace, Unresolved,
 };
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table, nearest, quote};
+use crate::config::{Cursor, Field, Log, Objects, Refused, Shape, Table, nearest, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -123,6 +123,13 @@ const TABLE: Table<DnsRecord> = Table {
             {"if": {"properties": {"type": {"const": "AAAA"}}}, "then": {"properties": {"content": {"format": "ipv6"}}}}
         ]
     }"#,
+};
+
+/// What the field of a zone for them takes.
+pub(super) const LIST: Objects = Objects {
+    word: DnsRecord::KIND.word,
+    count: None,
+    outline: DnsRecord::KIND.outline,
 };
 
 fn kind(value: &Cursor<'_>, log: &mut Log) -> Option<RecordType> {

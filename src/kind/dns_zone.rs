@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::base_of;
+use super::dns_record;
 use super::rows::{groups, own};
 use super::values::{domain, flag, renamed_from};
 use super::words::{disabled, named};
@@ -67,9 +68,7 @@ const TABLE: Table<DnsZone> = Table {
         ),
         own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
         Field::<DnsZone>::list("records", |_, _, _| {}).says(
-            Shape::Schema(
-                r##"{"type": "array", "items": {"$ref": "#/definitions/dns_record"}}"##,
-            ),
+            Shape::Objects(dns_record::LIST),
             None,
             "Its records. Left out: the records are left alone; empty: it shall have none.",
         ),

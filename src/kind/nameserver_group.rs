@@ -64,9 +64,7 @@ const TABLE: Table<NameserverGroup> = Table {
             group.nameservers = nameserver::read(value, log)
         })
         .says(
-            Shape::Schema(
-                r##"{"type": "array", "minItems": 1, "maxItems": 3, "items": {"$ref": "#/definitions/nameserver"}}"##,
-            ),
+            Shape::Objects(nameserver::LIST),
             None,
             "1 to 3 name servers; clients ask the first one first, so their order counts.",
         ),

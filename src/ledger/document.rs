@@ -13,7 +13,7 @@ use super::scan::{Broken, Mark, Place, Scanner};
 
 /// The version that was read last.
 #[derive(Debug, Default)]
-pub(super) struct Document {
+pub(super) struct LastRead {
     text: Vec<u8>,
     marks: Vec<Mark>,
     managed: BTreeSet<Kind>,
@@ -32,7 +32,7 @@ enum Step {
     Read(Mark),
 }
 
-impl Document {
+impl LastRead {
     /// Takes the next version. A broken one changes nothing. The buffer comes back with the version before.
     pub(super) fn update(
         &mut self,

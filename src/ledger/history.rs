@@ -52,7 +52,7 @@ pub(super) fn versions(git: &Git, tip: &Sha, paths: &[RepoPath]) -> Result<Vec<V
     Ok(versions)
 }
 
-struct Change<'a> {
+struct LogEntry<'a> {
     commit: Sha,
     second: i64,
     paths: Vec<(&'a [u8], Content)>,
@@ -60,8 +60,8 @@ struct Change<'a> {
 
 /// Parses `git log --raw -z --format='%H %ct'`: a commit is `HASH SECOND`, then for each path two fields,
 /// `:MODE MODE BLOB BLOB STATUS` (the first with a newline before it) and the path; all of them end in NUL.
-fn parse(log: &[u8]) -> Option<Vec<Change<'_>>> {
-    let mut changes: Vec<Change<'_>> = Vec::new();
+fn parse(log: &[u8]) -> Option<Vec<LogEntry<'_>>> {
+    let mut changes: Vec<LogEntry<'_>> = Vec::new();
     let mut fields = log.split(|b| *b == 0);
     while let Some(field) = fields.next() {
         let field = field.strip_prefix(b"\n").unwrap_or(field);
@@ -71,7 +71,7 @@ fn parse(log: &[u8]) -> Option<Vec<Change<'_>>> {
         let text = std::str::from_utf8(field).ok()?;
         let Some(raw) = text.strip_prefix(':') else {
             let (commit, second) = text.split_once(' ')?;
-            changes.push(Change {
+            changes.push(LogEntry {
                 commit: Sha::parse(commit)?,
                 second: second.parse().ok()?,
                 paths: Vec::new(),

@@ -7,7 +7,6 @@ use crate::kind::Kind;
 
 use super::Ledger;
 use super::facts::Fact;
-use super::proof::is_open;
 
 /// Since when a group lists a member, as the file's git history says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,27 +45,6 @@ impl Ledger {
         let listed = |group: &Address| Fact::Listed(group.name.clone(), member.to_owned());
         let group = Address::new(Kind::Group, group);
         !self.followed(&group, listed).is_empty()
-    }
-
-    /// Returns whether the newest version that has groups lists that member.
-    pub fn is_listed(&self, group: &str, member: &str) -> bool {
-        is_open(self.intervals(&Fact::Listed(group.to_owned(), member.to_owned())))
-    }
-
-    /// Returns every member that the group, under this or an earlier name, ever listed, sorted.
-    pub fn members(&self, group: &str) -> Vec<&str> {
-        let names = self.lineage(&Address::new(Kind::Group, group));
-        let of_group = |name: &str| names.iter().any(|(known, _)| known.name == name);
-        let members = self.history.facts.keys().filter_map(|fact| match fact {
-            Fact::Listed(group, member) if of_group(group) => Some(member.as_str()),
-            _ => None,
-        });
-        let mut members: Vec<&str> = members
-            .filter(|name| self.was_listed(group, name))
-            .collect();
-        members.sort_unstable();
-        members.dedup();
-        members
     }
 
     /// Returns since when each group lists the members that it lists now. A group that was renamed lists them since they

@@ -2,7 +2,7 @@
 
 use crate::git::{Git, Merged, RepoPath, Sha};
 
-use super::{Ledger, LedgerError};
+use super::LedgerError;
 use crate::notice::OfMerge;
 
 /// The file as a merge would leave it.
@@ -55,14 +55,6 @@ impl MergeView {
             .chain(conflicts)
             .chain(behind.map(OfMerge::Behind))
             .collect()
-    }
-
-    /// Reads the ledger of the merge: the base's history, with all that came since the branch started.
-    ///
-    /// The merge itself is in no commit, so what it adds is new, and what it removes has no removal yet. What the branch
-    /// added and took back between its own commits is no part of the base's history and was never declared.
-    pub fn ledger(&self, git: &Git, paths: &[RepoPath], now: i64) -> Result<Ledger, LedgerError> {
-        Ledger::read(git, &self.base, paths, now)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Whether an object is ours: was its name declared when it was made?
 
-use std::collections::BTreeSet;
-
 use crate::address::Address;
 use crate::kind::Kind;
 
@@ -157,33 +155,11 @@ impl Ledger {
         (!never && !self.history.commits.is_empty()).then_some(!is_open)
     }
 
-    /// Returns every name of that kind that was ever declared.
-    pub fn names(&self, kind: Kind) -> BTreeSet<&str> {
-        let facts = self.history.facts.keys();
-        let names = facts.filter_map(|fact| match fact {
-            Fact::Declared(at) if at.kind == kind => Some(at.name.as_str()),
-            _ => None,
-        });
-        names.collect()
-    }
-
     /// Returns whether a commit of that second or later marked a setup key's entry as enrolled.
     pub fn was_enrolled_since(&self, key: &str, second: i64) -> bool {
         let enrolled = self.intervals(&Fact::Enrolled(key.to_owned()));
         let begins = |interval: &Interval| self.history.commits[interval.from].begins;
         enrolled.iter().any(|interval| begins(interval) >= second)
-    }
-
-    /// Returns whether a setup key's entry was marked enrolled when it was last there; `None` if it never was there.
-    pub fn last_enrolled(&self, key: &str) -> Option<bool> {
-        let declared = self.intervals(&Fact::Declared(Address::new(Kind::SetupKey, key)));
-        let enrolled = self.intervals(&Fact::Enrolled(key.to_owned()));
-        let last = declared.last()?;
-        Some(
-            enrolled
-                .last()
-                .is_some_and(|enrolled| enrolled.to == last.to),
-        )
     }
 }
 

@@ -11,7 +11,9 @@ mod rows;
 
 use crate::git::Sha;
 use crate::git::testing::{Repo, netbird_json};
+use crate::kind::Kind;
 
+use super::facts::Fact;
 use super::timeline::Timeline;
 use super::{Ledger, LedgerError};
 
@@ -26,6 +28,15 @@ fn read(repo: &Repo) -> Ledger {
 fn try_read(repo: &Repo) -> Result<Ledger, LedgerError> {
     let git = repo.open();
     Ledger::read(&git, &git.resolve("HEAD")?, &[netbird_json(&git)], NOW)
+}
+
+/// Every name of that kind that was ever declared.
+fn names_of(ledger: &Ledger, kind: Kind) -> Vec<&str> {
+    let names = ledger.history.facts.keys().filter_map(|fact| match fact {
+        Fact::Declared(at) if at.kind == kind => Some(at.name.as_str()),
+        _ => None,
+    });
+    names.collect()
 }
 
 /// The ledger of versions without a repository: (second, text).

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use crate::git::Sha;
 use crate::kind::Kind;
 
-use super::document::Document;
+use super::document::LastRead;
 use super::facts::{Fact, FactId, Facts};
 use super::scan::Broken;
 
@@ -68,7 +68,7 @@ pub(super) struct Timeline {
     now: i64,
     clock: i64,
     commits: Vec<Commit>,
-    document: Document,
+    document: LastRead,
     facts: Facts,
     /// By fact: how often the version says it.
     counts: Vec<u32>,
@@ -80,9 +80,9 @@ pub(super) struct Timeline {
     holes: HashMap<Kind, Vec<Interval>>,
 }
 
-/// The result.
+/// What the versions of the file say, and when they said it.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(super) struct Chronicle {
     pub(super) commits: Vec<Commit>,
     pub(super) facts: HashMap<Fact, Vec<Interval>>,
     pub(super) holes: HashMap<Kind, Vec<Interval>>,
@@ -95,7 +95,7 @@ impl Timeline {
             now,
             clock: i64::MIN,
             commits: Vec::new(),
-            document: Document::default(),
+            document: LastRead::default(),
             facts: Facts::default(),
             counts: Vec::new(),
             intervals: Vec::new(),
@@ -196,12 +196,12 @@ impl Timeline {
         self.commits.len() - 1
     }
 
-    pub(super) fn finish(self) -> History {
+    pub(super) fn finish(self) -> Chronicle {
         let mut intervals = self.intervals;
         intervals.resize(self.facts.len(), Vec::new());
         let facts = self.facts.into_numbers().into_iter();
         let facts = facts.map(|(fact, id)| (fact, std::mem::take(&mut intervals[id as usize])));
-        History {
+        Chronicle {
             commits: self.commits,
             facts: facts
                 .filter(|(_, intervals)| !intervals.is_empty())

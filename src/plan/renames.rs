@@ -129,11 +129,4 @@ impl Renames {
             after: Value::String(address.name.clone()),
         })
     }
-
-    /// Returns the old names, by address.
-    pub fn old_names(&self) -> impl Iterator<Item = (&Address, &str)> {
-        self.renamed
-            .values()
-            .map(|(address, old)| (address, old.as_str()))
-    }
 }

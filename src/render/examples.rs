@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{CreatedKey, Document, Status};
 use crate::address::Address;
 use crate::code::Code;
-use crate::config::{Place, Problem};
+use crate::config::{Finding, Place};
 use crate::evidence::Evidence;
 use crate::held::{Held, Why};
 use crate::id::Id;
@@ -122,7 +122,7 @@ pub(super) fn no_changes() -> Document {
         column: 20,
     };
     let message = "group \"pilot\" is not declared here";
-    let problem = Problem::notice(Code::UndeclaredGroup, place, message);
+    let problem = Finding::notice(Code::UndeclaredGroup, place, message);
     document.notices = vec![Notice::of_file("netbird.json", &problem)];
     document
 }

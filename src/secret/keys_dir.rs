@@ -151,11 +151,6 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Returns where the file will be.
-    pub fn path(&self) -> &Path {
-        &self.target
-    }
-
     /// Writes the sealed key and puts it in place: file and directory are on disk when this returns.
     ///
     /// An older file of the same key is replaced; so is a symbolic link, never followed. On an error the older file is

@@ -1,4 +1,4 @@
-//! Where entries, their fields, and the names in them stand: for stages that find out later what is wrong.
+//! Where entries and the names in their fields stand: for stages that find out later what is wrong.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -17,13 +17,8 @@ pub struct Places {
 #[derive(Debug, Clone)]
 struct EntryPlaces {
     place: Place,
-    fields: BTreeMap<String, FieldPlaces>,
-}
-
-#[derive(Debug, Clone)]
-struct FieldPlaces {
-    place: Place,
-    names: BTreeMap<String, Place>,
+    /// By field, the names in it.
+    names: BTreeMap<String, BTreeMap<String, Place>>,
 }
 
 impl Places {
@@ -47,19 +42,10 @@ impl Places {
         self.find().get(address).map(|entry| &entry.place)
     }
 
-    /// Returns where the value of an entry's field stands.
-    pub fn field(&self, address: &Address, field: &str) -> Option<&Place> {
-        self.find()
-            .get(address)?
-            .fields
-            .get(field)
-            .map(|field| &field.place)
-    }
-
     /// Returns where a name stands in a list of an entry, such as a group in a policy's `sources`.
     pub fn name(&self, address: &Address, field: &str, name: &str) -> Option<&Place> {
-        let fields = &self.find().get(address)?.fields;
-        fields.get(field)?.names.get(name)
+        let names = &self.find().get(address)?.names;
+        names.get(field)?.get(name)
     }
 }
 
@@ -68,14 +54,12 @@ fn places(entries: &[Entry<'_>]) -> BTreeMap<Address, EntryPlaces> {
         let named = field
             .elements()
             .filter_map(|element| Some((element.text()?.to_owned(), element.place())));
-        let names = named.collect();
-        let place = field.place();
-        (field.name().to_owned(), FieldPlaces { place, names })
+        (field.name().to_owned(), named.collect())
     };
     let entry = |entry: &Entry<'_>| {
         let place = entry.cursor.key_place();
-        let fields = entry.cursor.members().map(field).collect();
-        (entry.address.clone(), EntryPlaces { place, fields })
+        let names = entry.cursor.members().map(field).collect();
+        (entry.address.clone(), EntryPlaces { place, names })
     };
     entries.iter().map(entry).collect()
 }
@@ -87,7 +71,7 @@ mod tests {
     use crate::validate::testing::check;
 
     #[test]
-    fn places_of_entries_fields_and_names() {
+    fn places_of_entries_and_names() {
         let file = "{\n  \"groups\": {\"a b\": {}},\n  \"policies\": {\n    \"p\": {\"sources\": [\"a b\", \"All\"],\n      \"destinations\": [\"All\"]}}}";
         let valid = check(file).expect("a valid file");
         let at = |place: Option<&crate::config::Place>| {
@@ -106,15 +90,10 @@ mod tests {
             Some(("policies.p".into(), 4, 5))
         );
         assert_eq!(
-            at(valid.places.field(&policy, "destinations")),
-            Some(("policies.p.destinations".into(), 5, 23))
-        );
-        assert_eq!(
             at(valid.places.name(&policy, "sources", "All")),
             Some(("policies.p.sources[1]".into(), 4, 30))
         );
         assert_eq!(valid.position_of(&Address::new(Kind::Route, "p")), None);
-        assert_eq!(valid.places.field(&policy, "ports"), None);
         assert_eq!(valid.places.name(&policy, "sources", "b"), None);
     }
 }

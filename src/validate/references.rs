@@ -21,25 +21,10 @@ pub struct Reference {
     pub owner: Address,
     /// The group's name.
     pub group: String,
-    /// Path of the reference in the JSON, such as `policies.web.sources[0]`.
-    pub path: String,
-    /// 1-based.
-    pub line: usize,
-    /// 1-based, in characters.
-    pub column: usize,
+    /// Where it stands.
+    pub place: Place,
     /// `did you mean "…"?`, where a declared group has such a name.
     pub hint: Option<String>,
-}
-
-impl Reference {
-    /// Returns where it stands.
-    pub fn place(&self) -> Place {
-        Place {
-            path: self.path.clone(),
-            line: self.line,
-            column: self.column,
-        }
-    }
 }
 
 /// Returns the references to undeclared groups in file order, and notes one notice for each such group.
@@ -105,9 +90,7 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
         references.push(Reference {
             owner: entry.address.clone(),
             group: name.to_owned(),
-            path: place.path,
-            line: place.line,
-            column: place.column,
+            place,
             hint: hints.get(name).cloned().flatten(),
         });
     }
@@ -150,9 +133,9 @@ mod tests {
             .iter()
             .map(|reference| {
                 (
-                    reference.path.as_str(),
+                    reference.place.path.as_str(),
                     reference.group.as_str(),
-                    reference.line,
+                    reference.place.line,
                 )
             })
             .collect();

@@ -4,7 +4,7 @@ use snapbox::IntoData;
 use snapbox::data::Inline;
 
 use super::{Valid, validate};
-use crate::config::{Problem, Severity, Source};
+use crate::config::{Finding, Severity, Source};
 
 /// Validates a text.
 pub(crate) fn check(text: &str) -> Result<Valid, String> {
@@ -19,7 +19,7 @@ pub(crate) fn problems(text: &str) -> Vec<String> {
         Ok(valid) => valid.notices,
         Err(problems) => problems.list,
     };
-    let line = |problem: Problem| {
+    let line = |problem: Finding| {
         let note = if problem.severity == Severity::Notice {
             "note: "
         } else {

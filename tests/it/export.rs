@@ -108,8 +108,8 @@ fn it_is_written_as_people_write_it() {
       "expires_in": 86400,
       "usage_limit": 0,
       "auto_groups": ["g"],
-      "allow_extra_dns_labels": false,
-      "ephemeral": false
+      "ephemeral": false,
+      "allow_extra_dns_labels": false
     },
 "#;
     assert!(run.stdout.starts_with(wanted), "{}", run.stdout);

@@ -43,4 +43,5 @@ mod sync_events;
 mod whole_loop;
 mod without_gitea;
 mod words;
+mod workflows;
 mod zones;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::flip;
+use super::super::{Source, flip, mark_enrolled};
+use super::edited;
 
 /// Where a key's flag stands in the text.
 #[derive(Debug, Clone)]
@@ -249,7 +250,7 @@ proptest! {
         let mut wanted: BTreeSet<String> = picks.iter().filter(|_| !all.is_empty()).map(|pick| pick.get(&all).to_string()).collect();
         wanted.insert(unknown);
 
-        let edit = flip(text.as_bytes(), &wanted).unwrap();
+        let edit = edited(&text, &wanted).unwrap();
         let after = String::from_utf8(edit.text.clone()).unwrap();
 
         // Meaning.
@@ -284,14 +285,15 @@ proptest! {
         // Words.
         prop_assert_eq!(edit.flipped.len(), flips.len());
         prop_assert_eq!(edit.flipped.len() + edit.already.len() + edit.missing.len(), wanted.len());
-        let again = flip(after.as_bytes(), &wanted).unwrap();
+        let again = edited(&after, &wanted).unwrap();
         prop_assert_eq!((again.text, again.flipped), (edit.text, BTreeSet::new()));
     }
 
     #[test]
     fn no_text_makes_it_panic(text in any::<Vec<u8>>(), json in "[\\[\\]{}\":,a-e0-9 \\\\\n]{0,40}") {
         let names = BTreeSet::from(["a".to_owned()]);
-        let _ = flip(&text, &names);
-        let _ = flip(json.as_bytes(), &names);
+        let _ = mark_enrolled("f", &text, &names);
+        let Ok(source) = Source::from_text("f", json) else { return Ok(()) };
+        let _ = flip(&source, &names);
     }
 }

@@ -7,7 +7,7 @@
 
 use super::*;
 use crate::gitea::comment::{Action, upsert};
-use crate::gitea::commit::{Outcome, Policy, Target, mark_enrolled};
+use crate::gitea::commit::{CommitError, Outcome, Policy, Target, mark_enrolled};
 use crate::gitea::issue::{Kept, Report, keep, resolve};
 use crate::gitea::propose::{self, Moved, Proposed};
 use crate::gitea::{Error, IssueEdit};
@@ -146,7 +146,7 @@ fn a_commit_and_what_stands_in_its_way() {
     );
     let error = mark_enrolled(&repo, TARGET, &names(["key-1"]), Policy::default()).unwrap_err();
     assert!(
-        error.is_refused() && error.hint().unwrap().contains("--via-pr"),
+        matches!(error, CommitError::Refused { .. }) && error.hint().unwrap().contains("--via-pr"),
         "{error}"
     );
 

@@ -2,7 +2,7 @@
 
 use super::network;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Outline, Shape, Table, quote};
+use crate::config::{Cursor, Field, Log, Objects, Shape, Table, quote};
 use crate::kind::Nameserver;
 
 const MAX_NAMESERVERS: usize = 3;
@@ -48,10 +48,12 @@ const TABLE: Table<Draft> =
         rules: "{}",
     };
 
-/// Returns what there is to say of the fields of a name server.
-pub(crate) fn outline() -> Outline {
-    TABLE.outline()
-}
+/// What the field for them takes.
+pub(crate) const LIST: Objects = Objects {
+    word: "nameserver",
+    count: Some((1, MAX_NAMESERVERS)),
+    outline: || TABLE.outline(),
+};
 
 /// Reads 1 to 3 name servers.
 pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {

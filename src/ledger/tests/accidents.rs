@@ -119,9 +119,9 @@ fn fields_of_a_wrong_type_are_passed_over() {
                    "setup_keys": {"k": {"enrolled": "true", "renamed_from": "l"}}, "policies": {"p": {"renamed_from": 1}}}"#;
     let ledger = of(&[(1, file)]);
     assert!(ledger.is_declared(&Address::new(Kind::Group, "ops")));
-    assert!(ledger.members("ops").is_empty());
-    assert_eq!(ledger.members("dev"), ["b"]);
-    assert_eq!(ledger.last_enrolled("k"), Some(false));
+    assert!(!ledger.was_listed("ops", "a"));
+    assert!(ledger.was_listed("dev", "b"));
+    assert!(!ledger.was_enrolled_since("k", 0));
     assert!(!ledger.was_declared(&Address::new(Kind::SetupKey, "l")));
 }
 

@@ -10,7 +10,7 @@ use crate::kind::Kind;
 use crate::ledger::{AllowDeletes, Cause, Ledger, Taken, text_allow_deletes};
 use crate::testing::desired;
 
-use super::of;
+use super::{names_of, of};
 
 #[test]
 fn a_line_is_strict() {
@@ -255,7 +255,7 @@ proptest! {
             texts.iter().map(|(second, text)| (*second, text.as_str())).collect();
         let ledger = of(&versions);
         for kind in [Kind::Group, Kind::Policy] {
-            for name in ledger.names(kind) {
+            for name in names_of(&ledger, kind) {
                 if let Some(cause) = ledger.removal(&Address::new(kind, name)) {
                     let mut with = ledger.taken(cause, cause);
                     let before = with.clone();

@@ -3,7 +3,7 @@
 use crate::address::Address;
 use crate::git::testing::{Repo, netbird_json, open};
 use crate::kind::Kind;
-use crate::ledger::{Cause, Listing, MergeView, MergedFile, Proof, merge_view};
+use crate::ledger::{Cause, Ledger, Listing, MergeView, MergedFile, Proof, merge_view};
 use crate::notice::OfMerge;
 use crate::render::words;
 
@@ -88,7 +88,7 @@ fn a_pull_request_is_about_the_merge() {
     );
 
     let git = repo.open();
-    let ledger = view.ledger(&git, &[netbird_json(&git)], NOW).unwrap();
+    let ledger = Ledger::read(&git, &view.base, &[netbird_json(&git)], NOW).unwrap();
     assert_eq!(
         ledger.removal(&Address::new(Kind::Group, "a")),
         Some(Cause::Commit(1))

@@ -34,7 +34,7 @@ fn a_renamed_object_is_as_old_as_its_first_name() {
         Some(Cause::Commit(3))
     );
     assert!(ledger.was_listed("new", "b"));
-    assert!(!ledger.is_listed("new", "b"));
+    assert_eq!(ledger.listings().of("new", "b"), Listing::New);
     assert_eq!(ledger.member_removal("new", "b"), Some(Cause::Commit(1)));
 }
 

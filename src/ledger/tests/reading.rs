@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::address::Address;
 use crate::kind::{End, Kind, Tie};
-use crate::ledger::document::Document;
+use crate::ledger::document::LastRead;
 use crate::ledger::facts::{Fact, Facts};
 
 /// The facts of a version, as the scanner finds them when it starts afresh.
 fn scanned(text: &[u8]) -> Option<BTreeSet<Fact>> {
-    let (mut facts, mut document) = (Facts::default(), Document::default());
+    let (mut facts, mut document) = (Facts::default(), LastRead::default());
     let delta = document.update(&mut text.to_vec(), &mut facts).ok()?;
     assert!(delta.gone.is_empty());
     let said = facts.into_numbers().into_iter();
@@ -177,7 +177,7 @@ fn deep_nesting_is_broken_and_no_crash() {
 
 #[test]
 fn the_same_bytes_in_another_section_are_another_name() {
-    let (mut facts, mut document) = (Facts::default(), Document::default());
+    let (mut facts, mut document) = (Facts::default(), LastRead::default());
     let mut step = |text: &str| {
         let delta = document.update(&mut text.as_bytes().to_vec(), &mut facts);
         let of = |ids: Vec<u32>| -> BTreeSet<Fact> {
@@ -201,7 +201,7 @@ fn the_same_bytes_in_another_section_are_another_name() {
 
 #[test]
 fn entries_that_did_not_change_are_not_read_again() {
-    let (mut facts, mut document) = (Facts::default(), Document::default());
+    let (mut facts, mut document) = (Facts::default(), LastRead::default());
     let file = |first: &str, more: &str| {
         let entries: Vec<String> = (0..100).map(|n| format!("\"n{n}\": {{}}")).collect();
         format!("{{\"groups\": {{{first}{more}{}}}}}", entries.join(", ")).into_bytes()
@@ -337,7 +337,7 @@ proptest! {
     /// A chain of versions, each read with the help of the one before, says at each step what it says alone.
     #[test]
     fn the_version_before_changes_nothing(files in prop::collection::vec((file(), any::<bool>(), prop::option::of(any::<prop::sample::Index>())), 1..8)) {
-        let (mut facts, mut document) = (Facts::default(), Document::default());
+        let (mut facts, mut document) = (Facts::default(), LastRead::default());
         let mut counts = std::collections::HashMap::new();
         let mut last = BTreeSet::new();
         for (file, pretty, cut) in files {

@@ -6,7 +6,7 @@ use crate::kind::{End, Form, Kind, Shape, Tie};
 use crate::ledger::{Cause, Ledger, Listing, NoHistory, Proof};
 use crate::render::words;
 
-use super::{of, read};
+use super::{names_of, of, read};
 
 const WITH: &str = r#"{"groups": {"ops": {}, "other": {}}}"#;
 const WITHOUT: &str = r#"{"groups": {"other": {}}}"#;
@@ -109,11 +109,10 @@ fn members_that_were_listed_once_are_known() {
     repo.file(100, r#"{"groups": {"ops": {"peers": ["a", "b"]}}}"#);
     repo.file(200, r#"{"groups": {"ops": {"peers": ["b", "c"]}}}"#);
     let ledger = read(&repo);
-    assert!(ledger.was_listed("ops", "a") && !ledger.is_listed("ops", "a"));
-    assert!(ledger.was_listed("ops", "b") && ledger.is_listed("ops", "b"));
+    assert!(ledger.was_listed("ops", "a"));
+    assert!(ledger.was_listed("ops", "b"));
     assert!(!ledger.was_listed("ops", "d"));
     assert!(!ledger.was_listed("other", "a"));
-    assert_eq!(ledger.members("ops"), ["a", "b", "c"]);
     assert_eq!(ledger.member_removal("ops", "a"), Some(Cause::Commit(1)));
     let listings = ledger.listings();
     assert_eq!(
@@ -144,28 +143,16 @@ fn a_name_that_only_the_working_file_has_is_new() {
 }
 
 #[test]
-fn the_last_enrolled_flag_of_a_key_is_kept() {
+fn when_a_key_was_marked_enrolled_is_kept() {
     let key =
         |flag: &str| format!(r#"{{"setup_keys": {{"k": {{"enrolled": {flag}}}, "l": {{}}}}}}"#);
     let gone = r#"{"setup_keys": {"l": {}}}"#;
-    let ledger = of(&[(1, &key("false")), (2, &key("true")), (3, gone)]);
-    assert_eq!(ledger.last_enrolled("k"), Some(true));
-    assert_eq!(ledger.last_enrolled("l"), Some(false));
-    assert_eq!(ledger.last_enrolled("m"), None);
-    let ledger = of(&[(1, &key("true")), (2, &key("false")), (3, gone)]);
-    assert_eq!(ledger.last_enrolled("k"), Some(false));
-    let ledger = of(&[(1, &key("true")), (2, gone), (3, &key("false")), (4, gone)]);
-    assert_eq!(
-        ledger.last_enrolled("k"),
-        Some(false),
-        "the last entry counts"
-    );
-    let ledger = of(&[(1, &key("true")), (2, "{}"), (3, gone)]);
-    assert_eq!(
-        ledger.last_enrolled("k"),
-        Some(true),
-        "across a version without the section"
-    );
+    let ledger = of(&[(100, &key("false")), (200, &key("true")), (300, gone)]);
+    let since = |key, second| ledger.was_enrolled_since(key, second);
+    assert!(since("k", 150) && since("k", 200) && !since("k", 250));
+    assert!(!since("l", 0) && !since("m", 0));
+    let ledger = of(&[(100, &key("true")), (200, gone), (300, &key("true"))]);
+    assert!(ledger.was_enrolled_since("k", 250), "it was marked anew");
 }
 
 #[test]
@@ -181,7 +168,7 @@ fn every_section_is_read() {
         (Kind::NameserverGroup, &["e"]),
         (Kind::Peer, &[]),
     ] {
-        assert_eq!(ledger.names(kind).into_iter().collect::<Vec<_>>(), names);
+        assert_eq!(names_of(&ledger, kind), names);
     }
 }
 

@@ -49,7 +49,7 @@ fn a_sealed_key_is_stored_under_its_name() {
     let (_dir, keys) = probed();
     assert_eq!(names(&keys), [""; 0], "the probe leaves nothing");
     let reservation = keys.reserve("Pilot-hawk-72").unwrap();
-    assert_eq!(reservation.path(), keys.path.join("Pilot-hawk-72.age"));
+    assert_eq!(reservation.target, keys.path.join("Pilot-hawk-72.age"));
     assert_eq!(
         reservation.file.as_file().metadata().unwrap().len(),
         RESERVED as u64
@@ -76,7 +76,7 @@ fn a_reservation_without_a_key_leaves_nothing_and_an_older_file_as_it_is() {
     let (_dir, keys) = probed();
     keys.reserve("a").unwrap().store(&sealed("older")).unwrap();
     let reservation = keys.reserve("a").unwrap();
-    assert_eq!(read(reservation.path()), "older");
+    assert_eq!(read(&reservation.target), "older");
     drop(reservation);
     assert_eq!(names(&keys), ["a.age"]);
     assert_eq!(read(&keys.path.join("a.age")), "older");
@@ -171,7 +171,7 @@ fn names_that_differ_only_by_case_do_not_share_a_file() {
     let name = |keys: &KeysDir, key: &str| {
         let reservation = keys.reserve(key).unwrap();
         reservation
-            .path()
+            .target
             .file_name()
             .unwrap()
             .to_str()

@@ -1,4 +1,4 @@
-//! What is wrong with a file: places, problems, and their text for people.
+//! What is wrong with a file, or odd about it: places, findings, and their text for people.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Place {
     pub column: usize,
 }
 
-/// How bad a problem is.
+/// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The file cannot be used.
@@ -26,7 +26,7 @@ pub enum Severity {
 
 /// One thing that is wrong, or odd, at one place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Problem {
+pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
     /// Its cause.
@@ -45,29 +45,29 @@ pub struct Problem {
     pub brief: Option<String>,
 }
 
-/// All problems of a file, at least one of them an error, sorted by position. Displays as people read it.
+/// All findings of a file, at least one of them an error, sorted by position. Displays as people read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problems {
+pub struct Findings {
     /// The file's name.
     pub file: String,
     /// Errors and notices.
-    pub list: Vec<Problem>,
+    pub list: Vec<Finding>,
 }
 
-impl Problem {
+impl Finding {
     /// An error at that place.
     pub fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
-        Problem::new(Severity::Error, code, place, message.into())
+        Finding::new(Severity::Error, code, place, message.into())
     }
 
     /// A notice at that place.
     pub fn notice(code: Code, place: Place, message: impl Into<String>) -> Self {
-        Problem::new(Severity::Notice, code, place, message.into())
+        Finding::new(Severity::Notice, code, place, message.into())
     }
 
     fn new(severity: Severity, code: Code, place: Place, message: String) -> Self {
         let Place { path, line, column } = place;
-        Problem {
+        Finding {
             severity,
             code,
             line,
@@ -105,12 +105,12 @@ impl Problem {
         self
     }
 
-    /// Returns the problem in a few lines without colour, the last one ended:
+    /// Returns the finding in a few lines without colour, the last one ended:
     ///
     /// an error as `FILE:LINE:COLUMN  PATH` with the message and the hint indented below it, a notice as
     /// `note: FILE:LINE:COLUMN  PATH: MESSAGE` with the hint below it.
     pub fn render(&self, file: &str) -> String {
-        let Problem {
+        let Finding {
             severity,
             line,
             column,
@@ -137,16 +137,16 @@ impl Problem {
     }
 }
 
-impl Problems {
+impl Findings {
     /// Returns the errors, by position.
-    pub fn errors(&self) -> impl Iterator<Item = &Problem> {
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.list
             .iter()
             .filter(|problem| problem.severity == Severity::Error)
     }
 
     /// Returns the notices, by position.
-    pub fn notices(&self) -> impl Iterator<Item = &Problem> {
+    pub fn notices(&self) -> impl Iterator<Item = &Finding> {
         self.list
             .iter()
             .filter(|problem| problem.severity == Severity::Notice)
@@ -166,13 +166,13 @@ impl Problems {
     }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.render().trim_end())
     }
 }
 
-impl std::error::Error for Problems {}
+impl std::error::Error for Findings {}
 
 #[cfg(test)]
 mod tests {
@@ -188,22 +188,22 @@ mod tests {
 
     #[test]
     fn problems_read_as_in_screens() {
-        let mut typo = Problem::error(
+        let mut typo = Finding::error(
             Code::UnknownField,
             place("policies.web.protcol", 14, 7),
             "unknown field \"protcol\"",
         );
         typo.suggest("did you mean \"protocol\"?".to_owned());
-        let comment = Problem::error(Code::Syntax, place("", 20, 1), "comments are not JSON");
-        let mut group = Problem::notice(
+        let comment = Finding::error(Code::Syntax, place("", 20, 1), "comments are not JSON");
+        let mut group = Finding::notice(
             Code::UndeclaredGroup,
             place("policies.web.sources[0]", 9, 2),
             "group is not declared",
         );
         group.suggest("first\nsecond".to_owned());
-        let odd = Problem::notice(Code::IdleSection, place("", 1, 1), "odd");
+        let odd = Finding::notice(Code::IdleSection, place("", 1, 1), "odd");
         let file = "netbird.json".to_owned();
-        let problems = Problems {
+        let problems = Findings {
             file,
             list: vec![group, odd, typo.clone(), comment],
         };
@@ -222,7 +222,7 @@ note: netbird.json:1:1  odd
 "#;
         assert_eq!(problems.render(), text);
         assert_eq!(problems.to_string(), text.trim_end());
-        let one = Problems {
+        let one = Findings {
             file: "x".into(),
             list: vec![typo],
         };

@@ -1,0 +1,98 @@
+//! What an apply goes by, and what it leaves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+
+use super::Custody;
+use super::members::GroupWrites;
+use crate::address::Address;
+use crate::change::Change;
+use crate::id::Id;
+use crate::notice::Notice;
+use crate::render::{CreatedKey, Status};
+use crate::secret::StoredFile;
+
+/// Is told what happens while it happens.
+pub trait Observer {
+    /// A step is over.
+    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str);
+    /// A secret was sealed: the text that opens with a recipient's identity.
+    fn sealed(&mut self, name: &str, armored: &str);
+    /// Something worth knowing happened.
+    fn say(&mut self, text: &str);
+    /// The state of things after each step, for a report that outlives a killed run.
+    fn state(&mut self, _applied: &Applied) {}
+    /// The last new key is made, and other kinds come next: what is to be kept of the sealed keys is kept now.
+    fn keys_made(&mut self, _applied: &Applied) {}
+}
+
+/// Says whether the file is still the one to apply: an error ends the run before the next block of keys or deletions.
+pub type Fresh<'a> = &'a dyn Fn() -> Result<()>;
+
+/// How to go about it.
+#[derive(Clone, Copy)]
+pub struct Conduct<'a> {
+    /// Where new secrets go; only a plan without new keys needs none.
+    pub custody: Option<&'a Custody>,
+    /// Carry on after a failure with what does not depend on it.
+    pub keep_going: bool,
+    /// Set by a signal: the operation in hand is finished, the rest is not tried.
+    pub stop: &'a AtomicBool,
+    /// Asked before each block of new keys and of deletions.
+    pub fresh: Fresh<'a>,
+    /// Whether members that replacements of groups throw out are put back after it.
+    pub puts_back: bool,
+}
+
+/// What an apply leaves for its report and for `verify`.
+#[derive(Default)]
+pub struct Applied {
+    /// What became of each change of the plan.
+    pub statuses: Vec<Status>,
+    /// How long each change of the plan took, in milliseconds.
+    pub durations_ms: Vec<u64>,
+    /// New keys whose secret is sealed.
+    pub created_keys: BTreeMap<String, CreatedKey>,
+    /// A signal ended it early, or the server no longer takes the token.
+    pub interrupted: bool,
+    /// What to do about the first failure, where the server's answer tells.
+    pub hint: Option<String>,
+    /// Whether the file is still the one to apply could not be said, or it is not.
+    pub stale: Option<anyhow::Error>,
+    /// Objects that this run made, by id.
+    pub(super) made: BTreeMap<Id, Made>,
+    /// Ids of the objects that were there before.
+    pub(super) known: BTreeSet<Id>,
+    /// DNS labels that the server made of new names of peers.
+    pub dns_labels: BTreeMap<Id, String>,
+    /// What others changed meanwhile and what became of it.
+    pub notices: Vec<Notice>,
+    /// Whether a write was carried out.
+    pub(super) wrote: bool,
+    /// This run's replacements of groups.
+    pub(super) groups: GroupWrites,
+}
+
+/// An object that a run made.
+pub(super) struct Made {
+    pub(super) address: Address,
+    /// Where the secret is, of a key.
+    pub(super) file: Option<StoredFile>,
+}
+
+impl Applied {
+    /// Returns whether everything was carried out.
+    pub fn is_complete(&self) -> bool {
+        self.statuses
+            .iter()
+            .all(|status| *status == Status::Success)
+    }
+
+    /// Returns whether the account may differ from what it was.
+    pub fn changed_something(&self) -> bool {
+        let unknown = |status: &Status| matches!(status, Status::Unknown(_));
+        self.wrote || self.statuses.iter().any(unknown)
+    }
+}

@@ -1,0 +1,251 @@
+//! What of a plan somebody agreed to, and what the gates say of it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::{Session, notices};
+use crate::actual::Actual;
+use crate::agreement::{self, Agreement, Outcome, Statements};
+use crate::change::Change;
+use crate::cli::{Gates, GiteaArgs, Planning};
+use crate::commands::agreements;
+use crate::commands::failure::Failure;
+use crate::commands::forge::Forge;
+use crate::commands::settings::{halt, setting};
+use crate::fetch::More;
+use crate::gates::{self, Refusal};
+use crate::ledger::Cause;
+use crate::notice::{Notice, OfAgreement};
+use crate::plan::{self, Plan, Row};
+use crate::render::Document;
+
+impl Session {
+    /// Makes the plan, with what is held back where somebody agreed to that. Looks for agreements as far as the plan needs
+    /// them.
+    pub(in crate::commands) fn plan(
+        &mut self,
+        gates: &Gates,
+        gitea: &GiteaArgs,
+        file: &Path,
+        document: &mut Document,
+    ) -> Result<Plan, Failure> {
+        // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
+        let more = More {
+            events: self.offboards(),
+            referrers: false,
+        };
+        if self.complete(more)? {
+            self.read()?;
+        }
+        let mut plan = self.plan_whole()?;
+        document.notices.extend(notices::of_token(&self.actual));
+        let mut statements = agreements::asked(gates.allow_deletes.as_deref(), &self.context)?;
+        agreements::of_this_job(&mut statements, &self.context);
+        let mut outcome =
+            self.statements(&mut statements, &plan, gates, (gitea, file), document)?;
+        if !outcome.release.is_empty() {
+            self.options.release.clone_from(&outcome.release);
+            plan = self.plan_whole()?;
+            // a person's number was that of all of it
+            if let Some((number, _)) = &mut statements.number {
+                *number = plan.deletions();
+            }
+            outcome = self.judge(&statements, &plan, gates);
+        }
+        // that nothing is provably ours matters where there is something else
+        if !plan.unmanaged.is_empty() || !plan.unmanaged_members.is_empty() {
+            document.notices.append(&mut self.history.notices);
+        }
+        let name = |cause| statements.origin(cause, &self.options.ledger);
+        let cause = |change: &Change| {
+            let rows = Row::of(change).into_iter();
+            let newest = rows.filter_map(|row| plan.causes.get(&row)).max();
+            newest.and_then(|cause| name(*cause))
+        };
+        document.causes = plan.changes.iter().map(cause).collect();
+        document.notices.extend(outcome.notices);
+        document.agreements = outcome.agreements;
+        self.agreed = outcome.rows;
+        Ok(plan)
+    }
+
+    /// Gathers what was said: in commits always, in pull requests where it is still wanted.
+    fn statements(
+        &self,
+        statements: &mut Statements,
+        plan: &Plan,
+        gates: &Gates,
+        (gitea, file): (&GiteaArgs, &Path),
+        document: &mut Document,
+    ) -> Result<Outcome, Failure> {
+        let held = plan.held.iter().filter(|held| held.weight() > 0);
+        let causes = || {
+            plan.causes
+                .values()
+                .copied()
+                .chain(held.clone().filter_map(|held| held.cause))
+        };
+        if plan.deletions() > 0 || held.clone().next().is_some() {
+            agreements::in_messages(statements, &self.history, causes())?;
+        }
+        let outcome = self.judge(statements, plan, gates);
+        let is_open = |agreement: &Agreement| agreement.agreed_by.is_none();
+        if !outcome.agreements.iter().any(is_open) {
+            return Ok(outcome);
+        }
+        let asked = Forge::open(gitea, &self.context, file).map_err(|failure| failure.error);
+        let asked = asked.and_then(|forge| {
+            let words = |error: anyhow::Error| format!("{error:#}");
+            agreements::in_this_description(statements, &self.context, forge.as_ref())
+                .map_err(words)?;
+            match &forge {
+                Some(forge) => {
+                    agreements::in_descriptions(statements, &self.history, forge, causes())
+                        .map_err(words)
+                }
+                None => Ok(()),
+            }
+        });
+        if let Err(error) = asked {
+            let notice = Notice::general(OfAgreement::NotAsked(error));
+            document.notices.push(notice);
+        }
+        Ok(self.judge(statements, plan, gates))
+    }
+
+    fn judge(&self, statements: &Statements, plan: &Plan, gates: &Gates) -> Outcome {
+        let refusals = gates::deletions(plan, gates.max_deletes, &BTreeSet::new()).into_iter();
+        let needed = refusals.flat_map(|refusal| refusal.rows).collect();
+        statements.judge(plan, &self.options.ledger, &needed)
+    }
+
+    /// Makes the plan and lets the gates judge it; `document` tells what came of both.
+    pub(in crate::commands) fn judged(
+        &mut self,
+        planning: &Planning,
+        file: &Path,
+        applying: bool,
+        document: &mut Document,
+    ) -> Result<Plan, Failure> {
+        let Planning {
+            gates,
+            server,
+            gitea,
+            ..
+        } = planning;
+        let plan = self.plan(gates, gitea, file, document);
+        self.measure(document);
+        let mut plan = plan?;
+        notices::place(&mut plan.notices, &self.valid);
+        let mut told = notices::recipients_of_keys(&plan, &self.valid.desired, file, &self.history);
+        notices::place(&mut told, &self.valid);
+        document.notices.extend(told);
+        let account = setting(server.account.as_ref());
+        let context = self.gates(gates, account, applying);
+        let refusals = gates::check(&plan, &context);
+        document.refusals = self.with_way_out(refusals, &plan, document);
+        document.plan = Some(plan.clone());
+        Ok(plan)
+    }
+
+    /// Returns the refusals of deletions that the pull request of this job causes; none in another job. What it takes away
+    /// is the plan of the merge without that of the base's file. All else that goes is set apart in the document.
+    pub(in crate::commands) fn red(
+        &self,
+        plan: &Plan,
+        gates: &Gates,
+        file: &Path,
+        document: &mut Document,
+    ) -> Vec<Refusal> {
+        if !self.context.is_pull_request_event() {
+            return Vec::new();
+        }
+        let own = match self.base_rows(file) {
+            Some(base) => &plan.rows() - &base,
+            // nobody can plan the base's file: what history says has to do
+            None => {
+                let proposed = plan
+                    .causes
+                    .iter()
+                    .filter(|(_, cause)| **cause == Cause::Proposed);
+                proposed.map(|(row, _)| row.clone()).collect()
+            }
+        };
+        let is_others = |change: &Change| {
+            let rows = Row::of(change);
+            !rows.is_empty() && rows.iter().all(|row| !own.contains(row))
+        };
+        let places = plan.changes.iter().enumerate();
+        let others = places
+            .filter(|(_, change)| is_others(change))
+            .map(|(place, _)| place);
+        document.others = others.collect();
+        let red = gates::deletions_of(plan, gates.max_deletes, &self.agreed, &own);
+        if red.is_empty() {
+            blame(document);
+        }
+        self.with_way_out(red, plan, document)
+    }
+
+    /// Says of refused deletions what to do about them.
+    fn with_way_out(
+        &self,
+        mut refusals: Vec<Refusal>,
+        plan: &Plan,
+        document: &Document,
+    ) -> Vec<Refusal> {
+        let hint = agreement::way_out(&document.agreements, plan.deletions(), self.context.is_ci);
+        for refusal in refusals.iter_mut().filter(|it| !it.rows.is_empty()) {
+            refusal.hint.clone_from(&hint);
+        }
+        refusals
+    }
+
+    /// What an apply of the base's file would take away, by the same answers; `None` where there is no such plan.
+    fn base_rows(&self, file: &Path) -> Option<BTreeSet<Row>> {
+        let desired = self.history.base(file)?;
+        let renames = plan::renames(&desired, &self.snapshot, &self.options.ledger);
+        let actual = Actual::read_renamed(&self.snapshot, renames.names()).ok()?;
+        let plan = plan::plan(&desired, &actual, &renames, &self.options).ok()?;
+        Some(plan.rows())
+    }
+
+    /// What the gates look at.
+    fn gates(&self, gates: &Gates, account: Option<String>, applying: bool) -> gates::Context {
+        let ids = self.snapshot.rest.accounts.iter().flatten();
+        let ids = ids.filter_map(|account| Some(account["id"].as_str()?.to_owned()));
+        gates::Context {
+            max_deletes: gates.max_deletes,
+            agreed: self.agreed.clone(),
+            halt: halt(),
+            me: self.actual.me.clone(),
+            account,
+            accounts: ids.collect(),
+            online: self.api.is_some(),
+            applying,
+            recipients: self.recipients.describe().len(),
+        }
+    }
+}
+
+/// Says whom an apply waits for, where it is refused for deletions of others alone.
+fn blame(document: &mut Document) {
+    let Document {
+        agreements,
+        refusals,
+        blamed,
+        ..
+    } = document;
+    let mut refused = refusals
+        .iter_mut()
+        .filter(|it| !it.rows.is_empty())
+        .peekable();
+    if refused.peek().is_none() {
+        return;
+    }
+    let others = agreement::open(agreements).filter(|agreement| !agreement.is_proposed);
+    blamed.extend(others.map(Agreement::whose));
+    for refusal in refused {
+        refusal.hint = agreement::way_out_of_others(agreements);
+    }
+}

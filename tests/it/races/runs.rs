@@ -1,0 +1,176 @@
+//! What comes of two runs at once, and of what killed ones left?
+
+use serde_json::json;
+
+use super::{assert_one_live_of_each, assert_one_of_each, assert_unreferred, one_of_each, other};
+use crate::run::{Bench, Server, id};
+
+#[test]
+fn a_run_that_begins_and_ends_within_another() {
+    // before each write of the first run the second one does everything
+    let moments = [
+        ("POST", "/groups"),
+        ("POST", "/setup-keys"),
+        ("PUT", "/setup-keys/"),
+        ("POST", "/policies"),
+        ("POST", "/routes"),
+        ("POST", "/dns/nameservers"),
+    ];
+    for (method, path) in moments {
+        let bench = Bench::fake();
+        bench.file(one_of_each());
+        let mut second = other(&bench);
+        bench.netbird().before(method, path, move |_| {
+            let output = second.output().unwrap();
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        });
+        let first = bench.apply(&[]);
+        assert!(
+            matches!(first.code, 0 | 4),
+            "{method} {path}: {}",
+            first.stderr
+        );
+        if first.code == 4 {
+            bench.apply(&[]).expect(0);
+        }
+        assert_one_of_each(&bench, &["sealed-keys", "other"]);
+    }
+}
+
+#[test]
+fn two_runs_on_a_server_that_takes_both_creations_end_in_one_object_of_each_name() {
+    // before the first creation of each kind the second run does everything, and the server does not see that
+    let moments = [
+        "/groups",
+        "/setup-keys",
+        "/policies",
+        "/routes",
+        "/dns/nameservers",
+    ];
+    for path in moments {
+        let bench = Bench::fake();
+        bench.netbird().unserialised(true);
+        bench.file(one_of_each());
+        let mut second = other(&bench);
+        bench.netbird().before("POST", path, move |_| {
+            assert!(second.output().unwrap().status.success());
+        });
+        // without git nothing but what this run made says whose those are
+        bench.apply(&[]).expect(0);
+        assert_unreferred(&bench);
+        bench.plan(&[]).expect(0).shows("No changes");
+        assert_one_of_each(&bench, &["sealed-keys", "other"]);
+    }
+}
+
+#[test]
+fn the_first_of_two_runs_leaves_the_second_ones_objects_to_it() {
+    let bench = Bench::fake();
+    bench.netbird().unserialised(true);
+    bench.file(one_of_each());
+    let mut second = other(&bench);
+    // the other run makes everything once we have, and looks at it after we did
+    bench.netbird().after("POST", "/dns/nameservers", move |_| {
+        let output = second.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    });
+    bench.apply(&[]).expect(0);
+    assert_unreferred(&bench);
+    bench.plan(&[]).expect(0).shows("No changes");
+    assert_one_of_each(&bench, &["sealed-keys", "other"]);
+}
+
+#[test]
+fn a_machine_in_the_surplus_group_moves_with_it() {
+    let bench = Bench::fake();
+    bench.netbird().unserialised(true);
+    let file = json!({ "groups": { "g1": {} }, "policies": {} });
+    bench.file(file);
+    let mut second = other(&bench);
+    bench.netbird().before("POST", "/groups", move |_| {
+        assert!(second.output().unwrap().status.success());
+    });
+    let m = bench.peer("m");
+    // somebody puts a machine into the group that this run just made
+    bench.netbird().after("POST", "/groups", move |netbird| {
+        let groups = netbird.list("/groups");
+        let newest = groups.as_array().unwrap().iter();
+        let newest = newest.filter(|group| group["name"] == "g1").map(id).max();
+        let path = format!("/groups/{}", newest.unwrap());
+        let body = json!({ "name": "g1", "peers": [m], "resources": [] });
+        assert_eq!(netbird.call("PUT", &path, body).0, 200);
+    });
+    bench
+        .apply(&[])
+        .expect(0)
+        .says("group g1: another run made it first; ours was deleted again");
+    let peers = bench.one("/groups", "g1")["peers"].clone();
+    assert_eq!(peers[0]["name"], "m");
+}
+
+#[test]
+fn two_runs_at_once_end_in_one_object_of_each_name() {
+    for _ in 0..3 {
+        let bench = Bench::scenario_that_enrolls();
+        bench.git(&["init", "-q", "-b", "main"]);
+        // what two runs left on a server that takes both creations is ours by the history
+        let now = jiff::Timestamp::now().as_second();
+        bench.file(one_of_each()).commit(now - 60, "declared");
+        let mut runs = [bench.command(&["apply"]), other(&bench)];
+        let quiet = std::process::Stdio::null;
+        let runs = runs
+            .each_mut()
+            .map(|run| run.stdout(quiet()).stderr(quiet()).spawn().unwrap());
+        let codes = runs.map(|mut run| run.wait().unwrap().code());
+        assert!(
+            codes.iter().all(|code| matches!(code, Some(0 | 4))),
+            "{codes:?}"
+        );
+        let met = codes != [Some(0), Some(0)];
+        // finished by the next run, which does not know where the others keep what they sealed
+        if met {
+            bench.apply(&[]).expect(0);
+        }
+        bench.plan(&[]).expect(0).shows("No changes");
+        match met {
+            true => assert_one_live_of_each(&bench, &["sealed-keys", "other"]),
+            false => assert_one_of_each(&bench, &["sealed-keys", "other"]),
+        }
+    }
+}
+
+#[test]
+fn a_bench_on_a_real_server_leaves_nothing_behind() {
+    // of the tests themselves: what they make is gone with the bench
+    let Some(server) = Server::real() else { return };
+    let bench = Bench::scenario();
+    bench.agreed(one_of_each());
+    let bear = |list: &str| {
+        server
+            .list(list)
+            .iter()
+            .filter_map(|entry| bench.server().own_name(entry))
+            .count()
+    };
+    assert_eq!(bear("/groups"), 3, "with All");
+    let names = [
+        "/groups",
+        "/setup-keys",
+        "/policies",
+        "/routes",
+        "/dns/nameservers",
+    ];
+    let prefix = bench.server().name("");
+    drop(bench);
+    for list in names {
+        let left = server
+            .list(list)
+            .iter()
+            .any(|entry| entry.to_string().contains(&prefix));
+        assert!(!left, "{list}");
+    }
+}
