@@ -4,6 +4,7 @@
 
 mod cursor;
 mod flaw;
+mod judge;
 mod path;
 mod problem;
 mod syntax;
