@@ -34,6 +34,7 @@ pub mod held;
 pub mod hint;
 pub mod http;
 pub mod id;
+mod index;
 pub mod json;
 pub mod key_type;
 pub mod keys;
