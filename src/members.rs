@@ -71,7 +71,7 @@ pub fn resolve(
     let mut named = BTreeSet::new();
     let mut untold = BTreeSet::new();
     for member in wanted {
-        let found = if desired.setup_key(member).is_some() {
+        let found = if known.decisions.contains_key(member) {
             by_key(member, name, live, known)
         } else {
             by_name(member, name, live, known)
@@ -120,10 +120,8 @@ pub fn resolve(
         }
     };
     members.left_alone = foreign.filter(stays).cloned().collect();
-    members.peers = named
-        .into_iter()
-        .chain(members.left_alone.iter().cloned())
-        .collect();
+    members.peers = named;
+    members.peers.extend(members.left_alone.iter().cloned());
     members
 }
 

@@ -219,7 +219,7 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
 fn count(
     actual: &Actual,
     desired: &Desired,
-    managed: &BTreeMap<Address, Live>,
+    managed: &BTreeMap<Address, &Live>,
     changes: &[Change],
 ) -> BTreeMap<Kind, usize> {
     let deleted = changes.iter().filter_map(Change::deleted);

@@ -30,9 +30,9 @@ pub use sections::{Gone, gone};
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
-pub(super) struct Claimed {
+pub(super) struct Claimed<'a> {
     /// The live object of each declared entry, but for setup keys.
-    pub(super) managed: BTreeMap<Address, Live>,
+    pub(super) managed: BTreeMap<Address, &'a Live>,
     /// Entries that stand for several objects.
     pub(super) ambiguous: BTreeSet<Address>,
     /// What goes.
@@ -53,12 +53,12 @@ pub(super) struct Claimed {
 const TAKES_OVER: &str = "lives in NetBird already: the file takes it over";
 
 /// Sorts the live objects of every kind.
-pub(super) fn claim(
+pub(super) fn claim<'a>(
     desired: &Desired,
     resolved: &Resolved,
-    actual: &Actual,
-    options: &Options,
-) -> Claimed {
+    actual: &'a Actual,
+    options: &'a Options,
+) -> Claimed<'a> {
     let referenced = references(desired);
     let gone_sections = gone(desired, actual, &options.ledger);
     let notices = issued_twins(desired, actual, &referenced).into_iter();
@@ -117,10 +117,10 @@ fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String
 struct Claims<'a> {
     actual: &'a Actual,
     options: &'a Options,
-    claimed: Claimed,
+    claimed: Claimed<'a>,
 }
 
-impl Claims<'_> {
+impl<'a> Claims<'a> {
     /// What is decided about the setup keys, but for what differs.
     fn keys(&mut self, decisions: &Decisions) {
         let Claimed {
@@ -145,7 +145,7 @@ impl Claims<'_> {
     }
 
     /// Namesakes of a declared entry: the one that it stands for, and the others.
-    fn declared(&mut self, address: &Address, desired: &Resource, namesakes: &[Live]) {
+    fn declared(&mut self, address: &Address, desired: &Resource, namesakes: &'a [Live]) {
         let Claims {
             actual, options, ..
         } = *self;
@@ -156,21 +156,23 @@ impl Claims<'_> {
             .partition(|(index, _)| indices.contains(index));
         let others: Vec<&Live> = others.into_iter().map(|(_, live)| live).collect();
         self.beside(address, &others);
-        let these: Vec<Live> = these.into_iter().map(|(_, live)| live.clone()).collect();
-        let [oldest, later @ ..] = these.as_slice() else {
+        let these: Vec<&Live> = these.into_iter().map(|(_, live)| live).collect();
+        let [oldest, later @ ..] = &these[..] else {
             return;
         };
         // two runs at once make the same object twice, in what the file leaves open too; who came into a group since is no
         // difference, since members move
         let all_equal = || {
-            let equal = |live: &Live| live.resource == oldest.resource;
+            let equal = |live: &&Live| live.resource == oldest.resource;
             address.kind == Kind::Group || later.iter().all(equal)
         };
         let one_is_meant =
             later.is_empty() || (are_twins(address, &these, actual, options) && all_equal());
         let claimed = &mut self.claimed;
         if !one_is_meant {
-            claimed.problems.push(ambiguous(address, &these));
+            claimed
+                .problems
+                .push(ambiguous(address, these.iter().copied()));
             claimed.ambiguous.insert(address.clone());
             return;
         }
@@ -182,7 +184,7 @@ impl Claims<'_> {
             let notice = Notice::about(Code::TakesOver, address, TAKES_OVER);
             claimed.notices.push(notice);
         }
-        claimed.managed.insert(address.clone(), oldest.clone());
+        claimed.managed.insert(address.clone(), oldest);
         // a group goes once everything has moved: `plan::twins`
         let surplus = later.iter().filter(|_| address.kind != Kind::Group);
         let surplus = surplus.map(|live| Change::deletion(address, live, Reason::Second));
@@ -269,9 +271,9 @@ fn is_new(ledger: &Ledger, address: &Address) -> bool {
 }
 
 /// The problem of a declared name that stands for several live objects.
-fn ambiguous(address: &Address, namesakes: &[Live]) -> Problem {
-    let ids = namesakes.iter().map(|live| live.id.clone()).collect();
-    Problem::new(address, Impossible::Ambiguous(ids))
+fn ambiguous<'a>(address: &Address, namesakes: impl IntoIterator<Item = &'a Live>) -> Problem {
+    let ids = namesakes.into_iter().map(|live| live.id.clone());
+    Problem::new(address, Impossible::Ambiguous(ids.collect()))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(super) fn diff(
     let meant = |(address, _): &(&Address, _)| !claimed.ambiguous.contains(*address);
     let entries = resolved.resources.iter().filter(meant);
     let entries = entries.filter_map(|(address, after)| {
-        let live = claimed.managed.get(address);
+        let live = claimed.managed.get(address).copied();
         let anew = address.kind == Kind::Policy && options.replace.contains(address);
         let (operation, why) = match live.filter(|_| anew).cloned() {
             Some(live) => {
@@ -104,7 +104,7 @@ pub(super) fn entry(
     name: Option<FieldChange>,
 ) -> Option<Operation> {
     match live {
-        Some(live) => Operation::update(live, after.clone(), name),
+        Some(live) => Operation::update(live, after, name),
         None => Some(Operation::Create {
             after: after.clone(),
         }),
