@@ -157,7 +157,10 @@ impl Actual {
                     false => live.name.clone(),
                 };
                 let address = Address::new(kind, name);
-                actual.objects.entry(address).or_default().push(live);
+                let namesakes = actual.objects.entry(address);
+                // room for one: a list grows to four at its first entry, and most names are borne once
+                let namesakes = namesakes.or_insert_with(|| Vec::with_capacity(1));
+                namesakes.push(live);
             }
         }
         for namesakes in actual.objects.values_mut() {
