@@ -18,7 +18,7 @@ use crate::enrollment::{Binding, UNTOLD};
 use crate::hint;
 use crate::id::Id;
 use crate::keys::Decisions;
-use crate::kind::{KeyType, Kind, Live};
+use crate::kind::{KeyType, Kind};
 use crate::ledger::{Ledger, Listing};
 use crate::notice::Notice;
 use crate::options::{Options, Prune};
@@ -159,7 +159,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
         let text = format!("lists {member:?}, a reusable key: its peers join through auto_groups");
         return Found::Nobody(Code::KeyOfMany, text);
     }
-    let binding = |key: &Live| actual.bindings.of_key(&key.id);
+    let binding = |key| actual.bindings.of_key(key);
     if let (false, None) = (declared.enrolled, &decision.used) {
         // of a machine that is to be replaced
         let bound = decision.spent.iter().filter_map(|key| binding(key)?.peer());
@@ -184,7 +184,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
                     let namesakes = || namesakes(member, peer, new_key, known);
                     Found::peers(vec![peer.clone()], told.or_else(namesakes))
                 }
-                _ if actual.bindings.may_be_untold(&key.id) => {
+                _ if actual.bindings.may_be_untold(key) => {
                     let text = format!("lists {member:?}, whose key was used, and {UNTOLD}");
                     Found::Nobody(Code::MemberUnclear, text)
                 }

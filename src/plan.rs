@@ -163,7 +163,7 @@ pub fn plan(
     ];
     let counted = count(actual, desired, &claimed.managed, &followed.changes);
     let waiting = resolved.decisions.into_iter();
-    let waiting = waiting.filter_map(|(name, decision)| Some((decision.waiting?.id, name)));
+    let waiting = waiting.filter_map(|(name, decision)| Some((decision.waiting?, name)));
     let enrolling = resolved.enrollments.into_iter();
     let (mut foreign_members, mut pending_members) = (BTreeMap::new(), BTreeMap::new());
     for (group, members) in resolved.members {
