@@ -164,7 +164,8 @@ impl Actual {
             }
         }
         for namesakes in actual.objects.values_mut() {
-            namesakes.sort_by(|a, b| a.id.cmp(&b.id));
+            // what stands in one object stands side by side
+            namesakes.sort_by(|a, b| (&a.within, &a.id).cmp(&(&b.within, &b.id)));
         }
         Ok(actual)
     }
@@ -189,7 +190,10 @@ impl Actual {
                 self.add(address.child(kind, &child.name), child)?;
             }
         }
-        self.objects.entry(address).or_default().push(live);
+        let namesakes = self.objects.entry(address);
+        // room for one: a list grows to four at its first entry, and most names are borne once
+        let namesakes = namesakes.or_insert_with(|| Vec::with_capacity(1));
+        namesakes.push(live);
         Ok(())
     }
 

@@ -84,13 +84,13 @@ impl Operation {
     }
 
     /// Returns what makes a live object so, with its new name, if it gets one; nothing where it is so.
-    pub fn update(live: &Live, after: Resource, name: Option<FieldChange>) -> Option<Self> {
-        let differences = differences(&after, &live.resource);
+    pub fn update(live: &Live, after: &Resource, name: Option<FieldChange>) -> Option<Self> {
+        let differences = differences(after, &live.resource);
         let fields: Vec<FieldChange> = name.into_iter().chain(differences).collect();
         (!fields.is_empty()).then(|| Operation::Update {
             live: live.clone(),
             fields,
-            after,
+            after: after.clone(),
         })
     }
 }

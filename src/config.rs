@@ -5,6 +5,7 @@
 mod cursor;
 mod finding;
 mod flaw;
+mod judge;
 mod path;
 mod syntax;
 mod table;

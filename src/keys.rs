@@ -46,12 +46,13 @@ pub struct Decision {
     pub notices: Vec<Notice>,
     /// Namesakes among which nobody can choose.
     pub ambiguous: Vec<Live>,
-    /// The entry's own one-off keys that a machine used, the oldest first.
-    pub spent: Vec<Live>,
-    /// The used key by whose peer the name is borne: of a pending entry the one that was used since it was asked for.
-    pub used: Option<Live>,
-    /// The valid, unused key of ours that stands for the entry and stays.
-    pub waiting: Option<Live>,
+    /// Ids of the entry's own one-off keys that a machine used, the oldest first.
+    pub spent: Vec<Id>,
+    /// Id of the used key by whose peer the name is borne: of a pending entry that of one that was used since it was asked
+    /// for.
+    pub used: Option<Id>,
+    /// Id of the valid, unused key of ours that stands for the entry and stays.
+    pub waiting: Option<Id>,
     /// What lives is older than the entry, which stands for it all the same.
     pub takes_over: bool,
 }
@@ -87,9 +88,8 @@ fn decide(name: &str, declared: &DeclaredKey, actual: &Actual, options: &Options
         .operation
         .iter()
         .filter_map(|(operation, _)| operation.live())
-        .chain(decision.deletions.iter().map(|(live, _)| live))
-        .chain(&decision.used);
-    let mut touched = touched.map(|live| &live.id);
+        .chain(decision.deletions.iter().map(|(live, _)| live));
+    let mut touched = touched.map(|live| &live.id).chain(&decision.used);
     let is_named = |id: &Id| {
         let mut namesakes = namesakes.iter();
         namesakes.any(|of| of.whose == Whose::Named && of.key.id == *id)
@@ -117,7 +117,7 @@ fn choose(
     let by_hand = |of: &Namesake| wants_groups && of.key.auto_groups.is_empty();
     let spent = namesakes.iter().filter(|of| of.is_ours() && of.is_spent());
     let spent = spent.filter(|of| !by_hand(of));
-    decision.spent = spent.map(|of| of.live.clone()).collect();
+    decision.spent = spent.map(|of| of.key.id.clone()).collect();
     let is_replaced = options.replace.contains(address);
     let asked = declared.asked_anew(options.now);
 
@@ -204,7 +204,7 @@ fn choose(
             valid.iter().filter(newer).any(fits)
         };
         if let Some(used) = standing.filter(|used| !anew(used)) {
-            decision.used = Some(used.live.clone());
+            decision.used = Some(used.key.id.clone());
             let (finished, unclear): (Vec<_>, Vec<_>) =
                 unsealed.into_iter().partition(|of| of.key.id < used.key.id);
             decision.deletions = finished
@@ -286,7 +286,7 @@ fn choose(
             }
             let stays = !matches!(decision.operation, Some((Operation::Replace { .. }, _)));
             let is_unused = of.is_ours() && of.key.used_times == 0;
-            decision.waiting = (stays && is_unused).then(|| of.live.clone());
+            decision.waiting = (stays && is_unused).then(|| of.key.id.clone());
         }
         None => match present.iter().rfind(|of| !of.is_spent()) {
             Some(of) => decision.tell(address, OfKey::Dead(dead(of.key))),
@@ -306,9 +306,9 @@ fn choose(
     decision
 }
 
-/// Returns the used key of an entry whose key did its work. Somebody said so, hence one that was used before the file spoke
-/// of it may be meant, and one that was asked for anew only where no newer one was used.
-fn done(declared: &DeclaredKey, namesakes: &[Namesake], asked: Option<Timestamp>) -> Option<Live> {
+/// Returns the id of the used key of an entry whose key did its work. Somebody said so, hence one that was used before the
+/// file spoke of it may be meant, and one that was asked for anew only where no newer one was used.
+fn done(declared: &DeclaredKey, namesakes: &[Namesake], asked: Option<Timestamp>) -> Option<Id> {
     let used = namesakes.iter().filter(|of| of.key.used_times > 0);
     let (ours, others): (Vec<&Namesake>, Vec<_>) = used.partition(|of| of.is_ours());
     let known = if ours.is_empty() { others } else { ours };
@@ -316,7 +316,7 @@ fn done(declared: &DeclaredKey, namesakes: &[Namesake], asked: Option<Timestamp>
         known.into_iter().partition(|of| of.is_superseded(asked));
     let known = if present.is_empty() { old } else { present };
     match consumed(&known, declared, true) {
-        Consumed::By(of) => Some(of.live.clone()),
+        Consumed::By(of) => Some(of.key.id.clone()),
         Consumed::Nobody | Consumed::ByOneOf(_) => None,
     }
 }

@@ -40,6 +40,7 @@ mod held;
 mod hint;
 mod http;
 pub mod id;
+mod index;
 mod json;
 mod key_type;
 mod keys;

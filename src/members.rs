@@ -18,7 +18,7 @@ use crate::evidence::Evidence;
 use crate::hint::{self, Hint};
 use crate::id::Id;
 use crate::keys::Decisions;
-use crate::kind::{KeyType, Kind, Live};
+use crate::kind::{KeyType, Kind};
 use crate::ledger::{Ledger, Listing};
 use crate::notice::{Notice, OfMember, OfPeer, WayOut};
 use crate::options::{Options, Prune};
@@ -71,7 +71,7 @@ pub fn resolve(
     let mut named = BTreeSet::new();
     let mut untold = BTreeSet::new();
     for member in wanted {
-        let found = if desired.setup_key(member).is_some() {
+        let found = if known.decisions.contains_key(member) {
             by_key(member, name, live, known)
         } else {
             by_name(member, name, live, known)
@@ -114,10 +114,8 @@ pub fn resolve(
         }
     };
     members.unmanaged = others.filter(stays).cloned().collect();
-    members.peers = named
-        .into_iter()
-        .chain(members.unmanaged.iter().cloned())
-        .collect();
+    members.peers = named;
+    members.peers.extend(members.unmanaged.iter().cloned());
     members
 }
 
@@ -143,7 +141,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
     if declared.key_type == KeyType::Reusable {
         return Found::Nobody(OfMember::ReusableKey);
     }
-    let binding = |key: &Live| actual.bindings.of_key(&key.id);
+    let binding = |key| actual.bindings.of_key(key);
     if let (false, None) = (declared.enrolled, &decision.used) {
         // of a machine that is to be replaced
         let bound = decision.spent.iter().filter_map(|key| binding(key)?.peer());
@@ -164,7 +162,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
                     let namesakes = || namesakes(member, peer, WayOut::NewKey, known);
                     Found::Peers(vec![peer.clone()], told.or_else(namesakes))
                 }
-                _ if actual.bindings.may_be_untold(&key.id) => Found::Nobody(OfMember::Untold),
+                _ if actual.bindings.may_be_untold(key) => Found::Nobody(OfMember::Untold),
                 _ => Found::Nobody(gone(member, actual)),
             },
         };

@@ -165,7 +165,7 @@ pub fn plan(
         checked.notices,
     ];
     let waiting = resolved.decisions.into_iter();
-    let waiting = waiting.filter_map(|(name, decision)| Some((decision.waiting?.id, name)));
+    let waiting = waiting.filter_map(|(name, decision)| Some((decision.waiting?, name)));
     let enrolling = resolved.enrollments.into_iter();
     let (mut unmanaged_members, mut pending_members) = (BTreeMap::new(), BTreeMap::new());
     for (group, members) in resolved.members {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::entry::Entry;
 use crate::id::Id;
+use crate::index::Index;
 use crate::kind::Kind;
 use crate::wire;
 
@@ -213,15 +214,15 @@ impl std::fmt::Debug for PeerList {
 pub struct Peers {
     /// By id, which is by age.
     peers: Vec<wire::Peer>,
-    /// Places in that list, sorted by name and then as there.
-    by_name: Vec<usize>,
+    by_id: Index,
+    by_name: Index,
 }
 
 impl Peers {
     /// Returns the peer of that id.
     pub fn get(&self, id: &Id) -> Option<&wire::Peer> {
-        let found = self.peers.binary_search_by(|peer| peer.id.cmp(id));
-        found.ok().map(|at| &self.peers[at])
+        let mut found = self.by_id.find(&id.0).map(|at| &self.peers[at]);
+        found.find(|peer| peer.id == *id)
     }
 
     /// Returns whether there is a peer of that id.
@@ -231,10 +232,8 @@ impl Peers {
 
     /// Returns the peers of that name, the oldest first.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a wire::Peer> {
-        let first = |at: &usize| self.peers[*at].name.as_str() < name;
-        let places = &self.by_name[self.by_name.partition_point(first)..];
-        let peers = places.iter().map(|at| &self.peers[*at]);
-        peers.take_while(move |peer| peer.name == name)
+        let found = self.by_name.find(name).map(|at| &self.peers[at]);
+        found.filter(move |peer| peer.name == name)
     }
 
     /// Returns all of them, the oldest first.
@@ -250,8 +249,10 @@ impl FromIterator<wire::Peer> for Peers {
         peers.reverse();
         peers.sort_by(|a, b| a.id.cmp(&b.id));
         peers.dedup_by(|later, earlier| later.id == earlier.id);
-        let mut by_name: Vec<usize> = (0..peers.len()).collect();
-        by_name.sort_by(|a, b| peers[*a].name.cmp(&peers[*b].name)); // stable
-        Peers { peers, by_name }
+        Peers {
+            by_id: Index::of(peers.iter().map(|peer| peer.id.0.as_str())),
+            by_name: Index::of(peers.iter().map(|peer| peer.name.as_str())),
+            peers,
+        }
     }
 }

@@ -135,8 +135,11 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 /// soft hyphens, marks of direction, fillers, variation selectors, tags); line and paragraph ends, marks of annotation; and
 /// every blank but the space, since it looks like one.
 pub fn is_hidden(char: char) -> bool {
+    if char.is_ascii() {
+        return char.is_ascii_control();
+    }
     char.is_control()
-        || (char.is_whitespace() && char != ' ')
+        || char.is_whitespace()
         || matches!(char,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -39,7 +39,7 @@ pub struct Reference {
     pub id: Id,
 }
 
-/// An entry of `GET /groups`.
+/// An entry of `GET /groups`, without its members.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Group {
     /// Id.
@@ -49,9 +49,6 @@ pub struct Group {
     /// `api`, `jwt` or `integration`.
     #[serde(default, deserialize_with = "nullable")]
     pub issued: String,
-    /// Members.
-    #[serde(default, deserialize_with = "nullable")]
-    pub peers: Vec<Reference>,
     /// Network resources linked to the group.
     #[serde(default, deserialize_with = "nullable")]
     pub resources: Vec<ResourceReference>,

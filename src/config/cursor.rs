@@ -5,19 +5,19 @@
 
 use std::collections::HashMap;
 
-use jsonc_parser::ast::{ObjectPropName, Value};
+use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 
 use super::path::step;
 use super::{Finding, Place, Source, quote};
 use crate::code::Code;
 
-/// A value, and where it stands.
-#[derive(Debug, Clone)]
+/// A value, and where it stands. Its path is looked for when something is to be said of it: of most values nothing is.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     source: &'a Source,
+    root: &'a Value<'a>,
     value: &'a Value<'a>,
-    path: String,
     key: Option<Key<'a>>,
 }
 
@@ -25,6 +25,14 @@ pub(crate) struct Cursor<'a> {
 struct Key<'a> {
     name: &'a str,
     offset: usize,
+}
+
+fn key<'a>(member: &'a ObjectProp<'a>) -> Key<'a> {
+    let (name, offset) = match &member.name {
+        ObjectPropName::String(literal) => (literal.value.as_ref(), literal.range.start),
+        ObjectPropName::Word(word) => (word.value, word.range.start),
+    };
+    Key { name, offset }
 }
 
 /// What was found so far.
@@ -61,8 +69,8 @@ impl<'a> Cursor<'a> {
     pub(crate) fn root(source: &'a Source, value: &'a Value<'a>) -> Self {
         Cursor {
             source,
+            root: value,
             value,
-            path: String::new(),
             key: None,
         }
     }
@@ -74,7 +82,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns whether it stands at that path of names, from the top.
     pub(crate) fn stands_at(&self, path: &[&str]) -> bool {
-        self.path.split('.').eq(path.iter().copied())
+        self.path().split('.').eq(path.iter().copied())
     }
 
     /// Where the value is.
@@ -90,10 +98,32 @@ impl<'a> Cursor<'a> {
     fn at(&self, offset: usize) -> Place {
         let (line, column) = self.source.position(self.source.json_offset() + offset);
         Place {
-            path: self.path.clone(),
+            path: self.path(),
             line,
             column,
         }
+    }
+
+    /// Goes from the root to it: each step is into what begins last of all that begins not after it.
+    fn path(&self) -> String {
+        let offset = self.value.start();
+        let (mut path, mut at) = (String::new(), self.root);
+        while !std::ptr::eq(at, self.value) {
+            (path, at) = match at {
+                Value::Object(object) => {
+                    let members = &object.properties;
+                    let after = members.partition_point(|member| member.value.start() <= offset);
+                    let member = &members[after - 1];
+                    (step(&path, key(member).name), &member.value)
+                }
+                Value::Array(list) => {
+                    let after = list.elements.partition_point(|it| it.start() <= offset);
+                    (format!("{path}[{}]", after - 1), &list.elements[after - 1])
+                }
+                _ => unreachable!("nothing stands in a value that is neither object nor list"),
+            };
+        }
+        path
     }
 
     /// The text, where it is a string.
@@ -104,46 +134,32 @@ impl<'a> Cursor<'a> {
     }
 
     /// The members, where it is an object.
-    pub(crate) fn members(&self) -> impl Iterator<Item = Cursor<'a>> {
+    pub(crate) fn members(self) -> impl Iterator<Item = Cursor<'a>> {
         let members = self
             .value
             .as_object()
             .map(|object| object.properties.as_slice());
-        members.unwrap_or_default().iter().map(|member| {
-            let (name, offset) = match &member.name {
-                ObjectPropName::String(literal) => (literal.value.as_ref(), literal.range.start),
-                ObjectPropName::Word(word) => (word.value, word.range.start),
-            };
-            let path = step(&self.path, name);
-            Cursor {
-                source: self.source,
-                value: &member.value,
-                path,
-                key: Some(Key { name, offset }),
-            }
+        let members = members.unwrap_or_default().iter();
+        members.map(move |member| Cursor {
+            value: &member.value,
+            key: Some(key(member)),
+            ..self
         })
     }
 
     /// The elements, where it is a list.
-    pub(crate) fn elements(&self) -> impl Iterator<Item = Cursor<'a>> {
+    pub(crate) fn elements(self) -> impl Iterator<Item = Cursor<'a>> {
         let elements = self.value.as_array().map(|array| array.elements.as_slice());
-        elements
-            .unwrap_or_default()
-            .iter()
-            .enumerate()
-            .map(|(index, value)| {
-                let path = format!("{}[{index}]", self.path);
-                Cursor {
-                    source: self.source,
-                    value,
-                    path,
-                    key: None,
-                }
-            })
+        let elements = elements.unwrap_or_default().iter();
+        elements.map(move |value| Cursor {
+            value,
+            key: None,
+            ..self
+        })
     }
 
     /// The member of that name; the first one if there are two.
-    pub(crate) fn get(&self, name: &str) -> Option<Cursor<'a>> {
+    pub(crate) fn get(self, name: &str) -> Option<Cursor<'a>> {
         self.members().find(|member| member.name() == name)
     }
 
@@ -290,5 +306,40 @@ impl<'a> Cursor<'a> {
         for element in self.elements() {
             element.duplicates(log);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+
+    /// The path of each value, in file order.
+    fn paths(at: Cursor<'_>) -> Vec<String> {
+        let inner = at.members().chain(at.elements()).flat_map(paths);
+        [at.place().path].into_iter().chain(inner).collect()
+    }
+
+    #[test]
+    fn every_value_has_its_path() {
+        let text = r#"{"a": {"b c": [[1, {}], []], "": 2}, "a": [{"d": [3]}], "e": {}}"#;
+        let source = Source::from_text("f", text).expect("a text");
+        let tree = parse(&source).expect("JSON");
+        let wanted = [
+            "",
+            "a",
+            r#"a["b c"]"#,
+            r#"a["b c"][0]"#,
+            r#"a["b c"][0][0]"#,
+            r#"a["b c"][0][1]"#,
+            r#"a["b c"][1]"#,
+            r#"a[""]"#,
+            "a",
+            "a[0]",
+            "a[0].d",
+            "a[0].d[0]",
+            "e",
+        ];
+        assert_eq!(paths(Cursor::root(&source, &tree)), wanted);
     }
 }

@@ -8,6 +8,7 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
 
+use super::judge::Judged;
 use super::{Finding, Place, Source};
 use crate::code::Code;
 use crate::json;
@@ -55,7 +56,7 @@ struct Fault(usize, String, Option<&'static str>);
 
 /// Reads a text as [`parse`] does.
 fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
-    let judge = serde_json::from_str::<serde_json::Value>(json);
+    let judge = serde_json::from_str::<Judged>(json);
     let tree = parse_to_ast(json, &CollectOptions::default(), &STRICT);
     let (offset, message, hint) = match (judge, tree.map(|tree| tree.value)) {
         (Ok(_), Ok(Some(value))) => return Ok(value),

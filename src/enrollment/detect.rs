@@ -185,16 +185,16 @@ impl NamedKey<'_> {
         let Some(used) = &self.decision.used else {
             return Ok(None);
         };
-        let nobody = || match actual.bindings.may_be_untold(&used.id) {
+        let nobody = || match actual.bindings.may_be_untold(used) {
             true => Open::Untold,
             false => Open::Nobody,
         };
-        let Some(binding) = actual.bindings.of_key(&used.id) else {
+        let Some(binding) = actual.bindings.of_key(used) else {
             return Err(nobody());
         };
         let peer = binding.peer().and_then(|peer| actual.peers.get(peer));
         match (binding, peer, binding.evidence()) {
-            (_, Some(peer), Some(evidence)) => Ok(Some((&used.id, peer, evidence))),
+            (_, Some(peer), Some(evidence)) => Ok(Some((used, peer, evidence))),
             (Binding::PeerGone, ..) => Err(Open::PeerGone),
             (Binding::Several(peers), ..) => {
                 let labels = peers.iter().map(|id| actual.peer_label(id));

@@ -39,10 +39,10 @@ pub(super) fn older<'a>(
     present: Option<&Id>,
     actual: &'a Actual,
 ) -> Vec<Older<'a>> {
-    let used = decision.used.as_ref().map(|live| &live.id);
     let mut older = Vec::new();
-    for key in decision.spent.iter().map(|live| &live.id) {
-        let Some(binding) = actual.bindings.of_key(key).filter(|_| Some(key) != used) else {
+    for key in &decision.spent {
+        let is_used = decision.used.as_ref() == Some(key);
+        let Some(binding) = actual.bindings.of_key(key).filter(|_| !is_used) else {
             continue;
         };
         let peer = binding.peer().and_then(|peer| actual.peers.get(peer));

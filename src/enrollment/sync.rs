@@ -45,7 +45,7 @@ fn update(live: &Live, joining: BTreeSet<Id>) -> Option<Change> {
     let after = Resource::Group(Group {
         peers: Some(members | &joining),
     });
-    let operation = Operation::update(live, after, None)?;
+    let operation = Operation::update(live, &after, None)?;
     let address = Address::new(Kind::Group, &live.name);
     Some(Change::new(address, operation, None))
 }

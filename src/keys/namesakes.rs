@@ -161,6 +161,9 @@ pub fn consumed<'a>(
     let after = desired(declared);
     let mut left: Vec<&Namesake> = used.to_vec();
     let mut narrow = |fits: &dyn Fn(&Namesake) -> bool| {
+        if left.len() < 2 {
+            return;
+        }
         let fitting: Vec<&Namesake> = left.iter().copied().filter(|of| fits(of)).collect();
         if !fitting.is_empty() {
             left = fitting;

@@ -66,7 +66,7 @@ pub(super) fn compare(
     if must_be_replaced(&after, live) {
         return replaced(after, Reason::KeyCannotChange);
     }
-    Operation::update(live, after, None).map(|operation| (operation, None))
+    Operation::update(live, &after, None).map(|operation| (operation, None))
 }
 
 /// Returns the declared key in canonical form.

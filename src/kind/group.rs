@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, embedded_ids, keep};
@@ -17,7 +17,7 @@ use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
 use crate::text::{count, listed};
-use crate::wire;
+use crate::wire::{Reference, nullable};
 
 /// A group in canonical form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -99,6 +99,15 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
     Some(Declared::Group(group))
 }
 
+/// An entry of `GET /groups`, with its members.
+#[derive(Deserialize)]
+struct Answer {
+    id: Id,
+    name: String,
+    #[serde(default, deserialize_with = "nullable")]
+    peers: Vec<Reference>,
+}
+
 impl Spec for Group {
     const KIND: Descriptor = Descriptor {
         label: "group",
@@ -122,7 +131,7 @@ impl Spec for Group {
     };
 
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
-        let group: wire::Group = wire.read()?;
+        let group: Answer = wire.read()?;
         let peers = group.peers.into_iter().map(|peer| peer.id).collect();
         Ok(Live {
             id: group.id,

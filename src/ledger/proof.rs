@@ -1,5 +1,7 @@
 //! Whether an object is ours: was its name declared when it was made?
 
+use std::collections::BTreeSet;
+
 use crate::address::Address;
 use crate::kind::Kind;
 
@@ -153,6 +155,16 @@ impl Ledger {
         let is_open = holes.last().is_some_and(|hole| hole.to.is_none());
         let never = matches!(holes, [Interval { from: 0, to: None }]);
         (!never && !self.history.commits.is_empty()).then_some(!is_open)
+    }
+
+    /// Returns every name of that kind that was ever declared.
+    pub fn names(&self, kind: Kind) -> BTreeSet<&str> {
+        let facts = self.history.facts.keys();
+        let names = facts.filter_map(|fact| match fact {
+            Fact::Declared(at) if at.kind == kind => Some(at.name.as_str()),
+            _ => None,
+        });
+        names.collect()
     }
 
     /// Returns whether a commit of that second or later marked a setup key's entry as enrolled.

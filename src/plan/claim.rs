@@ -5,7 +5,6 @@
 
 mod sections;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::resolve::Resolved;
@@ -29,9 +28,9 @@ pub use sections::gone;
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
-pub(super) struct Claimed {
+pub(super) struct Claimed<'a> {
     /// The live object of each declared one, but for setup keys: as many as the entry has, in its order.
-    pub(super) managed: BTreeMap<Address, Vec<Option<Live>>>,
+    pub(super) managed: BTreeMap<Address, Vec<Option<&'a Live>>>,
     /// Entries that stand for several objects.
     pub(super) ambiguous: BTreeSet<Address>,
     /// What goes.
@@ -48,10 +47,10 @@ pub(super) struct Claimed {
     pub(super) problems: Vec<Problem>,
 }
 
-impl Claimed {
+impl<'a> Claimed<'a> {
     /// Returns the live object that an entry stands for, where it can stand for one only.
-    fn one(&self, address: &Address) -> Option<&Live> {
-        self.managed.get(address)?.first()?.as_ref()
+    fn one(&self, address: &Address) -> Option<&'a Live> {
+        *self.managed.get(address)?.first()?
     }
 
     /// Returns whether an entry of that address stands for this object.
@@ -70,12 +69,12 @@ impl Claimed {
 }
 
 /// Sorts the live objects of every kind.
-pub(super) fn claim(
+pub(super) fn claim<'a>(
     desired: &Desired,
     resolved: &Resolved,
-    actual: &Actual,
-    options: &Options,
-) -> Claimed {
+    actual: &'a Actual,
+    options: &'a Options,
+) -> Claimed<'a> {
     let referenced = references(desired);
     let gone_sections = gone(desired, actual, &options.ledger);
     let notices = issued_twins(desired, actual, &referenced).into_iter();
@@ -94,23 +93,19 @@ pub(super) fn claim(
     for (address, namesakes) in &actual.objects {
         // what stands in an object that no entry stands for was looked at with that one
         let namesakes = match address.parent().map(|parent| claims.claimed.one(&parent)) {
-            None => Cow::Borrowed(namesakes),
-            Some(parent) => {
-                let parent = parent.map(|live| &live.id);
-                let inside = |live: &&Live| parent.is_some() && live.within.as_ref() == parent;
-                Cow::Owned(namesakes.iter().filter(inside).cloned().collect())
-            }
+            None => namesakes.as_slice(),
+            Some(parent) => inside(namesakes, parent),
         };
         if namesakes.is_empty() {
             continue;
         }
         if let Some(wanted) = resolved.resources.get(address) {
-            claims.declared(address, wanted, &namesakes);
+            claims.declared(address, wanted, namesakes);
         } else if desired.manages_in(address.kind, address.within.as_deref())
             && !desired.declares(address)
         {
             let is_referenced = address.kind == Kind::Group && referenced.contains(&address.name);
-            let standings = standing::standings(&options.ledger, address, &namesakes);
+            let standings = standing::standings(&options.ledger, address, namesakes);
             for (live, standing) in namesakes.iter().zip(standings) {
                 claims.undeclared((address, live), standing, is_referenced);
             }
@@ -121,6 +116,18 @@ pub(super) fn claim(
 
 fn section_gone(gone: &Gone) -> Notice {
     Notice::general(OfRun::SectionGone(gone.clone()))
+}
+
+/// Returns those of the namesakes that stand in this object.
+fn inside<'a>(namesakes: &'a [Live], parent: Option<&Live>) -> &'a [Live] {
+    let is_inside = |live: &Live| parent.is_some_and(|at| live.within.as_ref() == Some(&at.id));
+    let from = namesakes
+        .iter()
+        .position(is_inside)
+        .unwrap_or(namesakes.len());
+    let rest = &namesakes[from..];
+    let end = rest.iter().position(|live| !is_inside(live));
+    &rest[..end.unwrap_or(rest.len())]
 }
 
 /// Returns the names of all groups that the file refers to.
@@ -152,10 +159,10 @@ fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String
 struct Claims<'a> {
     actual: &'a Actual,
     options: &'a Options,
-    claimed: Claimed,
+    claimed: Claimed<'a>,
 }
 
-impl Claims<'_> {
+impl<'a> Claims<'a> {
     /// What is decided about the setup keys, but for what differs.
     fn keys(&mut self, decisions: &Decisions) {
         let Claimed {
@@ -179,7 +186,7 @@ impl Claims<'_> {
     }
 
     /// Namesakes of a declared entry: what it stands for, and the others.
-    fn declared(&mut self, address: &Address, wanted: &[Resource], namesakes: &[Live]) {
+    fn declared(&mut self, address: &Address, wanted: &[Resource], namesakes: &'a [Live]) {
         match wanted {
             [one] if !address.kind.descriptor().is_several => self.one(address, one, namesakes),
             several => self.several(address, several, namesakes),
@@ -187,7 +194,7 @@ impl Claims<'_> {
     }
 
     /// Namesakes of an entry that has several objects: those that they stand for, and the others.
-    fn several(&mut self, address: &Address, wanted: &[Resource], namesakes: &[Live]) {
+    fn several(&mut self, address: &Address, wanted: &[Resource], namesakes: &'a [Live]) {
         let Claims {
             actual: _, options, ..
         } = *self;
@@ -206,7 +213,7 @@ impl Claims<'_> {
             let notice = Notice::about(address, OfObject::TakesOver);
             self.claimed.notices.push(notice);
         }
-        let live = |index: Option<usize>| Some(namesakes[index?].clone());
+        let live = |index: Option<usize>| Some(&namesakes[index?]);
         let managed = assigned.into_iter().map(live).collect();
         self.claimed.managed.insert(address.clone(), managed);
     }
@@ -218,7 +225,7 @@ impl Claims<'_> {
     }
 
     /// Namesakes of an entry that has one object: the one that it stands for, and the others.
-    fn one(&mut self, address: &Address, desired: &Resource, namesakes: &[Live]) {
+    fn one(&mut self, address: &Address, desired: &Resource, namesakes: &'a [Live]) {
         let Claims {
             actual, options, ..
         } = *self;
@@ -229,14 +236,14 @@ impl Claims<'_> {
             .partition(|(index, _)| indices.contains(index));
         let others: Vec<&Live> = others.into_iter().map(|(_, live)| live).collect();
         self.beside(address, &others);
-        let these: Vec<Live> = these.into_iter().map(|(_, live)| live.clone()).collect();
-        let [oldest, later @ ..] = these.as_slice() else {
+        let these: Vec<&Live> = these.into_iter().map(|(_, live)| live).collect();
+        let [oldest, later @ ..] = &these[..] else {
             return;
         };
         // two runs at once make the same object twice, in what the file leaves open too; who came into a group since is no
         // difference, since members move
         let all_equal = || {
-            let equal = |live: &Live| live.resource == oldest.resource;
+            let equal = |live: &&Live| live.resource == oldest.resource;
             address.kind == Kind::Group || later.iter().all(equal)
         };
         let one_is_meant =
@@ -244,7 +251,9 @@ impl Claims<'_> {
         let is_new = is_new(&options.ledger, address) && !self.made_it(address, oldest);
         let claimed = &mut self.claimed;
         if !one_is_meant {
-            claimed.problems.push(ambiguous(address, &these));
+            claimed
+                .problems
+                .push(ambiguous(address, these.iter().copied()));
             claimed.ambiguous.insert(address.clone());
             return;
         }
@@ -252,7 +261,7 @@ impl Claims<'_> {
             let notice = Notice::about(address, OfObject::TakesOver);
             claimed.notices.push(notice);
         }
-        let managed = vec![Some(oldest.clone())];
+        let managed = vec![Some(*oldest)];
         claimed.managed.insert(address.clone(), managed);
         // a group goes once everything has moved: `plan::twins`
         let surplus = later.iter().filter(|_| address.kind != Kind::Group);
@@ -399,9 +408,9 @@ fn is_new(ledger: &Ledger, address: &Address) -> bool {
 }
 
 /// The problem of a declared name that stands for several live objects.
-fn ambiguous(address: &Address, namesakes: &[Live]) -> Problem {
-    let ids = namesakes.iter().map(|live| live.id.clone()).collect();
-    Problem::new(address, Impossible::Ambiguous(ids))
+fn ambiguous<'a>(address: &Address, namesakes: impl IntoIterator<Item = &'a Live>) -> Problem {
+    let ids = namesakes.into_iter().map(|live| live.id.clone());
+    Problem::new(address, Impossible::Ambiguous(ids.collect()))
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub(super) fn diff(
         let claimed = claimed.managed.get(address).map(Vec::as_slice);
         for (index, after) in all.iter().enumerate() {
             let live = claimed.unwrap_or_default().get(index);
-            let live = live.and_then(Option::as_ref);
+            let live = live.copied().flatten();
             let name = live.and_then(|live| renames.of(address, live));
             let operation = entry(after, live, name);
             let change = match live
@@ -139,7 +139,7 @@ pub(super) fn entry(
     name: Option<FieldChange>,
 ) -> Option<Operation> {
     match live {
-        Some(live) => Operation::update(live, after.clone(), name),
+        Some(live) => Operation::update(live, after, name),
         None => Some(Operation::Create {
             after: after.clone(),
         }),

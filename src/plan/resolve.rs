@@ -1,6 +1,8 @@
 //! The file in the terms of the account: names of members become ids, each setup key becomes what its life cycle asks for,
 //! and peers that enrolled go into the groups of their keys.
 
+use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::twins::Twins;
@@ -51,11 +53,11 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
     let live = |name: &str| match actual.named(Kind::Group, name) {
         [
             Live {
-                resource: Resource::Group(group),
+                resource: Resource::Group(Group { peers: Some(peers) }),
                 ..
             },
-        ] => group.peers.clone().unwrap_or_default(),
-        _ => twins.members(name, actual),
+        ] => Cow::Borrowed(peers),
+        _ => Cow::Owned(twins.members(name, actual)),
     };
     let members = desired.groups().filter_map(|(name, group)| {
         let members = members::resolve(name, group.peers.as_ref()?, &live(name), known);
@@ -72,7 +74,7 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
             None => {
                 let live = live(name);
                 let is_ours = !joins.is_subset(&live) || twins.has(name);
-                is_ours.then(|| &live | &joins)
+                is_ours.then(|| &*live | &joins)
             }
         };
         let group = Resource::Group(Group { peers });
@@ -98,11 +100,15 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
 
 /// Pending keys whose peer will not get the DNS label of its name, since another peer has it.
 fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
-    let mut holders: BTreeMap<&str, Vec<&wire::Peer>> = BTreeMap::new();
-    for peer in actual.peers.iter() {
-        let label = enrollment::label_of(&peer.dns_label);
-        holders.entry(label).or_default().push(peer);
-    }
+    // of most accounts no key waits
+    let holders = LazyCell::new(|| {
+        let mut holders: BTreeMap<&str, Vec<&wire::Peer>> = BTreeMap::new();
+        for peer in actual.peers.iter() {
+            let label = enrollment::label_of(&peer.dns_label);
+            holders.entry(label).or_default().push(peer);
+        }
+        holders
+    });
     let holder = |label: &str, name: &str| {
         let mut peers = holders.get(label).into_iter().flatten();
         peers.find(|peer| peer.name != name)

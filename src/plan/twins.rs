@@ -34,7 +34,8 @@ impl Twins {
         let declared = desired.groups().map(|(name, _)| name);
         let names = declared.filter(|name| {
             let address = Address::new(Kind::Group, *name);
-            are_twins(&address, actual.named(Kind::Group, name), actual, options)
+            let namesakes: Vec<&Live> = actual.named(Kind::Group, name).iter().collect();
+            are_twins(&address, &namesakes, actual, options)
         });
         let later = |name| actual.named(Kind::Group, name).iter().skip(1);
         let surplus = names.flat_map(|name| later(name).map(|live| live.id.clone()));
@@ -153,7 +154,7 @@ impl Twins {
             let after = Resource::Group(Group {
                 peers: Some(self.members(name, actual)),
             });
-            let operation = Operation::update(live, after, None)?;
+            let operation = Operation::update(live, &after, None)?;
             let address = Address::new(Kind::Group, *name);
             Some(Change::new(address, operation, None))
         };
@@ -197,11 +198,11 @@ impl Twins {
 /// Returns whether several objects of one name are all provably ours: runs at the same time made them.
 pub(super) fn are_twins(
     address: &Address,
-    namesakes: &[Live],
+    namesakes: &[&Live],
     actual: &Actual,
     options: &Options,
 ) -> bool {
-    let is_ours = |live: &Live| standing(&options.ledger, address, live) == Standing::Ours;
+    let is_ours = |live: &&Live| standing(&options.ledger, address, live) == Standing::Ours;
     let all_ours = match options.prune {
         Prune::None => false,
         Prune::Owned => namesakes.iter().all(is_ours),

@@ -1,5 +1,6 @@
 //! Names of one section that look the same.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::Entry;
@@ -11,7 +12,7 @@ use crate::kind::{ALL, Kind};
 
 /// Notes names of one section that look the same, or differ only by case.
 pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
-    let mut composed: HashMap<(Kind, Option<&str>, String), &Entry<'_>> = HashMap::new();
+    let mut composed: HashMap<(Kind, Option<&str>, Cow<str>), &Entry<'_>> = HashMap::new();
     let mut folded: HashMap<(Kind, Option<&str>, String), &Entry<'_>> = HashMap::new();
     for entry in entries {
         let Address { kind, within, name } = &entry.address;
@@ -20,14 +21,14 @@ pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
         let sibling = *folded
             .entry((kind, within, nfc(name).to_lowercase()))
             .or_insert(entry);
-        let place = entry.cursor.key_place();
+        let place = || entry.cursor.key_place();
         if twin.address != entry.address {
             let message = format!(
                 "the name {} looks like the one in line {}, but is made of other characters",
                 quote(name),
                 twin.cursor.key_place().line
             );
-            log.error(place, message)
+            log.error(place(), message)
                 .coded(Code::Name)
                 .suggest("two names must differ when composed (Unicode NFC)".to_owned());
         } else if sibling.address != entry.address {
@@ -37,13 +38,13 @@ pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
                 quote(&sibling.address.name),
                 sibling.cursor.key_place().line
             );
-            log.notice(Code::CaseTwin, place, message);
+            log.notice(Code::CaseTwin, place(), message);
         } else if kind == Kind::Group && name != ALL && name.eq_ignore_ascii_case(ALL) {
             let message = format!(
                 "the name {} differs only by case from {ALL}, NetBird's group of every peer",
                 quote(name)
             );
-            log.notice(Code::CaseTwin, place, message);
+            log.notice(Code::CaseTwin, place(), message);
         }
     }
 }

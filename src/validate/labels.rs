@@ -27,7 +27,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
         };
         let is_pending = is_enrollable(desired, name);
         let other = *first.entry(label.clone()).or_insert(entry);
-        let place = entry.cursor.key_place();
+        let place = || entry.cursor.key_place();
         if other.address != entry.address {
             // of two that are done the server has decided
             if is_pending || is_enrollable(desired, &other.address.name) {
@@ -40,7 +40,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
                     quote(&label)
                 );
                 let taken = quote(&other.address.name);
-                log.notice(Code::DnsLabel, place, message)
+                log.notice(Code::DnsLabel, place(), message)
                     .brief(format!("{} → {}, as {taken}", quote(name), quote(&label)))
                     .suggest("give them names that differ before the first dot, in letters, digits or hyphens".to_owned());
             }
@@ -50,7 +50,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
                 true => "a label is what stands before the first dot",
                 false => "a label has at most 59 characters",
             };
-            log.notice(Code::DnsLabel, place, message)
+            log.notice(Code::DnsLabel, place(), message)
                 .brief(format!("{} → {}", quote(name), quote(&label)))
                 .suggest(why.to_owned());
         }

@@ -1,6 +1,7 @@
 //! Setup keys and the groups that list them.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use super::Entry;
 use crate::code::Code;
@@ -55,7 +56,7 @@ fn check_listed(
         .cursor
         .get("auto_groups")
         .iter()
-        .flat_map(|list| list.elements().collect::<Vec<_>>())
+        .flat_map(|list| list.elements())
     {
         let group = granted.text().unwrap_or_default();
         let declared = desired.group(group).and_then(|group| group.peers.as_ref());
@@ -96,16 +97,18 @@ fn check_members(
             .filter(|entry| entry.address.kind == Kind::SetupKey)
             .map(|entry| entry.cursor.name())
     };
-    let composed: HashMap<String, &str> = keys().map(|name| (names::nfc(name), name)).collect();
+    let declared: HashMap<&str, &DeclaredKey> = desired
+        .setup_keys()
+        .map(|(name, key)| (name.as_str(), key))
+        .collect();
+    let composed: HashMap<Cow<str>, &str> = keys().map(|name| (names::nfc(name), name)).collect();
     let folded: HashMap<String, &str> = keys()
         .map(|name| (names::nfc(name).to_lowercase(), name))
         .collect();
-    for member in groups
-        .values()
-        .flat_map(|peers| peers.elements().collect::<Vec<_>>())
-    {
+    let holders: HashSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
+    for member in groups.values().flat_map(|peers| peers.elements()) {
         let Some(name) = member.text() else { continue };
-        if let Some(key) = desired.setup_key(name) {
+        if let Some(key) = declared.get(name) {
             if !key.enrolled && !is_pending(key) {
                 let kind = if key.key_type == KeyType::Reusable {
                     "a reusable"
@@ -142,7 +145,7 @@ fn check_members(
                     quote(sibling)
                 ),
             );
-        } else if let Some(hint) = odd_member(name, desired) {
+        } else if let Some(hint) = odd_member(name, &holders) {
             log.notice(
                 Code::OddMember,
                 member.place(),
@@ -155,8 +158,8 @@ fn check_members(
 }
 
 /// What may be meant by a member that can hardly be a peer.
-fn odd_member(name: &str, desired: &Desired) -> Option<String> {
-    match desired.group(name).is_some() {
+fn odd_member(name: &str, groups: &HashSet<&str>) -> Option<String> {
+    match groups.contains(name) {
         true => Some("it is a group here: groups hold peers, not groups".to_owned()),
         false => hint::member(name, []).as_ref().map(words::hint),
     }

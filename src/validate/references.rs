@@ -1,5 +1,6 @@
 //! References to groups: those that the file declares, and those that must exist in NetBird.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::Entry;
@@ -36,7 +37,7 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
             .map(|entry| entry.cursor.name())
     };
     let declared: HashSet<&str> = groups().collect();
-    let composed: HashMap<String, &str> = groups().map(|name| (names::nfc(name), name)).collect();
+    let composed: HashMap<Cow<str>, &str> = groups().map(|name| (names::nfc(name), name)).collect();
     let keys: HashSet<&str> = entries
         .iter()
         .filter(|entry| entry.address.kind == Kind::SetupKey)
@@ -106,7 +107,7 @@ fn named<'e, 'a>(entries: &'e [Entry<'a>]) -> impl Iterator<Item = (&'e Entry<'a
             rows.any(|row| row.is_reference && row.name == field.name())
         };
         let lists = entry.cursor.members().filter(is_list);
-        let elements = lists.flat_map(|list| list.elements().collect::<Vec<_>>());
+        let elements = lists.flat_map(Cursor::elements);
         elements
             .filter(|element| element.text().is_some())
             .map(move |element| (entry, element))

@@ -226,7 +226,7 @@ fn keep<'a>(
     }
     if let Declared::Resources(resources) = &declared {
         let resources = resources.iter().cloned();
-        all.extend(resources.map(|one| (address.name.clone(), one, entry.clone())));
+        all.extend(resources.map(|one| (address.name.clone(), one, *entry)));
     }
     desired.entries.insert(address, declared);
 }

@@ -1,5 +1,6 @@
 //! What a name may be, and lists of names.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use unicode_normalization::UnicodeNormalization;
@@ -79,9 +80,9 @@ fn blank_end(name: &str) -> Option<Flaw> {
 }
 
 /// The form in which names that look the same are the same.
-pub(crate) fn nfc(name: &str) -> String {
+pub(crate) fn nfc(name: &str) -> Cow<'_, str> {
     match name.is_ascii() {
-        true => name.to_owned(),
+        true => name.into(),
         false => name.nfc().collect(),
     }
 }

@@ -145,7 +145,7 @@ pub(super) fn let_go(so_far: &FollowUp, desired: &Desired, actual: &Actual) -> V
         let mut after = key.clone();
         after.auto_groups = Some(kept);
         let address = Address::new(Kind::SetupKey, &live.name);
-        let operation = Operation::update(live, Resource::SetupKey(after), None);
+        let operation = Operation::update(live, &Resource::SetupKey(after), None);
         changes.extend(
             operation.map(|operation| Change::new(address, operation, Reason::DeadKeyInTheWay)),
         );

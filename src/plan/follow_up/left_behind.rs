@@ -33,8 +33,8 @@ pub(super) fn notices(
         peer.user_id.is_empty()
             && !peer.ephemeral
             && !going.contains(&peer.id)
-            && desired.setup_key(&peer.name).is_none()
             && !listed.contains(peer.name.as_str())
+            && desired.setup_key(&peer.name).is_none()
             && actual.bindings.key_of(&peer.id).is_none_or(|key| {
                 // of a key that lives more is known; it waits for its peer, or its peer for it
                 !actual.keys.contains_key(key)

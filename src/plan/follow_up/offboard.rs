@@ -135,14 +135,15 @@ fn bound<'a>(key: &Id, actual: &'a Actual) -> Result<Option<&'a Peer>, PeerStays
 /// Says of a name that groups list that it was a setup key until this change: from now on it is a peer's name, and as long as
 /// one of them lists it the key's peer stays.
 pub(super) fn names_of_keys(desired: &Desired, ledger: &Ledger) -> Vec<Notice> {
-    let was_key = |name: &String| {
+    let mut removed = ledger.names(Kind::SetupKey);
+    removed.retain(|name| {
         desired.setup_key(name).is_none()
-            && ledger.removal(&Address::new(Kind::SetupKey, name)) == Some(Cause::Proposed)
-    };
+            && ledger.removal(&Address::new(Kind::SetupKey, *name)) == Some(Cause::Proposed)
+    });
     let listed = desired.groups().flat_map(|(group, entry)| {
         let names = entry.peers.iter().flatten();
         names
-            .filter(|name| was_key(name))
+            .filter(|name| removed.contains(name.as_str()))
             .map(move |name| (group, name))
     });
     let notice = |(group, name): (&String, &String)| {

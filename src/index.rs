@@ -1,0 +1,51 @@
+//! Places in a list by a text of each entry: a look-up compares numbers, and not a dozen texts that begin alike.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// Where in a list the entries of a text stand.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Index {
+    hasher: RandomState,
+    /// The hash of each text and the entry's place, sorted.
+    places: Vec<(u64, usize)>,
+}
+
+impl Index {
+    /// Indexes the entries of these texts.
+    pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let hasher = RandomState::new();
+        let places = texts.enumerate();
+        let places = places.map(|(place, text)| (hasher.hash_one(text), place));
+        let mut places: Vec<(u64, usize)> = places.collect();
+        places.sort_unstable();
+        Index { hasher, places }
+    }
+
+    /// Returns the places of a text in their order, and seldom that of another one: the caller compares.
+    pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = usize> {
+        let hash = self.hasher.hash_one(text);
+        let first = self.places.partition_point(|(at, _)| *at < hash);
+        let places = self.places[first..].iter();
+        let places = places.take_while(move |(at, _)| *at == hash);
+        places.map(|(_, place)| *place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_of_a_text_is_found_and_in_order() {
+        let texts: Vec<String> = (0..500).map(|at| format!("machine-{}", at % 200)).collect();
+        let index = Index::of(texts.iter().map(String::as_str));
+        for text in &texts {
+            let found = index.find(text).filter(|at| texts[*at] == *text);
+            let wanted = (0..texts.len()).filter(|at| texts[*at] == *text);
+            assert!(found.eq(wanted), "{text}");
+        }
+        let nobody = index.find("machine-200");
+        assert_eq!(nobody.filter(|at| texts[*at] == "machine-200").count(), 0);
+        assert_eq!(Index::default().find("machine-0").count(), 0);
+    }
+}
