@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::objects::User;
 use crate::change::Operation;
 use crate::kind::{Kind, Live};
 use crate::plan::{Plan, Row};
 use crate::text::count;
-use crate::wire::User;
 
 /// Why an apply must not start.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects;
 use crate::change::Operation;
 use crate::code::Code;
 use crate::id::Id;
@@ -19,7 +20,6 @@ use crate::kind::{DeclaredKey, KeyType, Kind, Live, differences};
 use crate::notice::Notice;
 use crate::options::{Options, Prune};
 use crate::reason::Reason;
-use crate::wire;
 
 use operation::{compare, make, must_be_replaced};
 
@@ -60,7 +60,7 @@ pub struct Decision {
 /// Returns whether nobody holds the key's secret: unused, without groups, and never changed since its creation. Keys are
 /// made without groups and are changed only once sealed: they get their groups then, or a write that changes nothing.
 /// One that was emptied by hand was changed later.
-pub fn never_sealed(key: &wire::SetupKey) -> bool {
+pub fn never_sealed(key: &objects::SetupKey) -> bool {
     let untouched = || {
         let created = key.id.created_at()?;
         Some((0..=UNTOUCHED_SECS).contains(&(key.updated_at?.as_second() - created)))
@@ -354,7 +354,7 @@ fn done(declared: &DeclaredKey, namesakes: &[Namesake], asked: Option<Timestamp>
 }
 
 /// Says of an expired, revoked or used-up key that it is not remade.
-fn dead(address: &Address, key: &wire::SetupKey) -> Notice {
+fn dead(address: &Address, key: &objects::SetupKey) -> Notice {
     let what = match (key.state.as_str(), key.used_times) {
         ("expired", 0) => "expired without being used",
         ("expired", _) => "expired",

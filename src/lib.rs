@@ -63,4 +63,3 @@ mod spelling;
 mod testing;
 pub mod text;
 pub mod validate;
-pub mod wire;

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Actual, Unreadable, typed, unreadable};
+use crate::api::objects;
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::kind::ALL;
 use crate::snapshot::Snapshot;
-use crate::wire;
 
 /// Which settings of the account hold groups: path, and what people call it. The server does not check them.
 const SETTINGS: [(&str, &str); 3] = [
@@ -105,11 +105,11 @@ impl Actual {
     pub(super) fn read_referrers(
         &mut self,
         snapshot: &Snapshot,
-        groups: &[wire::Group],
+        groups: &[objects::Group],
     ) -> Result<(), Unreadable> {
         let places = Places::of(&snapshot.rest.networks);
         self.read_resources(snapshot, groups, &places);
-        for user in typed::<wire::User>("users", &snapshot.rest.users)? {
+        for user in typed::<objects::User>("users", &snapshot.rest.users)? {
             for group in &user.auto_groups {
                 self.refer(group, format!("user {}", user.name));
             }
@@ -117,7 +117,7 @@ impl Actual {
                 self.me = Some(user);
             }
         }
-        for router in typed::<wire::Router>("routers", &snapshot.rest.routers)? {
+        for router in typed::<objects::Router>("routers", &snapshot.rest.routers)? {
             let place = places.of_network(&router.id.0);
             let words = format!("network router {}{place}", router.id);
             if !router.peer.is_empty() {
@@ -127,14 +127,14 @@ impl Actual {
                 self.refer(group, words.clone());
             }
         }
-        for zone in typed::<wire::Zone>("zones", &snapshot.rest.zones)? {
+        for zone in typed::<objects::Zone>("zones", &snapshot.rest.zones)? {
             for group in &zone.distribution_groups {
                 self.refer(group, format!("DNS zone {}", zone.name));
             }
         }
         if !snapshot.rest.dns_settings.is_null() {
             let settings = Entry::from(snapshot.rest.dns_settings.clone());
-            let settings: wire::DnsSettings = settings
+            let settings: objects::DnsSettings = settings
                 .read()
                 .map_err(|cause| unreadable("dns_settings", &settings, cause))?;
             for group in &settings.disabled_management_groups {
@@ -162,7 +162,7 @@ impl Actual {
     }
 
     /// Network resources that are in groups.
-    fn read_resources(&mut self, snapshot: &Snapshot, groups: &[wire::Group], places: &Places) {
+    fn read_resources(&mut self, snapshot: &Snapshot, groups: &[objects::Group], places: &Places) {
         let listed = snapshot.rest.network_resources.as_deref();
         let names: BTreeMap<&str, &str> = listed
             .into_iter()

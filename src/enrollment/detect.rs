@@ -7,6 +7,7 @@ use super::replaced::{Older, Replaced, older};
 use super::{Binding, Evidence};
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects::Peer;
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::id::Id;
@@ -14,7 +15,6 @@ use crate::keys::{Decision, Decisions};
 use crate::kind::{DeclaredKey, KeyType, Kind};
 use crate::notice::Notice;
 use crate::options::Options;
-use crate::wire::Peer;
 
 /// A pending key that was used, and the peer that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]

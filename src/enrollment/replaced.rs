@@ -3,13 +3,13 @@
 
 use super::Evidence;
 use crate::actual::Actual;
+use crate::api::objects::Peer;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::Decision;
 use crate::kind::{DeclaredKey, Kind};
 use crate::ledger::Proof;
 use crate::options::{Options, Prune};
-use crate::wire::Peer;
 
 /// A peer that goes because another one came in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,13 +9,13 @@ use super::body::{base_of, embedded_ids, keep};
 use super::values::{names, renamed_from};
 use super::words::named;
 use super::{ALL, About, Declared, Descriptor, Groups, Live, Resource, Spec, Trace, Unresolved};
+use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
 use crate::text::{count, listed};
-use crate::wire;
 
 /// A group in canonical form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -117,7 +117,7 @@ impl Spec for Group {
     };
 
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
-        let group: wire::Group = wire.read()?;
+        let group: objects::Group = wire.read()?;
         let peers = group.peers.into_iter().map(|peer| peer.id).collect();
         Ok(Live {
             id: group.id,

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{Found, Known};
 use crate::actual::Actual;
+use crate::api::objects;
 use crate::code::Code;
 use crate::id::Id;
-use crate::wire;
 
 /// What to do for a machine that came otherwise than by the key of its name.
 const NEW_KEY: &str =
@@ -18,7 +18,7 @@ pub(super) fn new_key() -> String {
 }
 
 /// Whether a peer is neither a person's nor one that the server forgets.
-pub(super) fn is_machine(peer: &&wire::Peer) -> bool {
+pub(super) fn is_machine(peer: &&objects::Peer) -> bool {
     peer.user_id.is_empty() && !peer.ephemeral
 }
 
@@ -86,7 +86,7 @@ pub(super) fn namesakes(
     known: Known,
 ) -> Option<(Code, String)> {
     let actual = known.actual;
-    let is_other = |peer: &&wire::Peer| {
+    let is_other = |peer: &&objects::Peer| {
         !peer.ephemeral && peer.id != *meant && !known.replaced.contains(&peer.id)
     };
     let others = actual.peers_named(name).filter(is_other).map(seen);
@@ -107,7 +107,7 @@ pub(super) fn namesakes(
 }
 
 /// A peer's id, and what tells people whether its machine lives.
-fn seen(peer: &wire::Peer) -> String {
+fn seen(peer: &objects::Peer) -> String {
     match (peer.connected, peer.last_seen) {
         (true, _) => format!("{} (connected)", peer.id),
         (false, Some(at)) => format!("{} (last seen {at:.0})", peer.id),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::twins::Twins;
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects;
 use crate::code::Code;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment, Replaced};
@@ -15,7 +16,6 @@ use crate::kind::{Group, Kind, Live, Resource};
 use crate::members::{self, Known, Members};
 use crate::notice::Notice;
 use crate::options::Options;
-use crate::wire;
 
 /// What the entries of a file mean in an account.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
 
 /// Pending keys whose peer will not get the DNS label of its name, since another peer has it.
 fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
-    let mut holders: BTreeMap<&str, Vec<&wire::Peer>> = BTreeMap::new();
+    let mut holders: BTreeMap<&str, Vec<&objects::Peer>> = BTreeMap::new();
     for peer in actual.peers.iter() {
         let label = enrollment::label_of(&peer.dns_label);
         holders.entry(label).or_default().push(peer);
