@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::address::Address;
+use crate::api::objects;
 use crate::enrollment::{self, Bindings};
 use crate::entry::Entry;
 use crate::id::Id;
@@ -17,7 +18,6 @@ use crate::kind::{self, Groups, Kind, Live, Resource};
 use crate::protection::Protection;
 use crate::snapshot::{Peers, Snapshot};
 use crate::who::Who;
-use crate::wire;
 
 pub use referrers::optional_lists;
 
@@ -35,7 +35,7 @@ pub struct Actual {
     /// Peers by id.
     pub peers: Arc<Peers>,
     /// Setup keys by id.
-    pub keys: BTreeMap<Id, wire::SetupKey>,
+    pub keys: BTreeMap<Id, objects::SetupKey>,
     /// Ids of the setup keys of each name, the oldest first.
     key_ids: BTreeMap<String, Vec<Id>>,
     /// Which peer came by which key.
@@ -45,7 +45,7 @@ pub struct Actual {
     /// Ids of the events that were read.
     pub event_ids: BTreeSet<String>,
     /// The token's own user, where the server tells.
-    pub me: Option<wire::User>,
+    pub me: Option<objects::User>,
     /// Who else keeps a group from being deleted, by group id, in words.
     pub unmanaged_referrers: BTreeMap<Id, BTreeSet<String>>,
     /// Of these, resources that groups list and that are no more: the server lets nobody delete such a group.
@@ -85,7 +85,7 @@ impl std::error::Error for Unreadable {}
 
 impl Actual {
     /// Returns a peer as an object that a change can be about.
-    pub fn live_peer(&self, peer: &wire::Peer) -> Live {
+    pub fn live_peer(&self, peer: &objects::Peer) -> Live {
         let answer = peer.answer.clone();
         Live {
             id: peer.id.clone(),
@@ -106,7 +106,7 @@ impl Actual {
     /// Reads a snapshot as if these objects bore their new names already.
     pub fn read_renamed(snapshot: &Snapshot, names: &NewNames) -> Result<Self, Unreadable> {
         let mut actual = Actual::default();
-        let mut groups = typed::<wire::Group>("groups", snapshot.list(Kind::Group))?;
+        let mut groups = typed::<objects::Group>("groups", snapshot.list(Kind::Group))?;
         for group in &mut groups {
             if let Some(new) = names.get(&(Kind::Group, group.id.clone())) {
                 group.name.clone_from(new);
@@ -132,9 +132,9 @@ impl Actual {
         }
         let peers = snapshot.peers.read();
         actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
-        let keys = typed::<wire::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
+        let keys = typed::<objects::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
         let events = match &snapshot.rest.events {
-            Some(events) => Some(typed::<wire::Event>("events", events)?),
+            Some(events) => Some(typed::<objects::Event>("events", events)?),
             None => None,
         };
         actual.events_known = events.is_some();
@@ -224,12 +224,12 @@ impl Actual {
     }
 
     /// Returns the peers of that name, the oldest first.
-    pub fn peers_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a wire::Peer> {
+    pub fn peers_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a objects::Peer> {
         self.peers.named(name)
     }
 
     /// Returns the setup keys of that name, the oldest first.
-    pub fn keys_named(&self, name: &str) -> impl Iterator<Item = &wire::SetupKey> {
+    pub fn keys_named(&self, name: &str) -> impl Iterator<Item = &objects::SetupKey> {
         let ids = self.key_ids.get(name).into_iter().flatten();
         ids.filter_map(|id| self.keys.get(id))
     }
@@ -255,8 +255,8 @@ impl Actual {
 }
 
 /// The groups of an identity provider whose name exactly one API-made group has too.
-fn twins(groups: &[wire::Group]) -> BTreeMap<Id, String> {
-    let is_issued = |group: &&wire::Group| matches!(&group.issued[..], "jwt" | "integration");
+fn twins(groups: &[objects::Group]) -> BTreeMap<Id, String> {
+    let is_issued = |group: &&objects::Group| matches!(&group.issued[..], "jwt" | "integration");
     let mut made: BTreeMap<&str, usize> = BTreeMap::new();
     for group in groups.iter().filter(|group| !is_issued(group)) {
         *made.entry(&group.name).or_default() += 1;

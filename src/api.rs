@@ -1,9 +1,10 @@
 //! The management API of NetBird: paths under `/api`, JSON in and out, errors by what they mean.
 //!
-//! Knows the transport and the refusals of the server (docs/netbird-api.md, "Requests and answers"), and no kind of
-//! object.
+//! Knows the transport, the refusals of the server (docs/netbird-api.md, "Requests and answers") and, in `objects`, the
+//! fields of its answers that we read; what they mean is for `kind` and the rest.
 
 mod error;
+pub mod objects;
 #[cfg(test)]
 mod tests;
 

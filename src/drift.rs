@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects::{Event, SetupKey};
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
 use crate::held::Why;
@@ -14,7 +15,6 @@ use crate::kind::{FieldChange, Kind};
 use crate::options::Options;
 use crate::plan::{Plan, Renames, plan};
 use crate::reason::Reason;
-use crate::wire::{Event, SetupKey};
 
 /// The difference between a file and an account.
 #[derive(Debug, Clone, Default, PartialEq)]

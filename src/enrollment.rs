@@ -12,10 +12,10 @@ mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::api::objects::{Event, Peer, SetupKey};
 use crate::id::Id;
 use crate::kind::KeyType;
 use crate::snapshot::Peers;
-use crate::wire::{Event, Peer, SetupKey};
 
 pub use crate::evidence::Evidence;
 pub use detect::{Enrollment, detect, is_enrollable, undeclared};

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects;
 use crate::config::Source;
 use crate::edit::pretty;
 use crate::enrollment::Binding;
@@ -16,7 +17,6 @@ use crate::id::Id;
 use crate::kind::{ALL, KeyType, Kind, Live, Resource};
 use crate::render::words;
 use crate::validate::validate;
-use crate::wire;
 
 /// An account as a file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -249,7 +249,7 @@ fn setup_key(
     let keys = namesakes
         .iter()
         .filter_map(|live| Some((live, actual.keys.get(&live.id)?)));
-    let is_spent = |key: &wire::SetupKey| key.key_type == KeyType::OneOff && key.used_times > 0;
+    let is_spent = |key: &objects::SetupKey| key.key_type == KeyType::OneOff && key.used_times > 0;
     let (valid, dead): (Vec<_>, Vec<_>) = keys.partition(|(_, key)| key.valid && !is_spent(key));
     let enrolled = dead.iter().rfind(|(live, key)| {
         let peer = actual.bindings.of_key(&live.id).and_then(Binding::peer);
@@ -284,7 +284,7 @@ fn setup_key(
 }
 
 /// Seconds from a key's creation to its expiry, 0 = never. The server does not tell the life time it was made with.
-fn life_time(key: &wire::SetupKey) -> i64 {
+fn life_time(key: &objects::SetupKey) -> i64 {
     let Some(expires) = key.expires else { return 0 };
     let created = key
         .id

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::actual::optional_lists;
+use crate::api::objects;
 use crate::api::{Api, ApiError};
 use crate::desired::Desired;
 use crate::enrollment::{self, Binding};
@@ -13,7 +14,6 @@ use crate::entry::Entry;
 use crate::kind::{KeyType, Kind};
 use crate::ledger::Ledger;
 use crate::snapshot::Snapshot;
-use crate::wire;
 
 /// The lists that a run needs at first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let used = Kind::sections().filter(|kind| desired.manages(*kind));
     let used: BTreeSet<&str> = used.map(Kind::path).collect();
     fetch_all(api, &needs.paths(), &used, &mut snapshot)?;
-    let is_me = |user: &Entry| user.read().is_ok_and(|user: wire::User| user.is_current);
+    let is_me = |user: &Entry| user.read().is_ok_and(|user: objects::User| user.is_current);
     if !snapshot.rest.users.iter().any(is_me) {
         snapshot.rest.users = api.list("/users").context("cannot list users")?;
     }
@@ -252,8 +252,8 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
 fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
     // what cannot be read here is an error of `Actual::read`
     let keys = snapshot.list(Kind::SetupKey).iter();
-    let keys = keys.filter_map(|key| key.read::<wire::SetupKey>().ok());
-    let keys: Vec<wire::SetupKey> = keys.filter(|key| key.used_times > 0).collect();
+    let keys = keys.filter_map(|key| key.read::<objects::SetupKey>().ok());
+    let keys: Vec<objects::SetupKey> = keys.filter(|key| key.used_times > 0).collect();
     let Ok(peers) = snapshot.peers.read() else {
         return false;
     };

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::objects::User;
 use crate::change::Operation;
 use crate::held::Why;
 use crate::id::Id;
 use crate::kind::{Kind, Live};
 use crate::plan::{Plan, Row};
 use crate::text::count;
-use crate::wire::User;
 
 /// Why an apply must not start.
 #[derive(Debug, Clone, PartialEq, Eq)]

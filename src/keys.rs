@@ -12,13 +12,13 @@ use jiff::Timestamp;
 
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects;
 use crate::change::Operation;
 use crate::id::Id;
 use crate::kind::{DeclaredKey, KeyType, Kind, Live, differences};
 use crate::notice::{Dead, Notice, OfKey};
 use crate::options::{Options, Prune};
 use crate::reason::Reason;
-use crate::wire;
 
 use operation::{compare, make, must_be_replaced};
 
@@ -71,7 +71,7 @@ impl Decision {
 /// Returns whether nobody holds the key's secret: unused, without groups, and never changed since its creation. Keys are
 /// made without groups and are changed only once sealed: they get their groups then, or a write that changes nothing.
 /// One that was emptied by hand was changed later.
-pub fn never_sealed(key: &wire::SetupKey) -> bool {
+pub fn never_sealed(key: &objects::SetupKey) -> bool {
     let untouched = || {
         let created = key.id.created_at()?;
         Some((0..=UNTOUCHED_SECS).contains(&(key.updated_at?.as_second() - created)))
@@ -322,7 +322,7 @@ fn done(declared: &DeclaredKey, namesakes: &[Namesake], asked: Option<Timestamp>
 }
 
 /// Returns how an expired, revoked or used-up key came to be so.
-fn dead(key: &wire::SetupKey) -> Dead {
+fn dead(key: &objects::SetupKey) -> Dead {
     let used = key.used_times > 0;
     match key.state.as_str() {
         "expired" => Dead::Expired {

@@ -393,7 +393,7 @@ pub struct Live {
 impl Live {
     /// Returns whether it is a key that nobody can use: used up, expired or revoked.
     pub fn is_dead_key(&self) -> bool {
-        let key = self.wire.read::<crate::wire::SetupKey>();
+        let key = self.wire.read::<crate::api::objects::SetupKey>();
         self.resource.kind() == Kind::SetupKey && key.is_ok_and(|key| !key.valid)
     }
 }

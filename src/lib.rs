@@ -67,4 +67,3 @@ mod testing;
 pub mod text;
 pub mod validate;
 mod who;
-pub mod wire;

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects;
 use crate::desired::Desired;
 use crate::enrollment::Binding;
 use crate::evidence::Evidence;
@@ -22,7 +23,6 @@ use crate::kind::{KeyType, Kind};
 use crate::ledger::{Ledger, Listing};
 use crate::notice::{Notice, OfMember, OfPeer, WayOut};
 use crate::options::{Options, Prune};
-use crate::wire;
 use doubt::{gone, is_machine, namesakes, several};
 
 /// The members of one declared group.
@@ -167,7 +167,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
             },
         };
     }
-    let peers: Vec<&wire::Peer> = actual.peers_named(member).filter(is_machine).collect();
+    let peers: Vec<&objects::Peer> = actual.peers_named(member).filter(is_machine).collect();
     let ids = peers.iter().map(|peer| peer.id.clone());
     let members: Vec<Id> = ids.filter(|id| live.contains(id)).collect();
     if let [first, rest @ ..] = &members[..] {
@@ -187,7 +187,7 @@ fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Foun
     let Known {
         desired, actual, ..
     } = known;
-    let peers: Vec<&wire::Peer> = actual
+    let peers: Vec<&objects::Peer> = actual
         .peers_named(member)
         .filter(|peer| !peer.ephemeral)
         .collect();
@@ -203,18 +203,18 @@ fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Foun
         return Found::Peers(members, said);
     }
     let listing = known.options.listings.of(group, member);
-    let created = |peer: &wire::Peer| {
+    let created = |peer: &objects::Peer| {
         let by_list = || peer.created_at.map(Timestamp::as_second);
         peer.id.created_at().or_else(by_list)
     };
     // who took the name after it was listed is not meant, and is in nobody's way
-    let could_be_meant = |peer: &&&wire::Peer| match listing {
+    let could_be_meant = |peer: &&&objects::Peer| match listing {
         Listing::Since(listed) => created(peer).is_some_and(|created| created <= listed),
         Listing::New | Listing::Unknown => true,
     };
-    let older: Vec<&&wire::Peer> = peers.iter().filter(could_be_meant).collect();
-    let is_bound = |peer: &&&&wire::Peer| actual.bindings.key_of(&peer.id).is_some();
-    let bound: Vec<&&&wire::Peer> = older.iter().filter(is_bound).collect();
+    let older: Vec<&&objects::Peer> = peers.iter().filter(could_be_meant).collect();
+    let is_bound = |peer: &&&&objects::Peer| actual.bindings.key_of(&peer.id).is_some();
+    let bound: Vec<&&&objects::Peer> = older.iter().filter(is_bound).collect();
     match (&older[..], &bound[..]) {
         _ if peers.is_empty() => Found::Nobody(OfMember::Absent(meant(member, desired, actual))),
         ([], _) => Found::Nobody(OfMember::TooYoung),
@@ -227,8 +227,9 @@ fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Foun
 
 /// What may be meant by a name that neither a key nor a peer has.
 fn meant(member: &str, desired: &Desired, actual: &Actual) -> Option<Hint> {
-    let is_otherwise_called =
-        |peer: &&wire::Peer| peer.id.0 == member || peer.ip == member || peer.dns_label == member;
+    let is_otherwise_called = |peer: &&objects::Peer| {
+        peer.id.0 == member || peer.ip == member || peer.dns_label == member
+    };
     if let Some(peer) = actual.peers.iter().find(is_otherwise_called) {
         return Some(Hint::PeerOfName(peer.name.clone()));
     }

@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
+use crate::api::objects;
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::index::Index;
 use crate::kind::Kind;
-use crate::wire;
 
 /// Answers of the server's lists. A list that was not asked for is empty; `None` where the difference matters.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -156,9 +156,9 @@ impl PeerList {
     }
 }
 
-fn peers(entries: &[Entry]) -> Result<Vec<wire::Peer>, (&Entry, serde_json::Error)> {
+fn peers(entries: &[Entry]) -> Result<Vec<objects::Peer>, (&Entry, serde_json::Error)> {
     let read = |entry: &'_ Entry| {
-        let mut peer: wire::Peer = entry.read()?;
+        let mut peer: objects::Peer = entry.read()?;
         peer.answer = Some(entry.clone());
         Ok(peer)
     };
@@ -213,14 +213,14 @@ impl std::fmt::Debug for PeerList {
 #[derive(Debug, Clone, Default)]
 pub struct Peers {
     /// By id, which is by age.
-    peers: Vec<wire::Peer>,
+    peers: Vec<objects::Peer>,
     by_id: Index,
     by_name: Index,
 }
 
 impl Peers {
     /// Returns the peer of that id.
-    pub fn get(&self, id: &Id) -> Option<&wire::Peer> {
+    pub fn get(&self, id: &Id) -> Option<&objects::Peer> {
         let mut found = self.by_id.find(&id.0).map(|at| &self.peers[at]);
         found.find(|peer| peer.id == *id)
     }
@@ -231,20 +231,20 @@ impl Peers {
     }
 
     /// Returns the peers of that name, the oldest first.
-    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a wire::Peer> {
+    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a objects::Peer> {
         let found = self.by_name.find(name).map(|at| &self.peers[at]);
         found.filter(move |peer| peer.name == name)
     }
 
     /// Returns all of them, the oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &wire::Peer> {
+    pub fn iter(&self) -> impl Iterator<Item = &objects::Peer> {
         self.peers.iter()
     }
 }
 
 /// Of two of one id the later one counts.
-impl FromIterator<wire::Peer> for Peers {
-    fn from_iter<T: IntoIterator<Item = wire::Peer>>(peers: T) -> Self {
+impl FromIterator<objects::Peer> for Peers {
+    fn from_iter<T: IntoIterator<Item = objects::Peer>>(peers: T) -> Self {
         let mut peers = Vec::from_iter(peers);
         peers.reverse();
         peers.sort_by(|a, b| a.id.cmp(&b.id));

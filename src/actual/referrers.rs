@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Actual, Unreadable, typed};
+use crate::api::objects;
 use crate::id::Id;
 use crate::kind::ALL;
 use crate::snapshot::Snapshot;
-use crate::wire;
 
 /// Which settings of the account hold groups: path, and what people call it. The server does not check them.
 const SETTINGS: [(&str, &str); 3] = [
@@ -104,11 +104,11 @@ impl Actual {
     pub(super) fn read_referrers(
         &mut self,
         snapshot: &Snapshot,
-        groups: &[wire::Group],
+        groups: &[objects::Group],
     ) -> Result<(), Unreadable> {
         let places = Places::of(&snapshot.rest.networks);
         self.read_resources(snapshot, groups, &places);
-        for user in typed::<wire::User>("users", &snapshot.rest.users)? {
+        for user in typed::<objects::User>("users", &snapshot.rest.users)? {
             for group in &user.auto_groups {
                 self.refer(group, format!("user {}", user.name));
             }
@@ -116,7 +116,7 @@ impl Actual {
                 self.me = Some(user);
             }
         }
-        for router in typed::<wire::Router>("routers", &snapshot.rest.routers)? {
+        for router in typed::<objects::Router>("routers", &snapshot.rest.routers)? {
             let place = places.of_network(&router.id.0);
             let words = format!("network router {}{place}", router.id);
             if !router.peer.is_empty() {
@@ -144,7 +144,7 @@ impl Actual {
     }
 
     /// Network resources that are in groups.
-    fn read_resources(&mut self, snapshot: &Snapshot, groups: &[wire::Group], places: &Places) {
+    fn read_resources(&mut self, snapshot: &Snapshot, groups: &[objects::Group], places: &Places) {
         let listed = snapshot.rest.network_resources.as_deref();
         let names: BTreeMap<&str, &str> = listed
             .into_iter()

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::write::NotKnown;
 use super::{Conduct, KeyCopy, Made, NotStored, Progress, Run, millis, same, unreadable};
 use crate::address::Address;
+use crate::api::objects;
 use crate::api::{ApiError, NewKey, object_path};
 use crate::change::{Change, Operation};
 use crate::entry::Entry;
@@ -24,7 +25,6 @@ use crate::plan::Plan;
 use crate::reason::Reason;
 use crate::render::CreatedKey;
 use crate::secret::{Sealed, StoredFile};
-use crate::wire;
 
 /// The most keys that are made before they are stored, in one commit.
 const BLOCK: usize = 25;
@@ -234,7 +234,7 @@ impl Run<'_> {
         let custody = self.custody.context("nobody to seal the new key for")?;
         (custody.wait)(key.until_markable());
         for is_last in [false, true] {
-            let stored: wire::SetupKey = wire_key(&self.write_key(key)?.wire)?;
+            let stored: objects::SetupKey = wire_key(&self.write_key(key)?.wire)?;
             if !never_sealed(&stored) {
                 return Ok(());
             }
@@ -415,7 +415,7 @@ impl Run<'_> {
     }
 }
 
-fn wire_key(answer: &Entry) -> Result<wire::SetupKey> {
+fn wire_key(answer: &Entry) -> Result<objects::SetupKey> {
     answer
         .read()
         .map_err(|error| unreadable(Kind::SetupKey, &error))

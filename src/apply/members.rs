@@ -10,12 +10,12 @@ use super::Run;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::object_path;
+use crate::api::objects;
 use crate::change::Change;
 use crate::id::Id;
 use crate::kind::{Group, Kind, Live, Resource};
 use crate::notice::Meanwhile;
 use crate::plan::Part;
-use crate::wire;
 
 /// What this run's replacements of groups read and meant. Whoever joins between the reading and the replacement is thrown
 /// out without a word; with this that can be told from what others did on purpose.
@@ -191,7 +191,7 @@ impl Run<'_> {
                 "cannot read the event log, which tells whom the replacement of a group throws out",
             )?;
             let events = events.iter().filter_map(|event| event.read().ok());
-            let ids = events.map(|event: wire::Event| event.id);
+            let ids = events.map(|event: objects::Event| event.id);
             self.applied.groups.events_before = Some(ids.collect());
         }
         Ok(())

@@ -15,6 +15,7 @@ use super::{Applied, Observer, Run};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::Api;
+use crate::api::objects::{Event, Peer};
 use crate::desired::Desired;
 use crate::enrollment;
 use crate::entry::Entry;
@@ -24,7 +25,6 @@ use crate::kind::{Kind, Resource};
 use crate::notice::Meanwhile;
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
-use crate::wire::{Event, Peer};
 
 /// How often members are put back: each time that is a replacement, too, that somebody can run into.
 const ROUNDS: usize = 5;

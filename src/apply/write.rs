@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::{Run, gone, paths, same};
 use crate::address::Address;
 use crate::api::ApiError;
+use crate::api::objects;
 use crate::change::Change;
 use crate::id::Id;
 use crate::kind::{FieldChange, KeyType, Kind, Live, Resource};
 use crate::notice::{Meanwhile, Notice};
 use crate::render::words;
-use crate::wire;
 
 /// The cause of an error after which nobody knows whether a write was carried out: its answer was lost, and looking it up
 /// failed, too.
@@ -64,7 +64,7 @@ impl Run<'_> {
         if stored.resource.kind() != Kind::Peer {
             return String::new();
         }
-        let peer = stored.wire.read::<wire::Peer>();
+        let peer = stored.wire.read::<objects::Peer>();
         let label = peer.map(|peer| crate::enrollment::label_of(&peer.dns_label).to_owned());
         let Some(label) = label.ok().filter(|label| !label.is_empty()) else {
             return String::new();
@@ -148,7 +148,7 @@ impl Run<'_> {
         }
         self.same_form(live, fresh)?;
         if let Kind::SetupKey = address.kind {
-            let read = |live: &Live| live.wire.read::<wire::SetupKey>();
+            let read = |live: &Live| live.wire.read::<objects::SetupKey>();
             let (before, now) = (read(live)?, read(fresh)?);
             if now.key_type == KeyType::OneOff && now.used_times > before.used_times {
                 bail!("a machine enrolled with it meanwhile, {STAYS}");

@@ -17,6 +17,7 @@ use super::versions::of_netbird;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::Api;
+use crate::api::objects::SetupKey;
 use crate::change::Operation;
 use crate::ci::Context;
 use crate::cli::{Cli, Scope, Sealing, Server};
@@ -33,7 +34,6 @@ use crate::render::{Document, words};
 use crate::secret::{Recipients, present};
 use crate::snapshot::Snapshot;
 use crate::validate::{Valid, validate};
-use crate::wire::SetupKey;
 
 /// Validates; all problems are one error.
 pub(super) fn check(source: &Source) -> Result<Valid, Failure> {

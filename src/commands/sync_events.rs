@@ -26,6 +26,7 @@ use super::{annotate, print, report, report_failure};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::Api;
+use crate::api::objects;
 use crate::apply::{Conduct, apply, settle_members};
 use crate::ci::Context;
 use crate::cli::{self, Cli, Format, SyncArgs};
@@ -46,7 +47,6 @@ use crate::options::{Options, Prune};
 use crate::plan::Plan;
 use crate::render::Status;
 use crate::text::visible;
-use crate::wire;
 use done::{Done, done};
 
 /// Where a file stands.
@@ -321,7 +321,7 @@ const EVENTS_KEPT: usize = 10_000;
 /// Returns the names of the used keys that are for one peer.
 fn used_keys(keys: &[Entry]) -> BTreeSet<String> {
     let keys = keys.iter().filter_map(|key| key.read().ok());
-    let used = keys.filter(|key: &wire::SetupKey| {
+    let used = keys.filter(|key: &objects::SetupKey| {
         key.key_type == KeyType::OneOff && !key.ephemeral && key.used_times > 0
     });
     used.map(|key| key.name).collect()

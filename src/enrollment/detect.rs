@@ -7,13 +7,13 @@ use super::replaced::{Older, Replaced, older};
 use super::{Binding, Evidence};
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects::Peer;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::{Decision, Decisions};
 use crate::kind::{DeclaredKey, KeyType, Kind};
 use crate::notice::{Notice, Open, Remark};
 use crate::options::Options;
-use crate::wire::Peer;
 
 /// A pending key that was used, and the peer that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Enrollment;
 use crate::actual::Actual;
+use crate::api::objects::Peer;
 use crate::id::Id;
-use crate::wire::Peer;
 
 /// Characters that a label keeps at most.
 const LONGEST: usize = 59;

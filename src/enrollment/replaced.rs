@@ -4,6 +4,7 @@
 use super::Evidence;
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects::Peer;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::Decision;
@@ -11,7 +12,6 @@ use crate::kind::{DeclaredKey, Kind};
 use crate::ledger::Proof;
 use crate::notice::Stays;
 use crate::options::{Options, Prune};
-use crate::wire::Peer;
 
 /// A peer that goes because another one came in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

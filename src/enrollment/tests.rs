@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{Bindings, bind};
+use crate::api::objects::{Event, Peer, SetupKey};
 use crate::snapshot::Peers;
 use crate::testing::{MADE, over, table};
-use crate::wire::{Event, Peer, SetupKey};
 
 fn at(ms: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(MADE * 1000 + ms).expect("a time of this century");

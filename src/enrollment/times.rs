@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Binding, ENROLLMENT_MS};
+use crate::api::objects::{Peer, SetupKey};
 use crate::id::Id;
-use crate::wire::{Peer, SetupKey};
 
 /// Of several peers the nearest is meant where it is at most that far, in milliseconds,
 const NEAR_MS: i64 = 100;

@@ -25,7 +25,7 @@ fn applying() -> Context {
     }
 }
 
-fn user(role: &str, service: bool) -> Option<crate::wire::User> {
+fn user(role: &str, service: bool) -> Option<crate::api::objects::User> {
     let user = json!({ "id": "u", "name": "someone", "role": role, "is_service_user": service, "is_current": true });
     Some(serde_json::from_value(user).expect("a user"))
 }

@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use super::{UNTOUCHED_SECS, desired, must_be_replaced, never_sealed};
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects;
 use crate::id::Id;
 use crate::kind::{DeclaredKey, KeyType, Kind, Live, differences};
 use crate::ledger::{Ledger, Proof};
 use crate::options::Options;
 use crate::secret::{file_name, is_temporary};
-use crate::wire;
 
 /// Whose a live key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Whose {
 #[derive(Debug, Clone, Copy)]
 pub struct Namesake<'a> {
     /// The facts.
-    pub key: &'a wire::SetupKey,
+    pub key: &'a objects::SetupKey,
     /// The same in canonical form.
     pub live: &'a Live,
     /// Whose it is.
@@ -101,7 +101,7 @@ pub fn namesakes<'a>(name: &str, actual: &'a Actual, options: &Options) -> Vec<N
 
 /// Returns whether the key lasts as long as a version of the file asked for. Its id has whole seconds, and the server takes
 /// the two times one after the other.
-fn lasts_as_asked(name: &str, key: &wire::SetupKey, ledger: &Ledger) -> bool {
+fn lasts_as_asked(name: &str, key: &objects::SetupKey, ledger: &Ledger) -> bool {
     let Some(created) = key.id.created_at() else {
         return true;
     };
@@ -112,7 +112,7 @@ fn lasts_as_asked(name: &str, key: &wire::SetupKey, ledger: &Ledger) -> bool {
     })
 }
 
-fn whose(name: &str, key: &wire::SetupKey, ledger: &Ledger) -> Whose {
+fn whose(name: &str, key: &objects::SetupKey, ledger: &Ledger) -> Whose {
     if !ledger.is_known() {
         return Whose::Named;
     }

@@ -9,11 +9,11 @@ use super::rows::own_groups;
 use super::values::names;
 use super::words::named;
 use super::{About, Declared, Descriptor, Entries, Groups, Kind, Live, Resource, Spec, Unresolved};
+use crate::api::objects;
 use crate::config::{Cursor, Log, Refused, Shape, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
-use crate::wire;
 
 /// The DNS settings in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -51,7 +51,7 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
 #[derive(Debug, Clone, Deserialize)]
 struct Answer {
     /// Groups.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     disabled_management_groups: Vec<Id>,
 }
 

@@ -15,13 +15,13 @@ use super::{
     About, Declared, Descriptor, End, Entries, Form, Groups, InFile, Live, Resource,
     Shape as FormShape, Spec, Tie, Trace, Unresolved,
 };
+use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
 use crate::text::visible;
-use crate::wire;
 
 /// Longest name that the server takes, in bytes.
 const LONGEST_NAME: usize = 255;
@@ -149,7 +149,7 @@ struct Answer {
     #[serde(default)]
     enable_search_domain: bool,
     /// Groups whose peers ask it.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     distribution_groups: Vec<Id>,
 }
 

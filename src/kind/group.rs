@@ -11,13 +11,13 @@ use super::words::named;
 use super::{
     ALL, About, Declared, Descriptor, Entries, Groups, Live, Resource, Spec, Trace, Unresolved,
 };
+use crate::api::objects::{Reference, nullable};
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
 use crate::text::{count, listed};
-use crate::wire::{Reference, nullable};
 
 /// A group in canonical form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -10,6 +10,7 @@ use super::rows::{groups, own};
 use super::values::{domain, flag, nameserver, renamed_from, text};
 use super::words::{address, disabled, named};
 use super::{About, Declared, Descriptor, Entries, Groups, Live, Resource, Spec, Unresolved};
+use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
 use crate::entry::Entry;
@@ -17,7 +18,6 @@ use crate::id::Id;
 use crate::sentence::Sentence;
 use crate::spelling;
 use crate::text::visible;
-use crate::wire;
 
 /// A nameserver group in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -251,20 +251,20 @@ struct Answer {
     /// Unique.
     name: String,
     /// Text for people.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     description: String,
     /// Answers for everything.
     primary: bool,
     /// Domains it answers for.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     domains: Vec<String>,
     /// Enabled or not.
     enabled: bool,
     /// Groups whose peers ask it.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     groups: Vec<Id>,
     /// Servers.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     nameservers: Vec<Server>,
     /// Domains are search domains too.
     #[serde(default)]

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::values::names;
 use super::{About, Descriptor, Entries, Groups, Live, Resource, Spec, Unresolved};
+use crate::api::objects;
 use crate::config::Outline;
 use crate::entry::Entry;
 use crate::sentence::Sentence;
-use crate::wire;
 
 /// A peer's part that we change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,7 +40,7 @@ impl Spec for Peer {
     };
 
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
-        let peer: wire::Peer = wire.read()?;
+        let peer: objects::Peer = wire.read()?;
         let resource = Resource::Peer(Peer {
             name: peer.name.clone(),
         });

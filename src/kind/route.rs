@@ -13,6 +13,7 @@ use super::{
     ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource,
     Shape as FormShape, Spec, Tie, Trace, Unresolved,
 };
+use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
 use crate::entry::Entry;
@@ -20,7 +21,6 @@ use crate::id::Id;
 use crate::sentence::Sentence;
 use crate::spelling;
 use crate::text::visible;
-use crate::wire;
 
 const MAX_DOMAINS: usize = 32;
 
@@ -247,31 +247,31 @@ struct Answer {
     #[serde(default)]
     network_type: String,
     /// Text for people.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     description: String,
     /// Enabled or not.
     enabled: bool,
     /// One router; empty where `peer_groups` are used.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     peer: String,
     /// Groups of routers.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     peer_groups: Vec<Id>,
     /// A placeholder for domain routes.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     network: String,
     /// Domains of a domain route.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     domains: Vec<String>,
     /// 1 to 9999.
     metric: i64,
     /// Hides the origin of routed traffic.
     masquerade: bool,
     /// Groups that get the route.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     groups: Vec<Id>,
     /// Groups whose policies guard it.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     access_control_groups: Vec<Id>,
     /// See [`Route`].
     #[serde(default)]

@@ -12,11 +12,11 @@ use super::body::keep;
 use super::values::names;
 use super::words::named;
 use super::{About, Descriptor, Entries, Groups, Live, Resource, Spec, Trace, Unresolved};
+use crate::api::objects;
 use crate::entry::Entry;
 use crate::key_type::KeyType;
 use crate::sentence::Sentence;
 use crate::text::{count, duration};
-use crate::wire;
 
 /// A setup key in canonical form. `None` = not ours.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -119,7 +119,7 @@ impl Spec for SetupKey {
     };
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let key: wire::SetupKey = wire.read()?;
+        let key: objects::SetupKey = wire.read()?;
         let resource = Resource::SetupKey(SetupKey {
             key_type: key.key_type,
             expires: key.expires.is_some(),

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::{Found, Known};
 use crate::actual::Actual;
+use crate::api::objects;
 use crate::id::Id;
 use crate::notice::{Machine, OfMember, WayOut};
-use crate::wire;
 
 /// Whether a peer is neither a person's nor one that the server forgets.
-pub(super) fn is_machine(peer: &&wire::Peer) -> bool {
+pub(super) fn is_machine(peer: &&objects::Peer) -> bool {
     peer.user_id.is_empty() && !peer.ephemeral
 }
 
@@ -52,7 +52,7 @@ pub(super) fn gone(member: &str, actual: &Actual) -> OfMember {
 /// one stays the member. `way_out` is what to do where the other is the right one.
 pub(super) fn namesakes(name: &str, meant: &Id, way_out: WayOut, known: Known) -> Option<OfMember> {
     let actual = known.actual;
-    let is_other = |peer: &&wire::Peer| {
+    let is_other = |peer: &&objects::Peer| {
         !peer.ephemeral && peer.id != *meant && !known.replaced.contains(&peer.id)
     };
     let others = actual.peers_named(name).filter(is_other).map(machine);
@@ -65,7 +65,7 @@ pub(super) fn namesakes(name: &str, meant: &Id, way_out: WayOut, known: Known) -
     })
 }
 
-fn machine(peer: &wire::Peer) -> Machine {
+fn machine(peer: &objects::Peer) -> Machine {
     Machine {
         id: peer.id.clone(),
         connected: peer.connected,

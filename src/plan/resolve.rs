@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::twins::Twins;
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment, Replaced};
 use crate::id::Id;
@@ -16,7 +17,6 @@ use crate::kind::{Group, Kind, Live, Resource};
 use crate::members::{self, Known, Members};
 use crate::notice::{Notice, OfKey};
 use crate::options::Options;
-use crate::wire;
 
 /// What the entries of a file mean in an account.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
 fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
     // of most accounts no key waits
     let holders = LazyCell::new(|| {
-        let mut holders: BTreeMap<&str, Vec<&wire::Peer>> = BTreeMap::new();
+        let mut holders: BTreeMap<&str, Vec<&objects::Peer>> = BTreeMap::new();
         for peer in actual.peers.iter() {
             let label = enrollment::label_of(&peer.dns_label);
             holders.entry(label).or_default().push(peer);

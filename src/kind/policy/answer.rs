@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Beyond, OneRule, Policy, PortRange};
+use crate::api::objects::{self, Reference, ResourceReference};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::kind::{Groups, Live, Resource};
-use crate::wire::{self, Reference, ResourceReference};
 
 /// An entry of `GET /policies`.
 #[derive(Debug, Clone, Deserialize)]
@@ -19,15 +19,15 @@ struct Answer {
     /// Not unique.
     name: String,
     /// Text for people.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     description: String,
     /// Enforced or not.
     enabled: bool,
     /// One in practice (docs/netbird-api.md, "Policies: one rule").
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     rules: Vec<Rule>,
     /// Ids of posture checks.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     source_posture_checks: Vec<Id>,
 }
 
@@ -45,16 +45,16 @@ struct Rule {
     /// Lower case.
     protocol: String,
     /// Single ports as texts.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     ports: Vec<String>,
     /// Ranges.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     port_ranges: Vec<Range>,
     /// Groups.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     sources: Vec<Reference>,
     /// Groups.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     destinations: Vec<Reference>,
     /// Stands for the sources.
     #[serde(rename = "sourceResource", default)]
@@ -63,7 +63,7 @@ struct Rule {
     #[serde(rename = "destinationResource", default)]
     destination_resource: Option<ResourceReference>,
     /// Of NetBird's SSH: ids of groups of users, and the local users that they may log in as.
-    #[serde(default, deserialize_with = "wire::nullable")]
+    #[serde(default, deserialize_with = "objects::nullable")]
     authorized_groups: BTreeMap<Id, Option<Vec<String>>>,
 }
 

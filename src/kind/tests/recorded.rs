@@ -4,11 +4,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::actual::Actual;
+use crate::api::objects;
 use crate::id::Id;
 use crate::kind::{Groups, Kind, Policy, Resource, Route, SetupKey, differences};
 use crate::snapshot::Snapshot;
 use crate::testing::recordings;
-use crate::wire;
 
 /// The recorded objects of a kind: name of the recording and object. What stands in others comes in their answers.
 fn objects(kind: Kind) -> Vec<(String, Value)> {
@@ -311,7 +311,7 @@ fn the_recorded_account_reads() {
 fn every_recorded_event_reads() {
     let recordings = recordings();
     for name in ["events-after-enrolment", "events-one-per-code"] {
-        let events: Vec<wire::Event> =
+        let events: Vec<objects::Event> =
             serde_json::from_value(recordings[name]["response"]["body"].clone()).expect("events");
         assert!(
             events
@@ -321,7 +321,7 @@ fn every_recorded_event_reads() {
         );
     }
     let odd = json!({ "id": "7", "timestamp": "2026-03-02T09:14:07+02:00", "activity_code": "made.up", "meta": null });
-    let odd: wire::Event = serde_json::from_value(odd).expect("an event");
+    let odd: objects::Event = serde_json::from_value(odd).expect("an event");
     assert_eq!((odd.target_id.as_str(), odd.meta("name")), ("", None));
 }
 

@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use super::FollowUp;
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects::Peer;
 use crate::desired::Desired;
 use crate::kind::Kind;
 use crate::ledger::Proof;
 use crate::notice::{Notice, OfPeer};
 use crate::options::Options;
-use crate::wire::Peer;
 
 /// Names the peers that bear the name of a key that the file declared when they came, where neither the file nor a live key
 /// says anything of them.

@@ -9,6 +9,7 @@ use super::FollowUp;
 use super::held::holder;
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects::Peer;
 use crate::change::Change;
 use crate::desired::Desired;
 use crate::enrollment::{Binding, Replaced};
@@ -22,7 +23,6 @@ use crate::plan::referrers::deleted;
 use crate::plan::rows::Row;
 use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
-use crate::wire::Peer;
 
 /// Returns the deletion of the peers whose keys' entries were removed.
 pub(super) fn offboard(
