@@ -1,0 +1,286 @@
+//! Records in the entry of their zone: how they are read, and how they are written there.
+
+use std::net::IpAddr;
+
+use serde_json::{Map, Value};
+
+use super::super::rows::own;
+use super::super::values::domain;
+use super::super::{Declared, InFile, Resource};
+use super::{DnsRecord, RecordType};
+use crate::code::Code;
+use crate::config::{Cursor, Field, Log, Refused, Shape, Table, nearest, quote};
+use crate::spelling;
+
+/// The longest time to live that the DNS knows, in seconds (RFC 2181, section 8).
+const LONGEST_TTL: i64 = 2_147_483_647;
+
+pub(super) const TABLE: Table<DnsRecord> = Table {
+    what: "a record",
+    fields: &[
+        Field::<DnsRecord>::required("name", |record, value, log| {
+            record.name = value
+                .string(log, "a name")
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .says(
+            Shape::Schema(r#"{"type": "string", "minLength": 1, "examples": ["db", "@", "*.apps"]}"#),
+            None,
+            "What it answers, relative to the zone; @ is the zone itself, and a name that ends in the zone's domain is the \
+             full one. *. may begin it.",
+        ),
+        Field::<DnsRecord>::required("type", |record, value, log| record.r#type = kind(value, log)).says(
+            Shape::Schema(r#"{"enum": ["A", "AAAA", "CNAME"]}"#),
+            None,
+            "A, AAAA or CNAME.",
+        ),
+        Field::<DnsRecord>::required("content", |record, value, log| {
+            record.content = value
+                .string(log, "an address or a name")
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .says(
+            Shape::Schema(r#"{"type": "string", "minLength": 1}"#),
+            None,
+            "The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for.",
+        ),
+        own!(
+            ttl,
+            Shape::Whole(0, LONGEST_TTL),
+            Some("300"),
+            "How long others may remember it, in seconds.",
+            ttl
+        ),
+    ],
+    refused: &[
+        Refused::new(&["value", "target", "address", "ip", "data"], "write \"content\"", None)
+            .meant("content"),
+        Refused::new(&["id"], "ids of NetBird never stand in this file", None),
+    ],
+    rules: r#"{
+        "allOf": [
+            {"if": {"properties": {"type": {"const": "A"}}}, "then": {"properties": {"content": {"format": "ipv4"}}}},
+            {"if": {"properties": {"type": {"const": "AAAA"}}}, "then": {"properties": {"content": {"format": "ipv6"}}}}
+        ]
+    }"#,
+};
+
+fn kind(value: &Cursor<'_>, log: &mut Log) -> Option<RecordType> {
+    let wanted = "\"A\", \"AAAA\" or \"CNAME\"";
+    let word = value.string(log, wanted)?;
+    let known = RecordType::of(word);
+    if known.is_none() {
+        let words = RecordType::WORDS.into_iter().map(|(word, _)| word);
+        let upper = word.to_uppercase();
+        let meant = RecordType::of(&upper).map(RecordType::word);
+        let meant = meant.or_else(|| nearest(&upper, words));
+        let hint = meant.map(|word| format!("did you mean {}?", quote(word)));
+        log.error(
+            value.place(),
+            format!("{} is no type of record: NetBird has {wanted}", quote(word)),
+        )
+        .suggest(hint);
+    }
+    known
+}
+
+fn ttl(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
+    let wanted = "a whole number of seconds";
+    let ttl = value.integer(log, wanted)?;
+    if !(0..=LONGEST_TTL).contains(&ttl) {
+        log.error(
+            value.place(),
+            format!("a ttl is 0 to {LONGEST_TTL} seconds"),
+        );
+    }
+    Some(ttl)
+}
+
+/// Returns the full name of a record: lower case, without a dot at its end.
+pub(super) fn full_name(name: &str, zone: &str) -> String {
+    let (name, zone) = (name.to_ascii_lowercase(), zone.to_ascii_lowercase());
+    let absolute = name.strip_suffix('.').unwrap_or(&name);
+    let is_full = absolute == zone || absolute.ends_with(&format!(".{zone}"));
+    match name.as_str() {
+        "@" => zone,
+        _ if is_full || zone.is_empty() => absolute.to_owned(),
+        name => format!("{name}.{zone}"),
+    }
+}
+
+pub(super) fn address_of(full_name: &str, kind: &str) -> String {
+    format!("{full_name} {kind}")
+}
+
+/// Reads a record of a zone.
+pub(super) fn listed(
+    entry: &Cursor<'_>,
+    zone: &Declared,
+    log: &mut Log,
+) -> Option<(String, Resource)> {
+    let mut record = DnsRecord::default();
+    entry.object(log, &TABLE, &mut record);
+    let zone = match zone {
+        Declared::Resources(all) => match all.as_slice() {
+            [Resource::DnsZone(zone)] => &zone.domain,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let written = entry.get("name")?;
+    // where the domain is wrong, that is said already
+    let name = match zone.is_empty() {
+        true => None,
+        false => name_in(zone, &written, log),
+    };
+    let content = entry
+        .get("content")
+        .filter(|content| content.text().is_some());
+    let content = record.r#type.zip(content);
+    let content = content.and_then(|(kind, content)| checked(kind, &content, log));
+    record.name = name?;
+    record.content = content?;
+    let address = address_of(&record.name, record.r#type?.word());
+    Some((address, Resource::DnsRecord(record)))
+}
+
+/// Returns the full name of a record, or notes why it is none.
+fn name_in(zone: &str, written: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    let text = written.text()?;
+    if text.is_empty() {
+        log.error(written.place(), "a record's name cannot be empty")
+            .suggest("write \"@\" for the zone itself".to_owned());
+        return None;
+    }
+    let name = full_name(text, zone);
+    let is_full = |bare: &str| name == bare.to_ascii_lowercase();
+    if text.strip_suffix('.').is_some_and(|bare| !is_full(bare)) {
+        let message = format!("{} is no name in {}", quote(text), quote(zone));
+        log.error(written.place(), message)
+            .suggest("a name that ends with a dot is a full one".to_owned());
+        return None;
+    }
+    match domain::of_zone(name.strip_prefix("*.").unwrap_or(&name)) {
+        Ok(_) => Some(name),
+        Err(flaw) => {
+            flaw.report(written.place(), log);
+            None
+        }
+    }
+}
+
+/// Puts the name as people write it, relative to the zone.
+pub(super) fn written(mut record: Map<String, Value>, zone: &Value) -> Map<String, Value> {
+    let domain = zone["domain"].as_str().unwrap_or_default();
+    if let Some(Value::String(name)) = record.get_mut("name") {
+        let relative = match name.strip_suffix(domain) {
+            Some("") => Some("@"),
+            Some(relative) => relative.strip_suffix('.'),
+            None => None,
+        };
+        // what would be read as another name stays the full one
+        let relative = relative.filter(|relative| full_name(relative, domain) == *name);
+        if let Some(relative) = relative.map(str::to_owned) {
+            *name = relative;
+        }
+    }
+    record
+}
+
+/// Returns the content in its one spelling, or notes why it is none.
+fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    let text = place.text()?;
+    let found: Option<IpAddr> = text.parse().ok();
+    match (kind, found) {
+        (RecordType::A, Some(IpAddr::V4(_))) | (RecordType::Aaaa, Some(IpAddr::V6(_))) => {
+            Some(spelling::content(text))
+        }
+        (RecordType::A, _) => {
+            let is_other = matches!(found, Some(IpAddr::V6(_)));
+            let hint = is_other.then(|| "the type of an IPv6 address is AAAA".to_owned());
+            let hint = hint.or_else(|| no_address(text, "A"));
+            log.error(place.place(), format!("{} is no IPv4 address", quote(text)))
+                .suggest(hint);
+            None
+        }
+        (RecordType::Aaaa, _) => {
+            let is_other = matches!(found, Some(IpAddr::V4(_)));
+            let hint = is_other.then(|| "the type of an IPv4 address is A".to_owned());
+            let hint = hint.or_else(|| no_address(text, "AAAA"));
+            log.error(place.place(), format!("{} is no IPv6 address", quote(text)))
+                .suggest(hint);
+            None
+        }
+        (RecordType::Cname, Some(_)) => {
+            log.error(
+                place.place(),
+                format!(
+                    "a CNAME stands for a name, and {} is an address",
+                    quote(text)
+                ),
+            )
+            .suggest("the type of an IPv4 address is A, that of an IPv6 address AAAA".to_owned());
+            None
+        }
+        (RecordType::Cname, None) => {
+            let bare = text.strip_suffix('.').unwrap_or(text);
+            match domain::of_zone(bare) {
+                Ok(name) => Some(name),
+                Err(flaw) => {
+                    flaw.report(place.place(), log);
+                    None
+                }
+            }
+        }
+    }
+}
+
+/// What is very likely meant where an address should stand.
+fn no_address(text: &str, kind: &str) -> Option<String> {
+    if let Some((address, _)) = text.split_once('/')
+        && address.parse::<IpAddr>().is_ok()
+    {
+        return Some(format!("did you mean {}?", quote(address)));
+    }
+    domain::of_zone(text)
+        .is_ok()
+        .then(|| format!("the type of a record that stands for a name is CNAME, not {kind}"))
+}
+
+/// What of a list of records the server refuses: one that is there twice, and a CNAME beside another one of its name.
+pub(super) fn check(records: &[InFile<'_>], log: &mut Log) {
+    let known: Vec<(&DnsRecord, &Cursor<'_>)> = records
+        .iter()
+        .filter_map(|(_, record, place)| match record {
+            Resource::DnsRecord(record) => Some((record, place)),
+            _ => None,
+        })
+        .collect();
+    for (index, (record, place)) in known.iter().enumerate() {
+        let mut before = known[..index].iter();
+        let rival = before.find(|(other, _)| record.cannot_stand_beside(other));
+        let Some((other, there)) = rival else {
+            continue;
+        };
+        let line = there.place().line;
+        match record.is_same(other) {
+            true => log
+                .error(
+                    place.place(),
+                    format!("the same record is in line {line} already"),
+                )
+                .coded(Code::Duplicate),
+            false => log
+                .error(
+                    place.place(),
+                    format!(
+                        "{} has a record in line {line} already: a CNAME stands alone under its name",
+                        quote(&record.name)
+                    ),
+                )
+                .coded(Code::Duplicate),
+        };
+    }
+}
