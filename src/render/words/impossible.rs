@@ -81,7 +81,14 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
         ),
         Impossible::InTheWay(other) => (
             format!("cannot be written: NetBird has {other}, and does not take both"),
-            "delete that in NetBird, or take it into the file as it is and change it there",
+            match address.kind.descriptor().can_be_renamed {
+                true => {
+                    "if it is the same, give the entry \"renamed_from\" with the old name; else delete that in NetBird"
+                }
+                false => {
+                    "delete that in NetBird, or take it into the file as it is and change it there"
+                }
+            },
         ),
         Impossible::TakesAlong(inside) => (
             format!(
