@@ -108,6 +108,10 @@ pub enum Code {
     ToBeReplaced,
     /// A peer that nobody let in yet.
     WaitsForApproval,
+    /// Which peer an entry means by a name that is not the peer's own.
+    PeerMeant,
+    /// An entry waits for the peer that it names.
+    PeerAwaited,
     /// Another peer bears a listed name.
     MemberTwin,
     /// Which peer a used key's name means cannot be told.
@@ -205,6 +209,8 @@ impl Code {
             C::FlippedBack => "flipped_back",
             C::ToBeReplaced => "to_be_replaced",
             C::WaitsForApproval => "waits_for_approval",
+            C::PeerMeant => "peer_meant",
+            C::PeerAwaited => "peer_awaited",
             C::MemberTwin => "member_twin",
             C::MemberUnclear => "member_unclear",
             C::MemberGone => "member_gone",

@@ -78,6 +78,18 @@ impl Desired {
         }
     }
 
+    /// Returns whether an entry names that peer, as a group lists its members.
+    pub fn lists(&self, at: &Address, peer: &str) -> bool {
+        match self.entries.get(at) {
+            Some(Declared::Group(group)) => group.peers.iter().flatten().any(|name| name == peer),
+            Some(Declared::Resources(all)) => {
+                let mut peers = all.iter().flat_map(Resource::peers);
+                peers.any(|named| named.text() == peer)
+            }
+            Some(Declared::SetupKey(_)) | None => false,
+        }
+    }
+
     /// Returns the entries that are in canonical form as they stand; of one address several, where its kind has several.
     pub fn resources(&self) -> impl Iterator<Item = (&Address, &[Resource])> {
         self.entries

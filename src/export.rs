@@ -13,8 +13,7 @@ use crate::api::objects;
 use crate::config::Source;
 use crate::edit::pretty;
 use crate::enrollment::Binding;
-use crate::id::Id;
-use crate::kind::{ALL, KeyType, Kind, Live, Resource};
+use crate::kind::{ALL, KeyType, Kind, Live, PeerRef, Resource};
 use crate::render::words;
 use crate::validate::validate;
 
@@ -37,7 +36,7 @@ pub fn export(actual: &Actual) -> Export {
         let entry = match address.kind {
             Kind::SetupKey => setup_key(address, namesakes, actual),
             _ => match namesakes.as_slice() {
-                [live] => entry(live, actual).map(|entry| {
+                [live] => entry(live, &export, actual).map(|entry| {
                     entry.map(|entry| with_children(entry, live, &mut export, actual))
                 }),
                 _ => Err(format!(
@@ -149,7 +148,7 @@ fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
     Some(format!("it refers to group {group:?}, but {why}"))
 }
 
-fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
+fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>, String> {
     if live.resource.kind() == Kind::Group {
         if live.name == ALL {
             return Ok(None);
@@ -158,11 +157,27 @@ fn entry(live: &Live, actual: &Actual) -> Result<Option<Value>, String> {
             return Err(format!("it is {}", words::protection(why)));
         }
     }
-    let entry = live.resource.export()?;
+    let entry = fields(live, export, actual)?;
     // there is always one of it, so only what it says is worth an entry
     let says = |value: &Value| value.as_array().is_none_or(|list| !list.is_empty());
     let is_idle = live.resource.kind().is_one() && !entry.values().any(says);
     Ok((!is_idle).then_some(Value::Object(entry)))
+}
+
+/// Returns the fields of an entry, with names of peers in the place of their ids; `Err` says why there can be none.
+fn fields(live: &Live, export: &Export, actual: &Actual) -> Result<Map<String, Value>, String> {
+    let mut resource = live.resource.clone();
+    for peer in resource.peers_mut() {
+        let found = peer.id().and_then(|id| actual.peers.get(id));
+        let Some(found) = found else {
+            return Err("it names a peer that is gone".into());
+        };
+        match unnamed(found, export, actual) {
+            Some(why) => return Err(format!("it names the peer {:?}: {why}", found.name)),
+            None => *peer = PeerRef::Name(found.name.clone()),
+        }
+    }
+    resource.export()
 }
 
 /// Adds what stands in an object to its entry.
@@ -174,7 +189,7 @@ fn with_children(mut entry: Value, parent: &Live, export: &mut Export, actual: &
             if address.kind != kind {
                 continue;
             }
-            match live.resource.export() {
+            match fields(live, export, actual) {
                 Ok(fields) => list.push(Value::Object((listed.written)(fields, &entry))),
                 Err(why) => export.left_out.push((address.clone(), why)),
             }
@@ -184,31 +199,43 @@ fn with_children(mut entry: Value, parent: &Live, export: &mut Export, actual: &
     entry
 }
 
+/// Why a file that names a peer does not mean it, if it does not: its name means another peer, or none yet.
+fn unnamed(peer: &objects::Peer, export: &Export, actual: &Actual) -> Option<&'static str> {
+    let means = |key: &Value| {
+        let keys = actual.keys_named(&peer.name);
+        let newest = keys.filter(|key| key.used_times > 0).last();
+        let bound = newest.and_then(|key| actual.bindings.of_key(&key.id)?.peer());
+        key["enrolled"] == Value::Bool(true) && bound == Some(&peer.id)
+    };
+    let key = export
+        .entries
+        .get(&Address::new(Kind::SetupKey, &peer.name));
+    if peer.ephemeral {
+        Some("it is ephemeral")
+    } else if !can_be_listed(&peer.name) {
+        Some("a file cannot have that name")
+    } else if !key.is_none_or(means) {
+        Some("its name is that of a setup key that is not its own")
+    } else {
+        None
+    }
+}
+
 /// Lists the members of each group by their names. A name that means another peer, or none yet, is not listed: the file
 /// leaves such a member alone.
 fn list_members(export: &mut Export, actual: &Actual) {
-    let keys: BTreeMap<String, Value> = export
-        .entries
-        .iter()
-        .filter(|(address, _)| address.kind == Kind::SetupKey)
-        .map(|(address, entry)| (address.name.clone(), entry.clone()))
+    let groups = export.entries.keys();
+    let groups: Vec<Address> = groups
+        .filter(|at| at.kind == Kind::Group)
+        .cloned()
         .collect();
-    let means = |name: &str, peer: &Id| {
-        let newest = actual
-            .keys_named(name)
-            .filter(|key| key.used_times > 0)
-            .last();
-        let bound = newest.and_then(|key| actual.bindings.of_key(&key.id)?.peer());
-        keys.get(name)
-            .is_none_or(|key| key["enrolled"] == Value::Bool(true) && bound == Some(peer))
-    };
-    for (address, entry) in &mut export.entries {
+    for address in groups {
         let [
             Live {
                 resource: Resource::Group(group),
                 ..
             },
-        ] = actual.named(address.kind, &address.name)
+        ] = actual.at(&address)
         else {
             continue;
         };
@@ -219,18 +246,17 @@ fn list_members(export: &mut Export, actual: &Actual) {
             .filter_map(|id| actual.peers.get(id));
         let mut names = BTreeSet::new();
         for peer in members.filter(|peer| !peer.ephemeral) {
-            let why = if !can_be_listed(&peer.name) {
-                "a file cannot have that name"
-            } else if !means(&peer.name, &peer.id) {
-                "its name is that of a setup key that is not its own"
-            } else {
-                names.insert(peer.name.clone());
-                continue;
-            };
-            let text = format!("its member {:?} is not listed: {why}", peer.name);
-            export.unlisted.push((address.clone(), text));
+            match unnamed(peer, export, actual) {
+                None => drop(names.insert(peer.name.clone())),
+                Some(why) => {
+                    let text = format!("its member {:?} is not listed: {why}", peer.name);
+                    export.unlisted.push((address.clone(), text));
+                }
+            }
         }
-        entry["peers"] = json!(names);
+        if let Some(entry) = export.entries.get_mut(&address) {
+            entry["peers"] = json!(names);
+        }
     }
 }
 

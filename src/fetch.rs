@@ -33,7 +33,9 @@ impl Needs {
             .collect();
         // everything refers to groups
         kinds.insert(Kind::Group);
-        if managed(Kind::Group) || managed(Kind::SetupKey) {
+        let mut named = desired.resources().flat_map(|(_, all)| all);
+        let names_peers = named.any(|one| !one.peers().is_empty());
+        if managed(Kind::Group) || managed(Kind::SetupKey) || names_peers {
             kinds.extend([Kind::SetupKey, Kind::Peer]);
         }
         Needs { kinds, account }

@@ -18,6 +18,7 @@ mod group;
 mod groups;
 mod nameserver_group;
 mod peer;
+mod peer_ref;
 mod policy;
 mod route;
 pub(crate) mod rows;
@@ -46,6 +47,7 @@ pub use group::{DeclaredGroup, Group};
 pub use groups::{ALL, Groups, Unresolved};
 pub use nameserver_group::{Nameserver, NameserverGroup};
 pub use peer::Peer;
+pub use peer_ref::PeerRef;
 pub use policy::{Action, Beyond, Policy, PortRange, Protocol};
 pub use route::Route;
 pub use setup_key::{DeclaredKey, SealedFor, SetupKey};
@@ -182,6 +184,19 @@ macro_rules! kinds {
                 match (self, other) {
                     $((Resource::$kind(it), Resource::$kind(other)) => it.excludes(other),)+
                     _ => false,
+                }
+            }
+
+            /// Returns the peers that it names.
+            pub fn peers(&self) -> Vec<PeerRef> {
+                let mut it = self.clone();
+                it.peers_mut().into_iter().map(|peer| peer.clone()).collect()
+            }
+
+            /// Returns the peers that it names, to say which ones are meant.
+            pub fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
+                match self {
+                    $(Resource::$kind(it) => it.peers()),+
                 }
             }
 

@@ -1,4 +1,5 @@
-//! Who is meant by the names in a group's `peers`: names of setup keys and of live peers become ids.
+//! Who is meant by the names in a group's `peers`, and wherever else an entry names a peer: names of setup keys and of live
+//! peers become ids.
 //!
 //! Hostnames are chosen by clients and are not unique, so a name alone proves nothing (docs/ownership.md, "Who came by
 //! which key"). Whatever cannot be told is a notice and never an error: nobody may block an apply by choosing a
@@ -71,11 +72,7 @@ pub fn resolve(
     let mut named = BTreeSet::new();
     let mut untold = BTreeSet::new();
     for member in wanted {
-        let found = if known.decisions.contains_key(member) {
-            by_key(member, name, live, known)
-        } else {
-            by_name(member, name, live, known)
-        };
+        let found = find(member, &group, live, known);
         let mut tell = |what| members.notices.push(Notice::member(&group, member, what));
         match found {
             Found::Peers(ids, said) => {
@@ -108,15 +105,49 @@ pub fn resolve(
     let stays = |id: &&Id| match options.prune {
         _ if is_untold(id) => true,
         Prune::None => true,
-        Prune::Owned => !was_listed(id, name, actual, &options.ledger),
+        Prune::Owned => !was_listed(id, &group, actual, &options.ledger),
         Prune::All => {
-            !was_listed(id, name, actual, &options.ledger) && must_stay(id, name, desired, actual)
+            !was_listed(id, &group, actual, &options.ledger) && must_stay(id, name, desired, actual)
         }
     };
     members.unmanaged = others.filter(stays).cloned().collect();
     members.peers = named;
     members.peers.extend(members.unmanaged.iter().cloned());
     members
+}
+
+/// Returns the peer that the entry `at` means by a name, and what a reader should know; nobody where it has to wait. `live`
+/// are the peers that the objects of that address name now.
+pub fn one(
+    at: &Address,
+    name: &str,
+    live: &BTreeSet<Id>,
+    known: Known,
+) -> (Option<Id>, Option<Notice>) {
+    let actual = known.actual;
+    let notice = |what| Notice::member(at, name, what);
+    let waits = |why| (None, Some(notice(OfMember::Awaited(why))));
+    let bears_another = |id: &Id| actual.peers.get(id).is_some_and(|peer| peer.name != name);
+    match find(name, at, live, known) {
+        Found::Peers(ids, said) if !ids.is_empty() => {
+            let meant = |id: &&Id| !live.contains(*id) && bears_another(id);
+            let meant = ids.first().filter(meant);
+            let meant = meant.map(|id| OfMember::Meant(actual.who(id)));
+            let said = said.or(meant).map(notice);
+            (ids.into_iter().next(), said)
+        }
+        // the machine of an older key, until another one comes in its place
+        Found::Pending(ids) if !ids.is_empty() => (ids.into_iter().next(), None),
+        Found::Peers(..) | Found::Pending(_) => waits(None),
+        Found::Nobody(why) => waits(Some(Box::new(why))),
+    }
+}
+
+fn find(name: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Found {
+    match known.decisions.contains_key(name) {
+        true => by_key(name, at, live, known),
+        false => by_name(name, at, live, known),
+    }
 }
 
 enum Found {
@@ -130,7 +161,7 @@ enum Found {
 
 /// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
 /// the one peer of that name that is no person's, or the one that is a member already.
-fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found {
+fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Found {
     let Known {
         desired, actual, ..
     } = known;
@@ -149,7 +180,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
     }
     if let Some(key) = &decision.used {
         return match binding(key) {
-            Some(Binding::Several(peers)) => several(group, peers, live, known),
+            Some(Binding::Several(peers)) => several(at, peers, live, known),
             binding => match (
                 binding.and_then(Binding::peer),
                 binding.and_then(Binding::evidence),
@@ -183,7 +214,7 @@ fn by_key(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found
 }
 
 /// Another name is the one live peer of that name; of namesakes the one that is a member or came by a key.
-fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Found {
+fn by_name(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Found {
     let Known {
         desired, actual, ..
     } = known;
@@ -202,7 +233,7 @@ fn by_name(member: &str, group: &str, live: &BTreeSet<Id>, known: Known) -> Foun
         let said = rest.is_empty().then(said).flatten();
         return Found::Peers(members, said);
     }
-    let listing = known.options.listings.of(group, member);
+    let listing = known.options.listings.of(at, member);
     let created = |peer: &objects::Peer| {
         let by_list = || peer.created_at.map(Timestamp::as_second);
         peer.id.created_at().or_else(by_list)
@@ -249,7 +280,7 @@ pub fn listed_names<'a>(peer: &Id, actual: &'a Actual) -> impl Iterator<Item = &
 }
 
 /// A member that the file listed once and lists no more.
-fn was_listed(peer: &Id, group: &str, actual: &Actual, ledger: &Ledger) -> bool {
+fn was_listed(peer: &Id, group: &Address, actual: &Actual, ledger: &Ledger) -> bool {
     listed_names(peer, actual).any(|name| ledger.was_listed(group, name))
 }
 

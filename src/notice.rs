@@ -52,7 +52,7 @@ pub enum What {
     Open(Open),
     /// A used setup key.
     Remark(Remark),
-    /// A member of a group.
+    /// A member of a group, or the peer that another entry names.
     Member(String, OfMember),
     /// A peer.
     Peer(OfPeer),

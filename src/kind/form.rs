@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::id::Id;
 use crate::spelling;
 
 /// What kind of object a file would have to be able to say.
@@ -29,6 +30,8 @@ pub enum End {
     Network,
     /// A route's `peer_groups`.
     Through,
+    /// A single peer in their place.
+    ThroughPeer,
     /// A zone's `domain`: another one makes the zone anew.
     Domain,
     /// What a record leads to: what tells records of one name and type apart.
@@ -41,6 +44,7 @@ impl End {
         match self {
             End::Domain => text.to_ascii_lowercase(),
             End::Content => spelling::content(text),
+            End::ThroughPeer => text.to_owned(),
             End::From | End::To | End::Network | End::Through => spelling::network(text),
         }
     }
@@ -51,6 +55,19 @@ impl End {
             End::Network => spelling::domain(text),
             _ => text.to_owned(),
         }
+    }
+
+    /// The end that it stands for: of a group or a peer in one place a file says one.
+    pub(crate) fn place(self) -> End {
+        match self {
+            End::ThroughPeer => End::Through,
+            end => end,
+        }
+    }
+
+    /// Whether a single peer stands there: by its id in NetBird, by one of its names in the file.
+    pub(crate) fn is_peer(self) -> bool {
+        self.place() != self
     }
 
     /// Whether what stood there is lost with it, though the object stays: what a zone answered, and what a record led to.
@@ -79,7 +96,7 @@ pub enum Trace {
 pub struct Tie {
     /// Which end.
     pub end: End,
-    /// Names of groups, a network, or domains.
+    /// Names of groups, a network, domains, or a peer.
     pub names: BTreeSet<String>,
 }
 
@@ -99,6 +116,15 @@ impl Form {
             shape: Shape::Plain,
             ties: Vec::new(),
         }
+    }
+
+    /// Returns it with the names by which a file can have meant its peers, in the place of their ids.
+    pub fn with_names_of_peers(mut self, names: impl Fn(&Id) -> BTreeSet<String>) -> Self {
+        for tie in self.ties.iter_mut().filter(|tie| tie.end.is_peer()) {
+            let ids = std::mem::take(&mut tie.names).into_iter().map(Id);
+            tie.names = ids.flat_map(|id| names(&id)).collect();
+        }
+        self
     }
 
     /// Returns how many ends both have in common.

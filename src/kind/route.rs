@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, fill};
-use super::rows::{groups, own, own_groups};
+use super::peer_ref::{self, PeerRef};
+use super::rows::{own, own_groups};
 use super::values::{domain, flag, names, network, renamed_from, text};
 use super::words::{disabled, named};
 use super::{
@@ -34,8 +35,10 @@ pub struct Route {
     pub network: Option<String>,
     /// 1 to 32 domains, lower case and Unicode as the server renders them; `*.` may begin one.
     pub domains: Option<BTreeSet<String>>,
-    /// Groups whose peers route.
+    /// Groups whose peers route; empty where `peer` does.
     pub peer_groups: BTreeSet<String>,
+    /// The one peer that routes, in their place.
+    pub peer: Option<PeerRef>,
     /// Groups that get the route.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<BTreeSet<String>>,
@@ -57,8 +60,6 @@ pub struct Route {
     /// Whether it is in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Id of a single router in the place of `peer_groups`; the file cannot say one.
-    pub peer: Option<Id>,
 }
 
 const TABLE: Table<Route> = Table {
@@ -85,10 +86,25 @@ const TABLE: Table<Route> = Table {
             None,
             "1 to 32 domains in Unicode; *. may begin one. Exactly one of network and domains.",
         ),
-        groups!(
-            peer_groups,
-            "Groups whose peers do the routing, at least one.",
-            "the peers of these groups do the routing"
+        Field {
+            groups: Some(|route| Some(&route.peer_groups)),
+            ..Field::<Route>::optional("peer_groups", |route, value, log| {
+                let why = "the peers of these groups do the routing";
+                route.peer_groups = names::some_groups(value, log, why);
+            })
+            .says(
+                Shape::SomeGroups,
+                None,
+                "Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.",
+            )
+        },
+        Field::<Route>::optional("peer", |route, value, log| {
+            route.peer = peer_ref::peer(value, log)
+        })
+        .says(
+            Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
+            None,
+            "The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.",
         ),
         own_groups!(
             groups,
@@ -137,9 +153,9 @@ const TABLE: Table<Route> = Table {
         ),
         Refused::new(&["name"], "a route's name is the name of its entry", None),
         Refused::new(
-            &["peer", "peers", "routing_peers", "routing_groups"],
-            "routes go through groups of peers",
-            Some("put the peer into a group and name that in \"peer_groups\""),
+            &["peers", "routing_peers", "routing_groups"],
+            "routes go through groups of peers, or through one",
+            Some("write \"peer_groups\": [ … ] with names of groups, or \"peer\" with the name of one peer"),
         )
         .meant("peer_groups"),
         Refused::new(
@@ -155,7 +171,10 @@ const TABLE: Table<Route> = Table {
         )
         .meant("groups"),
     ],
-    rules: r#"{"oneOf": [{"required": ["network"]}, {"required": ["domains"]}]}"#,
+    rules: r#"{"allOf": [
+        {"oneOf": [{"required": ["network"]}, {"required": ["domains"]}]},
+        {"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}
+    ]}"#,
 };
 
 fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
@@ -180,6 +199,7 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
             }
             _ => (),
         }
+        one_of_routers(entry, log);
         if !entry.mentions(&TABLE, "groups") {
             log.notice(
                 Code::RouteForAll,
@@ -190,6 +210,29 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
         }
     }
     Some(Declared::one(Resource::Route(route)))
+}
+
+/// The server refuses both, and neither (docs/netbird-api.md, "Routes").
+fn one_of_routers(entry: &Cursor<'_>, log: &mut Log) {
+    match (entry.get("peer_groups"), entry.get("peer")) {
+        (Some(_), Some(peer)) => {
+            log.error(
+                peer.key_place(),
+                "a route goes through groups of peers or through one peer, not both",
+            )
+            .suggest("put the peer into one of the groups, or make two routes".to_owned());
+        }
+        (None, None)
+            if !entry.mentions(&TABLE, "peer_groups") && !entry.mentions(&TABLE, "peer") =>
+        {
+            log.error(
+                entry.key_place(),
+                "a route needs \"peer_groups\" or \"peer\"",
+            )
+            .coded(Code::MissingField);
+        }
+        _ => (),
+    }
 }
 
 fn receivers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
@@ -301,6 +344,7 @@ impl Spec for Route {
             ("network", Trace::Tie(End::Network)),
             ("domains", Trace::Tie(End::Network)),
             ("peer_groups", Trace::Tie(End::Through)),
+            ("peer", Trace::Tie(End::ThroughPeer)),
         ],
         entries: Entries::Named(entry),
         check: |_, _| {},
@@ -328,7 +372,7 @@ impl Spec for Route {
             keep_route: Some(route.keep_route),
             skip_auto_apply: Some(route.skip_auto_apply),
             enabled: Some(route.enabled),
-            peer: (!route.peer.is_empty()).then_some(Id(route.peer)),
+            peer: PeerRef::read(route.peer),
         };
         Ok(Live {
             id: route.id,
@@ -346,26 +390,38 @@ impl Spec for Route {
         groups: &Groups,
     ) -> Result<Value, Unresolved> {
         // of network and domains, and of peer and peer_groups, the other one must be absent: presence is what counts
-        let mut body = base_of(live, &["id", "network_type", "network", "domains", "peer"]);
+        let mut body = base_of(
+            live,
+            &[
+                "id",
+                "network_type",
+                "network",
+                "domains",
+                "peer",
+                "peer_groups",
+            ],
+        );
         body.insert("network_id".into(), json!(name));
         if let Some(network) = &self.network {
             body.insert("network".into(), json!(network));
         } else {
             body.insert("domains".into(), json!(self.domains));
         }
-        body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?);
+        match &self.peer {
+            Some(peer) => body.insert("peer".into(), json!(peer)),
+            None => body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?),
+        };
         let names: Vec<&str> = TABLE.names().collect();
         fill(&mut body, &TABLE, self, groups, &names)?;
         Ok(Value::Object(body))
     }
 
-    fn beyond_the_file(&self) -> Option<String> {
-        let peer = self.peer.as_ref()?;
-        Some(format!("goes through the single peer {peer}"))
+    fn peers(&mut self) -> Vec<&mut PeerRef> {
+        self.peer.iter_mut().collect()
     }
 
     fn form(&self) -> Form {
-        let shape = match self.peer.is_some() || self.peer_groups.is_empty() {
+        let shape = match self.peer.is_none() && self.peer_groups.is_empty() {
             true => FormShape::Elsewhere,
             false => FormShape::Plain,
         };
@@ -374,9 +430,15 @@ impl Spec for Route {
             end: End::Network,
             names: network.cloned().collect(),
         };
-        let through = Tie {
-            end: End::Through,
-            names: self.peer_groups.clone(),
+        let through = match &self.peer {
+            Some(peer) => Tie {
+                end: End::ThroughPeer,
+                names: BTreeSet::from([peer.text().to_owned()]),
+            },
+            None => Tie {
+                end: End::Through,
+                names: self.peer_groups.clone(),
+            },
         };
         Form {
             shape,
@@ -385,28 +447,30 @@ impl Spec for Route {
     }
 
     fn form_in_words(&self) -> &'static str {
-        match (self.form().shape, &self.peer) {
-            (FormShape::Elsewhere, Some(_)) => "through a single peer",
-            (FormShape::Elsewhere, None) => "through no group",
-            _ => "for another network or through other groups",
+        match self.form().shape {
+            FormShape::Elsewhere => "through no group",
+            _ => "for another network or through others",
         }
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        if self.peer.is_some() || self.peer_groups.is_empty() {
-            return Err("it goes through a single peer, or through nobody".into());
+        if self.peer.is_none() && self.peer_groups.is_empty() {
+            return Err("it goes through nobody".into());
         }
-        fields.retain(|field, value| field != "peer" && !value.is_null());
+        if self.peer.is_some() {
+            fields.remove("peer_groups");
+        }
+        fields.retain(|_, value| !value.is_null());
         Ok(fields)
     }
 
-    fn summary(&self, _about: &About) -> String {
+    fn summary(&self, about: &About) -> String {
         let what = match (&self.network, &self.domains) {
             (Some(network), _) => visible(network).into_owned(),
             (None, domains) => named(domains.iter().flatten().map(String::as_str)),
         };
         let through = match &self.peer {
-            Some(_) => "a single peer".to_owned(),
+            Some(peer) => format!("the peer {}", visible(about.peer(peer))),
             None => named(self.peer_groups.iter().map(String::as_str)),
         };
         let to = match &self.groups {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Descriptor, Form, Groups, Live, Unresolved};
+use super::{Descriptor, Form, Groups, Live, PeerRef, Unresolved};
 use crate::config::Table;
 use crate::entry::Entry;
 use crate::id::Id;
@@ -33,6 +33,11 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
     /// Returns the sets of group names in it.
     fn references(&self) -> Vec<&BTreeSet<String>> {
         Self::TABLE.map_or_else(Vec::new, |table| table.groups(self))
+    }
+
+    /// Returns the peers that it names.
+    fn peers(&mut self) -> Vec<&mut PeerRef> {
+        Vec::new()
     }
 
     /// Takes over from the live object what is not ours.
@@ -126,6 +131,14 @@ pub struct About<'a> {
 }
 
 impl<'a> About<'a> {
+    /// What people call a peer that a field names.
+    pub fn peer(&self, peer: &'a PeerRef) -> &'a str {
+        match peer {
+            PeerRef::Name(name) => name,
+            PeerRef::Id(id) => self.label(id),
+        }
+    }
+
     /// What people call a peer.
     pub fn label(&self, id: &'a Id) -> &'a str {
         let label = self.peer_labels.get(id);

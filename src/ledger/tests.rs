@@ -9,6 +9,7 @@ mod property;
 mod reading;
 mod rows;
 
+use crate::address::Address;
 use crate::git::Sha;
 use crate::git::testing::{Repo, netbird_json};
 use crate::kind::Kind;
@@ -19,6 +20,10 @@ use super::{Ledger, LedgerError};
 
 /// A present that is later than every commit of the tests.
 const NOW: i64 = 10_000_000;
+
+fn group(name: &str) -> Address {
+    Address::new(Kind::Group, name)
+}
 
 /// Reads the ledger of `netbird.json` at HEAD.
 fn read(repo: &Repo) -> Ledger {

@@ -21,7 +21,7 @@ pub struct Told {
 
 impl Ledger {
     /// Compares what an object of that name connects with the versions of the interval in which it was made, or with all
-    /// where it was made in none. Names of groups are followed through renames.
+    /// where it was made in none. Names of groups are followed through renames; of a peer the form has all names.
     pub fn told(&self, address: &Address, created_at: Option<i64>, form: &Form) -> Told {
         let declared = self.followed(address, |address| Fact::Declared(address.clone()));
         let made_in = |interval: &&Interval| {
@@ -33,7 +33,7 @@ impl Ledger {
         let (mut same, mut other) = (0, 0);
         for tie in &form.ties {
             let (mut is_said, mut is_same) = (false, false);
-            for (known, interval) in self.tied(address, tie.end) {
+            for (known, interval) in self.tied(address, tie.end.place()) {
                 let meets = |with: &Interval| {
                     interval.from < with.to.unwrap_or(usize::MAX)
                         && with.from < interval.to.unwrap_or(usize::MAX)
@@ -62,14 +62,14 @@ impl Ledger {
         }
     }
 
-    /// What versions said of one end of an entry, under each of its names, and when.
-    fn tied(&self, address: &Address, end: End) -> Vec<(&Tie, Interval)> {
+    /// What versions said of one place of an entry, under each of its names, and when.
+    fn tied(&self, address: &Address, place: End) -> Vec<(&Tie, Interval)> {
         let mut found = Vec::new();
         for (address, limit) in self.lineage(address) {
             let Some(ties) = self.ties.get(&address) else {
                 continue;
             };
-            for tie in ties.iter().filter(|tie| tie.end == end) {
+            for tie in ties.iter().filter(|tie| tie.end.place() == place) {
                 let intervals = self.intervals(&Fact::Tied(address.clone(), tie.clone()));
                 let in_time = intervals.iter().filter(|interval| interval.from < limit);
                 found.extend(in_time.map(|interval| (tie, *interval)));
@@ -78,13 +78,19 @@ impl Ledger {
         found
     }
 
-    /// Whether a live end is that of a version: the same networks, or groups that bear these names or had them.
+    /// Whether a live end is that of a version: the same networks, groups that bear these names or had them, a peer that
+    /// bears that name.
     fn is_same(&self, live: &Tie, known: &Tie) -> bool {
         let had_name = |name: &String| {
             let names = self.lineage(&Address::new(Kind::Group, name));
             names.iter().any(|(at, _)| known.names.contains(&at.name))
         };
+        if live.end != known.end {
+            return false;
+        }
         match live.end {
+            // one that is gone has no name, and nothing goes through it any more
+            End::ThroughPeer => live.names.is_empty() || !live.names.is_disjoint(&known.names),
             End::Network | End::Domain | End::Content => live.names == known.names,
             End::From | End::To | End::Through => {
                 live.names.len() == known.names.len() && live.names.iter().all(had_name)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Found, Known};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::api::objects;
 use crate::id::Id;
 use crate::notice::{Machine, OfMember, WayOut};
@@ -15,21 +16,17 @@ pub(super) fn is_machine(peer: &&objects::Peer) -> bool {
 
 /// Of several peers that can have come by a key, those that are members already stay so, whichever it was. One that
 /// bears a name that the group lists no more is no such member.
-pub(super) fn several(group: &str, peers: &[Id], live: &BTreeSet<Id>, known: Known) -> Found {
+pub(super) fn several(at: &Address, peers: &[Id], live: &BTreeSet<Id>, known: Known) -> Found {
     let Known {
         desired,
         actual,
         options,
         ..
     } = known;
-    let lists = |name: &str| {
-        let group = desired.groups().find(|(of, _)| *of == group);
-        group.is_some_and(|(_, group)| group.peers.iter().flatten().any(|at| at == name))
-    };
     let is_delisted = |id: &Id| {
         let peer = actual.peers.get(id);
         let name = peer.map(|peer| peer.name.as_str());
-        name.is_some_and(|name| options.ledger.was_listed(group, name) && !lists(name))
+        name.is_some_and(|name| options.ledger.was_listed(at, name) && !desired.lists(at, name))
     };
     let members = peers
         .iter()

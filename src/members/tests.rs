@@ -1,6 +1,7 @@
 //! Who is meant by a name in a group, and what nobody can do by choosing a hostname.
 
 mod history;
+mod one;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is to be said of the members that a group lists.
+//! What is to be said of the members that a group lists, and of the peer that another entry names.
 
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use crate::hint::Hint;
 use crate::id::Id;
 use crate::who::Who;
 
-/// What is to be said of a name that a group lists.
+/// What is to be said of a name that a group lists, or that another entry has for its peer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OfMember {
     /// It is a reusable key.
@@ -46,6 +46,10 @@ pub enum OfMember {
     },
     /// It was a setup key until this change.
     WasKey,
+    /// It is that peer, which bears another name.
+    Meant(Who),
+    /// The entry waits for its peer: it has not enrolled, or that is why nobody is meant.
+    Awaited(Option<Box<OfMember>>),
 }
 
 /// A peer, and what tells people whether its machine lives.
@@ -84,6 +88,8 @@ impl OfMember {
             OfMember::Unproved => Code::MemberUnproved,
             OfMember::Twin { .. } => Code::MemberTwin,
             OfMember::WasKey => Code::WasKey,
+            OfMember::Meant(_) => Code::PeerMeant,
+            OfMember::Awaited(_) => Code::PeerAwaited,
         }
     }
 }

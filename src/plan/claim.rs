@@ -100,12 +100,12 @@ pub(super) fn claim<'a>(
             continue;
         }
         if let Some(wanted) = resolved.resources.get(address) {
-            claims.declared(address, wanted, namesakes);
+            claims.declared(address, wanted, namesakes, resolved);
         } else if desired.manages_in(address.kind, address.within.as_deref())
             && !desired.declares(address)
         {
             let is_referenced = address.kind == Kind::Group && referenced.contains(&address.name);
-            let standings = standing::standings(&options.ledger, address, namesakes);
+            let standings = standing::standings(&options.ledger, actual, address, namesakes);
             for (live, standing) in namesakes.iter().zip(standings) {
                 claims.undeclared((address, live), standing, is_referenced);
             }
@@ -186,25 +186,40 @@ impl<'a> Claims<'a> {
     }
 
     /// Namesakes of a declared entry: what it stands for, and the others.
-    fn declared(&mut self, address: &Address, wanted: &[Resource], namesakes: &'a [Live]) {
+    fn declared(
+        &mut self,
+        address: &Address,
+        wanted: &[Resource],
+        namesakes: &'a [Live],
+        resolved: &Resolved,
+    ) {
+        let waits = resolved.waiting.contains(address);
         match wanted {
             [one] if !address.kind.descriptor().is_several => self.one(address, one, namesakes),
-            several => self.several(address, several, namesakes),
+            several => self.several(address, several, namesakes, waits),
         }
     }
 
-    /// Namesakes of an entry that has several objects: those that they stand for, and the others.
-    fn several(&mut self, address: &Address, wanted: &[Resource], namesakes: &'a [Live]) {
+    /// Namesakes of an entry that has several objects: those that they stand for, and the others. `waits`: one of them has
+    /// to wait, and could stand for any that is left.
+    fn several(
+        &mut self,
+        address: &Address,
+        wanted: &[Resource],
+        namesakes: &'a [Live],
+        waits: bool,
+    ) {
         let Claims {
-            actual: _, options, ..
+            actual, options, ..
         } = *self;
-        let assigned = standing::assign(&options.ledger, address, wanted, namesakes);
-        let standings = standing::standings(&options.ledger, address, namesakes);
+        let assigned = standing::assign(&options.ledger, actual, address, wanted, namesakes, waits);
+        let standings = standing::standings(&options.ledger, actual, address, namesakes);
         let (mut beside, mut takes_over) = (Vec::new(), false);
         for (index, (live, standing)) in namesakes.iter().zip(standings).enumerate() {
             match standing {
                 _ if assigned.contains(&Some(index)) => takes_over |= !self.made_it(address, live),
                 Standing::Theirs | Standing::Unproved => beside.push(live),
+                _ if waits => {}
                 _ => drop(self.undeclared((address, live), standing, false)),
             }
         }
@@ -229,7 +244,7 @@ impl<'a> Claims<'a> {
         let Claims {
             actual, options, ..
         } = *self;
-        let indices = standing::claim(&options.ledger, address, desired, namesakes);
+        let indices = standing::claim(&options.ledger, actual, address, desired, namesakes);
         let (these, others): (Vec<(usize, &Live)>, _) = namesakes
             .iter()
             .enumerate()
@@ -334,7 +349,7 @@ impl<'a> Claims<'a> {
         }
         let mut staying = BTreeSet::new();
         for (address, live) in actual.children(parent) {
-            let standing = standing::standing(&self.options.ledger, address, live);
+            let standing = standing::standing(&self.options.ledger, actual, address, live);
             match self.fate((address, live), standing, false) {
                 Fate::Goes(why) => {
                     let change = Change::deletion(address, live, why);

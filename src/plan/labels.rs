@@ -32,6 +32,8 @@ pub(super) fn label_peers<'a>(
             if let Some(Resource::Group(Group { peers: Some(peers) })) = resource {
                 peers.iter().for_each(|id| drop(label(&id.0)));
             }
+            let named = resource.map(Resource::peers).unwrap_or_default();
+            named.iter().for_each(|peer| drop(label(peer.text())));
         }
         let (Operation::Update { fields, .. } | Operation::Replace { fields, .. }) =
             &mut change.operation

@@ -13,7 +13,7 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
-use crate::kind::{Kind, Live, Resource, Route};
+use crate::kind::{Kind, Live, PeerRef, Resource, Route};
 use crate::problem::{Impossible, Problem};
 
 /// One write of the plan.
@@ -249,7 +249,7 @@ impl<'a> Order<'a> {
 
     /// Returns whether the server refuses `wanted` because of `other` (docs/netbird-api.md, "Routes"): they are of the
     /// same network or domains and share a group of routers, or a peer in one. A route through a single peer is never
-    /// in the way.
+    /// in the way, but others can be in its way.
     fn blocks(&self, other: &Resource, wanted: &Resource) -> bool {
         let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else {
             return wanted.excludes(other);
@@ -259,9 +259,12 @@ impl<'a> Order<'a> {
             let peers = groups.filter_map(|name| self.members.get(name.as_str()));
             peers.flatten().copied().collect()
         };
+        let single = wanted.peer.as_ref().and_then(PeerRef::id);
+        let taken = routers(other);
         wanted.same_prefix(other)
             && (!wanted.peer_groups.is_disjoint(&other.peer_groups)
-                || !routers(wanted).is_disjoint(&routers(other)))
+                || !routers(wanted).is_disjoint(&taken)
+                || single.is_some_and(|peer| taken.contains(peer)))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment, Replaced};
 use crate::id::Id;
 use crate::keys::{self, Decisions};
-use crate::kind::{Group, Kind, Live, Resource};
+use crate::kind::{Group, Kind, Live, PeerRef, Resource};
 use crate::members::{self, Known, Members};
 use crate::notice::{Notice, OfKey};
 use crate::options::Options;
@@ -23,6 +23,8 @@ use crate::options::Options;
 pub(super) struct Resolved {
     /// The entries in canonical form, but for setup keys; of one address several, where its kind has several.
     pub(super) resources: BTreeMap<Address, Vec<Resource>>,
+    /// Entries of which an object waits for the peer that it names; the objects themselves are not in `resources`.
+    pub(super) waiting: BTreeSet<Address>,
     /// What is decided about each setup key.
     pub(super) decisions: Decisions,
     /// Pending keys that were used.
@@ -80,21 +82,75 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
         let group = Resource::Group(Group { peers });
         (Address::new(Kind::Group, name), vec![group])
     });
+    let mut peers = Peers {
+        known,
+        waiting: BTreeSet::new(),
+        notices: Vec::new(),
+    };
     let entries = desired.resources();
-    let entries = entries.map(|(address, all)| (address.clone(), all.to_vec()));
+    let entries =
+        entries.filter_map(|(address, all)| Some((address.clone(), peers.told(address, all)?)));
+    let resources = entries.chain(groups).collect();
+    let Peers {
+        waiting,
+        notices: of_peers,
+        ..
+    } = peers;
     let of_members = members.values().flat_map(|members| &members.notices);
     Resolved {
-        resources: entries.chain(groups).collect(),
+        resources,
+        waiting,
         notices: detection
             .notices()
             .chain(taken_labels(desired, actual))
             .chain(of_members.cloned())
+            .chain(of_peers)
             .collect(),
         enrollments: detection.enrollments,
         replaced: detection.replaced,
         decisions,
         twins,
         members,
+    }
+}
+
+/// The peers that entries name, as they are found.
+struct Peers<'a> {
+    known: Known<'a>,
+    /// Entries that wait for one.
+    waiting: BTreeSet<Address>,
+    /// What a reader should know.
+    notices: Vec<Notice>,
+}
+
+impl Peers<'_> {
+    /// Returns the objects of an entry with the peers that they name; without those that have to wait for theirs. `None`
+    /// where all of them do.
+    fn told(&mut self, address: &Address, all: &[Resource]) -> Option<Vec<Resource>> {
+        let live = self.known.actual.at(address).iter();
+        let live = live.flat_map(|live| live.resource.peers());
+        let live: BTreeSet<Id> = live.filter_map(|peer| peer.id().cloned()).collect();
+        let mut told = Vec::new();
+        for one in all {
+            let mut one = one.clone();
+            let mut waits = false;
+            for peer in one.peers_mut() {
+                let PeerRef::Name(name) = &*peer else {
+                    continue;
+                };
+                let (found, notice) = members::one(address, name, &live, self.known);
+                self.notices.extend(notice);
+                match found {
+                    Some(id) => *peer = PeerRef::Id(id),
+                    None => waits = true,
+                }
+            }
+            match waits {
+                true => drop(self.waiting.insert(address.clone())),
+                false => told.push(one),
+            }
+        }
+        (!told.is_empty() || all.is_empty()).then_some(told)
     }
 }
 

@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::id::Id;
 use crate::kind::{Kind, Live, Resource, Shape};
 use crate::ledger::{Ledger, Proof};
+use crate::members;
 
 /// Whose an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +44,19 @@ pub(super) fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
 }
 
 /// Returns whose an object is that bears the name of `address`.
-pub(super) fn standing(ledger: &Ledger, address: &Address, live: &Live) -> Standing {
+pub(super) fn standing(
+    ledger: &Ledger,
+    actual: &Actual,
+    address: &Address,
+    live: &Live,
+) -> Standing {
     let (kind, made) = (address.kind, live.id.created_at());
-    let form = live.resource.form();
+    let names = |peer: &Id| {
+        members::listed_names(peer, actual)
+            .map(str::to_owned)
+            .collect()
+    };
+    let form = live.resource.form().with_names_of_peers(names);
     let told = || ledger.told(address, made, &form);
     // NetBird keeps one rule of what is sent, so no version of ours ever made several
     let several_rules = has_rules(live);
@@ -76,9 +88,15 @@ pub(super) fn standing(ledger: &Ledger, address: &Address, live: &Live) -> Stand
 
 /// Returns whose each of the namesakes is. We make one object a name: where one is as declared, what is otherwise is none
 /// that was changed; and of several that could have been changed none is proved to be.
-pub(super) fn standings(ledger: &Ledger, address: &Address, namesakes: &[Live]) -> Vec<Standing> {
+pub(super) fn standings(
+    ledger: &Ledger,
+    actual: &Actual,
+    address: &Address,
+    namesakes: &[Live],
+) -> Vec<Standing> {
     let each = namesakes.iter();
-    let mut all: Vec<Standing> = each.map(|live| standing(ledger, address, live)).collect();
+    let each = each.map(|live| standing(ledger, actual, address, live));
+    let mut all: Vec<Standing> = each.collect();
     // that it was made soon after a version is little, and nothing where others stand beside it
     for (one, live) in all.iter_mut().zip(namesakes) {
         let elsewhere = live.resource.form().shape == Shape::Elsewhere;
@@ -97,13 +115,16 @@ pub(super) fn standings(ledger: &Ledger, address: &Address, namesakes: &[Live]) 
 
 /// Returns for each of several objects of one name which of the namesakes it stands for, by index: the one that connects the
 /// same; else, changed in place, one that we made and that stands for nothing else. Without a history any of them can be ours.
+/// `waits`: one more has to wait, so nothing tells what is left.
 pub(super) fn assign(
     ledger: &Ledger,
+    actual: &Actual,
     address: &Address,
     wanted: &[Resource],
     namesakes: &[Live],
+    waits: bool,
 ) -> Vec<Option<usize>> {
-    let standings = standings(ledger, address, namesakes);
+    let standings = standings(ledger, actual, address, namesakes);
     let mut taken = BTreeSet::new();
     let exact = |one: &Resource| {
         let form = one.form();
@@ -117,7 +138,7 @@ pub(super) fn assign(
         matches!(standings[*at], Standing::Ours | Standing::Changed) || !ledger.is_known()
     };
     let mut left = (0..namesakes.len()).filter(|at| !taken.contains(at) && is_ours(at));
-    for one in assigned.iter_mut().filter(|one| one.is_none()) {
+    for one in assigned.iter_mut().filter(|one| one.is_none() && !waits) {
         *one = left.next();
     }
     assigned
@@ -127,12 +148,13 @@ pub(super) fn assign(
 /// made them, in a form that no entry can stand for.
 pub(super) fn claim(
     ledger: &Ledger,
+    actual: &Actual,
     address: &Address,
     entry: &Resource,
     namesakes: &[Live],
 ) -> Vec<usize> {
     let wanted = entry.form();
-    let standings = standings(ledger, address, namesakes);
+    let standings = standings(ledger, actual, address, namesakes);
     let made_meanwhile = |live: &Live| {
         let made = live.id.created_at();
         ledger.proof(address, made) == Proof::Ours

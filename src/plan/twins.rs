@@ -202,7 +202,7 @@ pub(super) fn are_twins(
     actual: &Actual,
     options: &Options,
 ) -> bool {
-    let is_ours = |live: &&Live| standing(&options.ledger, address, live) == Standing::Ours;
+    let is_ours = |live: &&Live| standing(&options.ledger, actual, address, live) == Standing::Ours;
     let all_ours = match options.prune {
         Prune::None => false,
         Prune::Owned => namesakes.iter().all(is_ours),

@@ -98,6 +98,7 @@ fn left_alone(resource: Resource) -> Resource {
             network: route.network,
             domains: route.domains,
             peer_groups: route.peer_groups,
+            peer: route.peer,
             ..Route::default()
         }),
         Resource::NameserverGroup(group) => {
@@ -163,7 +164,11 @@ fn keeps_everything(kind: Kind, answer: &Value) -> Value {
             } else {
                 "domains"
             };
-            for computed in ["network_type", "peer", unused] {
+            let unused_routers = match answer["peer"].as_str() {
+                Some("") | None => "peer",
+                Some(_) => "peer_groups",
+            };
+            for computed in ["network_type", unused_routers, unused] {
                 fields.remove(computed);
             }
             fields.entry("access_control_groups").or_insert(json!([]));
@@ -213,7 +218,6 @@ fn a_request_in_which_nothing_is_ours_loses_nothing() {
             let is_elsewhere = ["sourceResource", "destinationResource"]
                 .iter()
                 .any(|side| answer["rules"][0].get(side).is_some())
-                || answer["peer"].as_str().is_some_and(|peer| !peer.is_empty())
                 || answer["rules"]
                     .as_array()
                     .is_some_and(|rules| rules.len() > 1);

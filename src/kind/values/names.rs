@@ -93,12 +93,15 @@ pub(crate) fn peers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>
         list,
         log,
         "a list of names of setup keys and peers",
-        |name, log| {
-            if let Some(flaw) = flaw(name_of(name)).or_else(|| blank_end(name_of(name))) {
-                flaw.report(name.place(), log).coded(Code::Name);
-            }
-        },
+        check_peer,
     )
+}
+
+/// Notes what is wrong with the name of a peer.
+pub(crate) fn check_peer(name: &Cursor<'_>, log: &mut Log) {
+    if let Some(flaw) = flaw(name_of(name)).or_else(|| blank_end(name_of(name))) {
+        flaw.report(name.place(), log).coded(Code::Name);
+    }
 }
 
 /// Reads a list of group names. One that NetBird made with blanks at its ends can be named only as it is.

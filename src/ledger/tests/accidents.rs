@@ -6,7 +6,7 @@ use crate::kind::Kind;
 use crate::ledger::{Cause, Ledger, Listing, Proof};
 use crate::render::words;
 
-use super::{NOW, of, read, try_read};
+use super::{NOW, group, of, read, try_read};
 
 const WHOLE: &str = r#"{
   "groups": {"ops": {"peers": ["a"]}},
@@ -45,7 +45,7 @@ fn is_silent(accident: &str, kind: Kind, name: &str) {
     );
     assert_eq!(proof(350_000), Proof::Ours, "{accident:?}");
     assert_eq!(
-        ledger.listings().of("ops", "a"),
+        ledger.listings().of(&group("ops"), "a"),
         Listing::Since(100_000),
         "{accident:?}"
     );
@@ -119,8 +119,8 @@ fn fields_of_a_wrong_type_are_passed_over() {
                    "setup_keys": {"k": {"enrolled": "true", "renamed_from": "l"}}, "policies": {"p": {"renamed_from": 1}}}"#;
     let ledger = of(&[(1, file)]);
     assert!(ledger.is_declared(&Address::new(Kind::Group, "ops")));
-    assert!(!ledger.was_listed("ops", "a"));
-    assert!(ledger.was_listed("dev", "b"));
+    assert!(!ledger.was_listed(&group("ops"), "a"));
+    assert!(ledger.was_listed(&group("dev"), "b"));
     assert!(!ledger.was_enrolled_since("k", 0));
     assert!(!ledger.was_declared(&Address::new(Kind::SetupKey, "l")));
 }
@@ -198,7 +198,10 @@ fn a_deleted_file_or_a_link_in_its_place_is_silent() {
         ledger.proof(&Address::new(Kind::Route, "lan"), Some(250_000)),
         Proof::Older
     );
-    assert_eq!(ledger.listings().of("ops", "a"), Listing::Since(100_000));
+    assert_eq!(
+        ledger.listings().of(&group("ops"), "a"),
+        Listing::Since(100_000)
+    );
 }
 
 #[test]
@@ -250,7 +253,7 @@ fn a_file_that_is_in_no_commit_is_said() {
         repo.tip().short()
     );
     assert_eq!(words::notice(&ledger.notices()[0]), told);
-    assert_eq!(ledger.listings().of("ops", "a"), Listing::New);
+    assert_eq!(ledger.listings().of(&group("ops"), "a"), Listing::New);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::ledger::{Cause, Ledger, Listing, MergeView, MergedFile, Proof, merge_
 use crate::notice::OfMerge;
 use crate::render::words;
 
-use super::{NOW, read};
+use super::{NOW, group, read};
 
 fn file(names: &[&str]) -> String {
     let entries: Vec<String> = names
@@ -98,7 +98,7 @@ fn a_pull_request_is_about_the_merge() {
         ledger.proof(&Address::new(Kind::Group, "f"), Some(115_000)),
         Proof::Never
     );
-    assert_eq!(ledger.listings().of("f", "x"), Listing::New);
+    assert_eq!(ledger.listings().of(&group("f"), "x"), Listing::New);
 }
 
 #[test]

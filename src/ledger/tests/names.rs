@@ -4,7 +4,7 @@ use crate::address::Address;
 use crate::kind::Kind;
 use crate::ledger::{Cause, Listing, Proof, content_differs_but_for_enrolled};
 
-use super::of;
+use super::{group, of};
 
 const OLD: &str = r#"{"groups": {"old": {"peers": ["a", "b"]}}}"#;
 const NEW: &str = r#"{"groups": {"new": {"renamed_from": "old", "peers": ["a"]}}}"#;
@@ -33,19 +33,22 @@ fn a_renamed_object_is_as_old_as_its_first_name() {
         ledger.removal(&Address::new(Kind::Group, "new")),
         Some(Cause::Commit(3))
     );
-    assert!(ledger.was_listed("new", "b"));
-    assert_eq!(ledger.listings().of("new", "b"), Listing::New);
+    assert!(ledger.was_listed(&group("new"), "b"));
+    assert_eq!(ledger.listings().of(&group("new"), "b"), Listing::New);
     assert_eq!(ledger.member_removal("new", "b"), Some(Cause::Commit(1)));
 }
 
 #[test]
 fn listings_follow_a_rename() {
     let ledger = of(&[(100_000, OLD), (200_000, NEW), (250_000, STALE)]);
-    assert_eq!(ledger.listings().of("new", "a"), Listing::Since(100_000));
+    assert_eq!(
+        ledger.listings().of(&group("new"), "a"),
+        Listing::Since(100_000)
+    );
     let later = r#"{"groups": {"new": {"peers": ["a", "b"]}}}"#;
     let ledger = of(&[(100_000, OLD), (200_000, NEW), (250_000, later)]);
     assert_eq!(
-        ledger.listings().of("new", "b"),
+        ledger.listings().of(&group("new"), "b"),
         Listing::Since(250_000),
         "listed again"
     );
@@ -55,7 +58,10 @@ fn listings_follow_a_rename() {
 fn a_member_that_left_before_the_rename_is_listed_anew() {
     let left = r#"{"groups": {"old": {"peers": ["b"]}}}"#;
     let ledger = of(&[(100_000, OLD), (150_000, left), (200_000, NEW)]);
-    assert_eq!(ledger.listings().of("new", "a"), Listing::Since(200_000));
+    assert_eq!(
+        ledger.listings().of(&group("new"), "a"),
+        Listing::Since(200_000)
+    );
 }
 
 #[test]
@@ -65,14 +71,17 @@ fn a_rename_that_only_the_working_file_has_is_followed() {
         ledger.proof(&Address::new(Kind::Group, "new"), Some(150_000)),
         Proof::Never
     );
-    assert_eq!(ledger.listings().of("new", "a"), Listing::New);
+    assert_eq!(ledger.listings().of(&group("new"), "a"), Listing::New);
     ledger.follow(&Address::new(Kind::Group, "new"), "old");
     assert_eq!(
         ledger.proof(&Address::new(Kind::Group, "new"), Some(150_000)),
         Proof::Ours
     );
-    assert_eq!(ledger.listings().of("new", "a"), Listing::Since(100_000));
-    assert!(ledger.was_listed("new", "b"));
+    assert_eq!(
+        ledger.listings().of(&group("new"), "a"),
+        Listing::Since(100_000)
+    );
+    assert!(ledger.was_listed(&group("new"), "b"));
     assert_eq!(ledger.member_removal("new", "b"), None);
 }
 

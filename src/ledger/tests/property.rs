@@ -250,9 +250,11 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(&ledger.listings().since, &model.listed);
+        let listed = model.listed.iter();
+        let listed = listed.map(|((group, member), at)| ((super::group(group), member.clone()), *at));
+        prop_assert_eq!(ledger.listings().since, listed.collect());
         for (group, member) in &model.ever_listed {
-            prop_assert!(ledger.was_listed(group, member));
+            prop_assert!(ledger.was_listed(&super::group(group), member));
         }
     }
 }

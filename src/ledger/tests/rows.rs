@@ -6,7 +6,7 @@ use crate::kind::{End, Form, Kind, Shape, Tie};
 use crate::ledger::{Cause, Ledger, Listing, NoHistory, Proof};
 use crate::render::words;
 
-use super::{names_of, of, read};
+use super::{group, names_of, of, read};
 
 const WITH: &str = r#"{"groups": {"ops": {}, "other": {}}}"#;
 const WITHOUT: &str = r#"{"groups": {"other": {}}}"#;
@@ -109,19 +109,19 @@ fn members_that_were_listed_once_are_known() {
     repo.file(100, r#"{"groups": {"ops": {"peers": ["a", "b"]}}}"#);
     repo.file(200, r#"{"groups": {"ops": {"peers": ["b", "c"]}}}"#);
     let ledger = read(&repo);
-    assert!(ledger.was_listed("ops", "a"));
-    assert!(ledger.was_listed("ops", "b"));
-    assert!(!ledger.was_listed("ops", "d"));
-    assert!(!ledger.was_listed("other", "a"));
+    assert!(ledger.was_listed(&group("ops"), "a"));
+    assert!(ledger.was_listed(&group("ops"), "b"));
+    assert!(!ledger.was_listed(&group("ops"), "d"));
+    assert!(!ledger.was_listed(&group("other"), "a"));
     assert_eq!(ledger.member_removal("ops", "a"), Some(Cause::Commit(1)));
     let listings = ledger.listings();
     assert_eq!(
-        listings.of("ops", "a"),
+        listings.of(&group("ops"), "a"),
         Listing::New,
         "it would be listed again"
     );
-    assert_eq!(listings.of("ops", "b"), Listing::Since(100));
-    assert_eq!(listings.of("ops", "c"), Listing::Since(200));
+    assert_eq!(listings.of(&group("ops"), "b"), Listing::Since(100));
+    assert_eq!(listings.of(&group("ops"), "c"), Listing::Since(200));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_name_that_only_the_working_file_has_is_new() {
         ledger.proof(&Address::new(Kind::Group, "ops"), Some(150)),
         Proof::Never
     );
-    assert_eq!(ledger.listings().of("ops", "a"), Listing::New);
+    assert_eq!(ledger.listings().of(&group("ops"), "a"), Listing::New);
     assert!(
         ledger.is_declared(&Address::new(Kind::Group, "other")),
         "only the working file lacks it"
@@ -184,7 +184,7 @@ fn without_history_nothing_is_ours() {
             ledger.proof(&Address::new(Kind::Group, "ops"), Some(1)),
             Proof::Never
         );
-        assert_eq!(ledger.listings().of("ops", "a"), Listing::Unknown);
+        assert_eq!(ledger.listings().of(&group("ops"), "a"), Listing::Unknown);
         assert!(!ledger.is_known());
         let told = format!("{told}, so nothing is provably ours and nothing is deleted");
         assert_eq!(words::notice(&ledger.notices()[0]), told);

@@ -15,7 +15,7 @@ use crate::desired::Desired;
 use crate::enrollment::{Binding, Replaced};
 use crate::held::{Held, Why};
 use crate::id::Id;
-use crate::kind::{Kind, Live, Resource};
+use crate::kind::{Kind, Live, PeerRef, Resource};
 use crate::ledger::{Cause, Ledger, Proof};
 use crate::notice::{Notice, OfKey, OfMember, OfPeer, PeerStays};
 use crate::options::{Options, Prune};
@@ -216,7 +216,7 @@ fn users<'a>(peer: &Peer, so_far: &FollowUp, actual: &'a Actual) -> Vec<User<'a>
             let resource = format!("peer {}", peer.id);
             [&policy.source_resource, &policy.destination_resource].contains(&&Some(resource))
         }
-        Resource::Route(route) => route.peer.as_ref() == Some(&peer.id),
+        Resource::Route(route) => route.peer == Some(PeerRef::Id(peer.id.clone())),
         _ => false,
     };
     let agreed = |id: &Id| {

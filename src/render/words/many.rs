@@ -92,6 +92,8 @@ pub(crate) fn many(code: Code) -> Option<&'static str> {
         | C::BoundByTime
         | C::FlippedBack
         | C::ToBeReplaced
+        | C::PeerMeant
+        | C::PeerAwaited
         | C::MemberTwin
         | C::PeerStays
         | C::SectionGone

@@ -28,7 +28,7 @@ pub(crate) fn notice(notice: &Notice) -> String {
         What::Key(of) => key::key(of, notice.about.as_ref()),
         What::Open(of) => format!("{}: left alone", open(of)),
         What::Remark(of) => remark(of),
-        What::Member(name, of) => member::member(name, of),
+        What::Member(name, of) => member::member(name, of, notice.about.as_ref()),
         What::Peer(of) => object::peer(of),
         What::Meanwhile(of) => object::meanwhile(of),
     };

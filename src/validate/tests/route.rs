@@ -37,8 +37,8 @@ fn fields_of_routes() {
 "network": "10.0.0.0/8", "peer_groups": ["g"]
     note: routes.r: a new route without "groups" goes to every peer (All) | name the groups that shall get it in "groups"
 "groups": ["g"]
-    routes.r: a route needs "peer_groups"
     routes.r: a route needs "network" or "domains"
+    routes.r: a route needs "peer_groups" or "peer"
 "network": "10.0.0.0/8", "domains": ["a.example"], "peer_groups": ["All"], "groups": ["g"]
     routes.r.domains: a route has a network or domains, not both | make two routes
 "network": null, "peer_groups": ["g"], "groups": ["g"]
@@ -65,7 +65,6 @@ fn fields_of_routes() {
     routes.r.description: expected a text, found the number 1
     routes.r.access_control_groups: expected a list of group names, found the string "g" | write ["g"]
 "network": "10.0.0.0/8", "groups": ["g"], "peer": "p", "network_id": "r", "name": "r"
-    routes.r.peer: routes go through groups of peers | put the peer into a group and name that in "peer_groups"
     routes.r.network_id: a route's network_id is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
     routes.r.name: a route's name is the name of its entry
 

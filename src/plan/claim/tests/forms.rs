@@ -130,21 +130,21 @@ as declared
 and one through a peer
     declared
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (through a single peer)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
     removed
       delete route x: no longer declared
       unmanaged: route x
 and one through another group
     declared
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through other groups)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
     removed
       delete route x: no longer declared
       unmanaged: route x
 and one for another network
     declared
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through other groups)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
     removed
       delete route x: no longer declared
       unmanaged: route x
@@ -153,7 +153,7 @@ as the version before
       update route x
           network "10.9.0.0/16" → "10.1.0.0/16"
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (through a single peer)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
     removed
       delete route x: no longer declared
       unmanaged: route x
@@ -172,23 +172,23 @@ changed to a peer by hand
       held: route x: it was changed by hand into what the file never said
 only one through a peer, made later
     declared
-      create route x
-      unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (through a single peer)
+      update route x [made +180000 s]
+          peer "(deleted peer daojn06d1kv89ei3gkm0)" → null
+          peer_groups [] → ["g"]
     removed
-      unmanaged: route x
+      held: route x: it was changed by hand into what the file never said
 only others' ones
     declared
       create route x
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: daokj450refg0m8bdc90 (through a single peer), dapvl850refg0m8bdc90 (through a single peer), daq0hc50refg0m8bdc90 (through a single peer), daq8eg50refg0m8bdc90 (through a single peer)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: daokj450refg0m8bdc90 (for another network or through others), dapvl850refg0m8bdc90 (for another network or through others), daq0hc50refg0m8bdc90 (for another network or through others), daq8eg50refg0m8bdc90 (for another network or through others)
     removed
       unmanaged: route x
 neither network nor routers were ever declared
     declared
       create route x
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through other groups)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
     removed
       unmanaged: route x
 older, as the file has it
@@ -203,7 +203,7 @@ older, through a peer
           peer_groups [] → ["g"]
       note: route "x" lives in NetBird already: the file takes it over
     removed
-      unmanaged: route x
+      held: route x: it was there before the file declared it
 
 "#]].raw());
 }

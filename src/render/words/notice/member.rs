@@ -1,26 +1,76 @@
-//! The sentences of members that a group lists.
+//! The sentences of members that a group lists, and of the peer that another entry names.
 
 use super::super::{hint, told_by, who};
 use super::key::UNTOLD;
+use crate::address::Address;
+use crate::kind::Kind;
 use crate::notice::{Machine, OfMember, WayOut};
 
 /// What to do for a machine that came otherwise than by the key of its name.
 const NEW_KEY: &str =
     "give that machine a new key of this name, with \"enrolled\": false and reissue_after";
 
-pub(super) fn member(name: &str, of: &OfMember) -> String {
+/// The words for a group and its members, or for an entry and its peer.
+struct Verbs {
+    /// What an entry does with a name.
+    lists: &'static str,
+    /// What it did.
+    listed: &'static str,
+    /// The same, as an order.
+    list: &'static str,
+    /// What becomes of a peer that is meant.
+    added: &'static str,
+}
+
+pub(super) fn member(name: &str, of: &OfMember, at: Option<&Address>) -> String {
+    let verbs = match at.is_none_or(|at| at.kind == Kind::Group) {
+        true => Verbs {
+            lists: "lists",
+            listed: "listed",
+            list: "list",
+            added: "added",
+        },
+        false => Verbs {
+            lists: "names",
+            listed: "named",
+            list: "name",
+            added: "taken",
+        },
+    };
+    said(name, of, &verbs)
+}
+
+fn said(name: &str, of: &OfMember, verbs: &Verbs) -> String {
+    let Verbs {
+        lists,
+        listed,
+        list,
+        added,
+    } = verbs;
     match of {
+        OfMember::Meant(peer) => format!("{lists} {name:?}, which is the peer {}", who(peer)),
+        OfMember::Awaited(None) => {
+            format!(
+                "{lists} {name:?}, whose peer has not enrolled yet: until then it stays as it is"
+            )
+        }
+        OfMember::Awaited(Some(why)) => {
+            format!(
+                "{}; until a peer is meant, it stays as it is",
+                said(name, why, verbs)
+            )
+        }
         OfMember::ReusableKey => {
-            format!("lists {name:?}, a reusable key: its peers join through auto_groups")
+            format!("{lists} {name:?}, a reusable key: its peers join through auto_groups")
         }
         OfMember::BoundByTime(peer, by) => format!(
-            "lists {name:?}, which is the peer {}{}",
+            "{lists} {name:?}, which is the peer {}{}",
             who(peer),
             told_by(*by, ": ")
         ),
-        OfMember::Untold => format!("lists {name:?}, whose key was used, and {UNTOLD}"),
+        OfMember::Untold => format!("{lists} {name:?}, whose key was used, and {UNTOLD}"),
         OfMember::OneOf(peers) => format!(
-            "lists {name:?}, whose key was used by one of several peers ({}): which one cannot be told",
+            "{lists} {name:?}, whose key was used by one of several peers ({}): which one cannot be told",
             peers.join(", ")
         ),
         OfMember::Gone(others) => {
@@ -31,33 +81,33 @@ pub(super) fn member(name: &str, of: &OfMember) -> String {
                     machines(others)
                 ),
             };
-            format!("lists {name:?}, whose key was used, but its peer is gone{other}")
+            format!("{lists} {name:?}, whose key was used, but its peer is gone{other}")
         }
         OfMember::ByName => {
             format!("takes the peer {name:?} by its name: its key is marked enrolled and gone")
         }
         OfMember::EnrolledNobody => {
-            format!("lists {name:?}, which is marked enrolled but has no peer")
+            format!("{lists} {name:?}, which is marked enrolled but has no peer")
         }
         OfMember::EnrolledSeveral(number) => format!(
-            "lists {name:?}, which is marked enrolled; its key is gone and {number} peers bear the name: nobody is added"
+            "{lists} {name:?}, which is marked enrolled; its key is gone and {number} peers bear the name: nobody is {added}"
         ),
         OfMember::Absent(meant) => {
             let meant = meant.as_ref().map(|meant| format!("; {}", hint(meant)));
             format!(
-                "lists {name:?}, and no peer is called that{}",
+                "{lists} {name:?}, and no peer is called that{}",
                 meant.unwrap_or_default()
             )
         }
         OfMember::TooYoung => format!(
-            "lists {name:?}: the peer of that name is younger than the commit that listed it, so it is not added; list it \
+            "{lists} {name:?}: the peer of that name is younger than the commit that {listed} it, so it is not {added}; {list} it \
              again in a new commit if it is meant"
         ),
         OfMember::Unproved => format!(
-            "lists {name:?}: without git history nobody can tell that the peer of that name is meant, so it is not added"
+            "{lists} {name:?}: without git history nobody can tell that the peer of that name is meant, so it is not {added}"
         ),
         OfMember::Several(number) => {
-            format!("lists {name:?}, and {number} peers are called that: nobody is added")
+            format!("{lists} {name:?}, and {number} peers are called that: nobody is {added}")
         }
         OfMember::Twin {
             meant,
@@ -71,18 +121,18 @@ pub(super) fn member(name: &str, of: &OfMember) -> String {
             let way_out = match way_out {
                 WayOut::NewKey => NEW_KEY.into(),
                 WayOut::Delete(id) => {
-                    format!("delete {id} in NetBird and list the name in a new commit")
+                    format!("delete {id} in NetBird and {list} the name in a new commit")
                 }
             };
             format!(
-                "lists {name:?}, which is the peer {}; {} {are} the name too, and {it} not added. If {one} the machine that \
+                "{lists} {name:?}, which is the peer {}; {} {are} the name too, and {it} not {added}. If {one} the machine that \
                  is meant, {way_out}; else rename {rest}",
                 machine(meant),
                 machines(others)
             )
         }
         OfMember::WasKey => format!(
-            "lists {name:?}, which was a setup key until this change: it means the peer of that name now, and keeps it"
+            "{lists} {name:?}, which was a setup key until this change: it means the peer of that name now, and keeps it"
         ),
     }
 }
