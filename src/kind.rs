@@ -388,6 +388,16 @@ impl Declared {
     pub(crate) fn one(resource: Resource) -> Self {
         Declared::Resources(vec![resource])
     }
+
+    /// Both, where they are objects of one name.
+    pub(crate) fn and(self, other: Declared) -> Declared {
+        match (self, other) {
+            (Declared::Resources(all), Declared::Resources(more)) => {
+                Declared::Resources([all, more].concat())
+            }
+            (first, _) => first,
+        }
+    }
 }
 
 /// A live object: its id, its canonical form, and the answer as it came.

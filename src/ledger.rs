@@ -84,8 +84,8 @@ pub struct Ledger {
     /// By new address: the old name, and the index of the commit that first said so (one past the last commit
     /// where only the working file does).
     renames: HashMap<Address, Vec<(String, usize)>>,
-    /// By address: whatever a version said of what the entry connects.
-    ties: HashMap<Address, Vec<Tie>>,
+    /// By address: whatever a version said of what the entry connects, and at which place of its list.
+    ties: HashMap<Address, Vec<(Tie, usize)>>,
     /// The file of this run.
     proposal: Option<causes::Proposal>,
     notices: Vec<Notice>,
@@ -204,9 +204,9 @@ impl Ledger {
                     let links = self.renames.entry(new.clone()).or_default();
                     links.push((old.clone(), first.from));
                 }
-                (Fact::Tied(address, tie), _) => {
+                (Fact::Tied(address, tie, at), _) => {
                     let ties = self.ties.entry(address.clone()).or_default();
-                    ties.push(tie.clone());
+                    ties.push((tie.clone(), *at));
                 }
                 _ => {}
             }

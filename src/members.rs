@@ -279,6 +279,11 @@ pub fn listed_names<'a>(peer: &Id, actual: &'a Actual) -> impl Iterator<Item = &
     name.into_iter().chain(key.map(|key| key.name.as_str()))
 }
 
+/// The same, to keep.
+pub fn names_of(peer: &Id, actual: &Actual) -> BTreeSet<String> {
+    listed_names(peer, actual).map(str::to_owned).collect()
+}
+
 /// A member that the file listed once and lists no more.
 fn was_listed(peer: &Id, group: &Address, actual: &Actual, ledger: &Ledger) -> bool {
     listed_names(peer, actual).any(|name| ledger.was_listed(group, name))

@@ -72,11 +72,16 @@ fn entries(descriptor: &Descriptor) -> Value {
     if let Some(reserved) = descriptor.reserved_name {
         names = json!({ "allOf": [names, { "not": { "const": reserved } }] });
     }
+    let one = json!({ "$ref": format!("#/definitions/{}", descriptor.word) });
+    let entry = match descriptor.is_several {
+        true => json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] }),
+        false => one,
+    };
     json!({
         "description": descriptor.about,
         "type": "object",
         "propertyNames": names,
-        "additionalProperties": { "$ref": format!("#/definitions/{}", descriptor.word) },
+        "additionalProperties": entry,
     })
 }
 

@@ -129,7 +129,11 @@ fn entries<'a>(root: &Cursor<'a>) -> Vec<Entry<'a>> {
             true => with_children(Address::new(kind, ""), section),
             false => section
                 .members()
-                .flat_map(|entry| with_children(Address::new(kind, entry.name()), entry))
+                .flat_map(|entry| {
+                    let objects = sections::objects(kind, &entry).into_iter();
+                    let address = Address::new(kind, entry.name());
+                    objects.flat_map(move |object| with_children(address.clone(), object))
+                })
                 .collect(),
         };
         Some(all)

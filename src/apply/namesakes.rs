@@ -14,7 +14,7 @@ use crate::change::Change;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::{self, never_sealed};
-use crate::kind::{Kind, Live, Resource, differences};
+use crate::kind::{Kind, Live, Resource, Tie, differences};
 use crate::plan::{Twins, ordered};
 use crate::snapshot::Snapshot;
 
@@ -38,16 +38,26 @@ impl Namesakes {
                 applied.made.contains_key(&live.id)
                     || rivals(live, address, desired, actual, applied)
             };
-            // by id, which is by age
-            let mut equal = actual
-                .named(address.kind, &address.name)
-                .iter()
-                .filter(counts);
-            let Some(stays) = equal.next() else { continue };
-            for live in equal {
-                match applied.made.contains_key(&live.id) {
-                    true => namesakes.ours.push((address.clone(), live.clone())),
-                    false => drop(namesakes.theirs.insert(live.id.clone(), stays.id.clone())),
+            let of_name = actual.named(address.kind, &address.name).iter();
+            let mut by_form: BTreeMap<Vec<Tie>, Vec<&Live>> = BTreeMap::new();
+            for live in of_name.filter(counts) {
+                // an entry that has several objects tells them apart by what they connect
+                let form = match address.kind.descriptor().is_several {
+                    true => live.resource.form().ties,
+                    false => Vec::new(),
+                };
+                by_form.entry(form).or_default().push(live);
+            }
+            for equal in by_form.values() {
+                // by id, which is by age
+                let [stays, surplus @ ..] = &equal[..] else {
+                    continue;
+                };
+                for live in surplus {
+                    match applied.made.contains_key(&live.id) {
+                        true => namesakes.ours.push((address.clone(), (*live).clone())),
+                        false => drop(namesakes.theirs.insert(live.id.clone(), stays.id.clone())),
+                    }
                 }
             }
         }
@@ -190,7 +200,14 @@ fn rivals(
         Resource::Peer(_) => false,
         _ => {
             let mut declared = desired.resource(address).iter();
-            declared.any(|declared| differences(declared, &live.resource).is_empty())
+            declared.any(|declared| {
+                // which peers are meant was told by the plan, and is what this run made
+                let mut declared = declared.clone();
+                let peers = live.resource.peers();
+                let named = declared.peers_mut().into_iter().zip(peers);
+                named.for_each(|(named, meant)| *named = meant);
+                differences(&declared, &live.resource).is_empty()
+            })
         }
     }
 }

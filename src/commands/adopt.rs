@@ -20,7 +20,7 @@ use crate::edit;
 use crate::exit::Exit;
 use crate::export::{Export, export};
 use crate::keys;
-use crate::kind::{self, ALL, Declared, FieldChange, Kind};
+use crate::kind::{self, ALL, Declared, FieldChange, Kind, Resource};
 use crate::logging::Say;
 use crate::text::{count, did_you_mean, visible};
 
@@ -223,8 +223,21 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
             }
             fields
         }
+        (Some(Declared::Resources(ours)), Some(Declared::Resources(theirs)))
+            if ours.len() != theirs.len() =>
+        {
+            let number =
+                |all: &[Resource]| count(all.len(), address.kind.label(), address.kind.plural());
+            vec![differ("it", json!(number(ours)), json!(number(theirs)))]
+        }
         (Some(Declared::Resources(ours)), Some(Declared::Resources(theirs))) => {
-            let both = ours.iter().zip(theirs);
+            let sorted = |all: &[Resource]| {
+                let mut all = all.to_vec();
+                all.sort_by_key(|one| one.form().ties); // stable
+                all
+            };
+            let (ours, theirs) = (sorted(ours), sorted(theirs));
+            let both = ours.iter().zip(&theirs);
             both.flat_map(|(ours, theirs)| kind::differences(ours, theirs))
                 .collect()
         }

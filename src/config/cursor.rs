@@ -174,6 +174,11 @@ impl<'a> Cursor<'a> {
         self.value.as_object().is_some()
     }
 
+    /// Returns whether it is a list.
+    pub(crate) fn is_list(&self) -> bool {
+        self.value.as_array().is_some()
+    }
+
     /// Reads `true` or `false`.
     pub(crate) fn boolean(&self, log: &mut Log) -> Option<bool> {
         let literal = self.value.as_boolean_lit().map(|literal| literal.value);

@@ -33,7 +33,8 @@ pub struct Descriptor {
     pub has_unique_names: bool,
     /// The code of a deletion's event (docs/netbird-api.md, "Events").
     pub deletion_event: Option<&'static str>,
-    /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared.
+    /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared. An
+    /// entry of a section is then an object or a list of objects.
     pub is_several: bool,
     /// The fields that only creation takes: another value makes the object anew.
     pub fixed: &'static [&'static str],

@@ -100,6 +100,21 @@ pub struct Tie {
     pub names: BTreeSet<String>,
 }
 
+impl Tie {
+    /// Returns it as versions of the file can have said it: a peer by each of its names.
+    pub fn as_written(self, names: impl Fn(&Id) -> BTreeSet<String>) -> Vec<Tie> {
+        if !self.end.is_peer() {
+            return vec![self];
+        }
+        let names = self.names.into_iter().flat_map(|id| names(&Id(id)));
+        let tie = |name| Tie {
+            end: self.end,
+            names: BTreeSet::from([name]),
+        };
+        names.map(tie).collect()
+    }
+}
+
 /// The form of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {

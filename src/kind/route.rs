@@ -273,6 +273,14 @@ fn metric(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
 }
 
 impl Route {
+    /// Returns what it leads to, in a word.
+    pub(crate) fn destination(&self) -> &'static str {
+        match self.network {
+            Some(_) => "network",
+            None => "domains",
+        }
+    }
+
     /// Returns whether both are about the same network, or the same domains.
     pub fn same_prefix(&self, other: &Route) -> bool {
         self.network == other.network && self.domains == other.domains
@@ -338,7 +346,7 @@ impl Spec for Route {
         can_be_renamed: true,
         has_unique_names: false,
         deletion_event: Some("route.delete"),
-        is_several: false,
+        is_several: true,
         fixed: &[],
         traces: &[
             ("network", Trace::Tie(End::Network)),
@@ -449,7 +457,7 @@ impl Spec for Route {
     fn form_in_words(&self) -> &'static str {
         match self.form().shape {
             FormShape::Elsewhere => "through no group",
-            _ => "for another network or through others",
+            _ => "one more route of that name",
         }
     }
 

@@ -105,9 +105,12 @@ impl Proposal {
         match fact {
             Fact::Declared(address) => self.0.declares(address),
             Fact::Section(kind, parent) => self.0.manages_in(*kind, Some(parent)),
-            Fact::Tied(address, tie) => {
-                let mut all = self.0.resource(address).iter();
-                all.any(|resource| resource.form().ties.contains(tie))
+            Fact::Tied(address, tie, at) => {
+                let all = self.0.resource(address).iter();
+                // of several of one name, each in the entry of what it stands in, nothing tells which is where
+                let all = all.enumerate();
+                let mut all = all.filter(|(index, _)| index == at || address.within.is_some());
+                all.any(|(_, resource)| resource.form().ties.contains(tie))
             }
             Fact::Listed(group, member) => {
                 let peers = self.0.group(group).and_then(|group| group.peers.as_ref());
@@ -151,8 +154,30 @@ impl Ledger {
 
     /// Returns the change that last took out of an entry what stood at one of its ends: of several of one name, one.
     pub fn tie_removal(&self, address: &Address, tie: &Tie) -> Option<Cause> {
-        let fact = Fact::Tied(address.clone(), tie.clone());
-        self.end(&fact, self.intervals(&fact))
+        let ties = self.ties.get(address).into_iter().flatten();
+        let places = ties.filter(|(known, _)| known == tie);
+        let ends = places.map(|(_, at)| {
+            let fact = Fact::Tied(address.clone(), tie.clone(), *at);
+            self.end(&fact, self.intervals(&fact))
+        });
+        ends.collect::<Option<Vec<Cause>>>()?.into_iter().max()
+    }
+
+    /// Returns how many objects an entry has by a change.
+    fn number(&self, address: &Address, cause: Cause) -> usize {
+        let ties = self.ties.get(address).into_iter().flatten();
+        let said = ties.filter(|(tie, at)| {
+            let fact = Fact::Tied(address.clone(), tie.clone(), *at);
+            self.says(cause, &fact)
+        });
+        said.map(|(_, at)| at + 1).max().unwrap_or_default()
+    }
+
+    /// Whether an entry that is still there by the last of these changes lost one of its objects.
+    fn lost_one(&self, address: &Address, first: Cause, last: Cause) -> bool {
+        let before = self.place(first).checked_sub(1).map(Cause::Commit);
+        let before = before.map_or(0, |before| self.number(address, before));
+        address.kind.descriptor().is_several && self.number(address, last) < before
     }
 
     /// Returns the change that last took that member out of the list of the group, which may have had another name.
@@ -204,8 +229,9 @@ impl Ledger {
                 Fact::Declared(address) if !self.says(last, fact) => {
                     taken.add(address.clone(), None)
                 }
-                Fact::Tied(address, tie)
-                    if tie.end.is_lost()
+                Fact::Tied(address, tie, _)
+                    if self.tie_removal(address, tie).is_some()
+                        && (tie.end.is_lost() || self.lost_one(address, first, last))
                         && !self.says(last, fact)
                         && self.says(last, &Fact::Declared(address.clone())) =>
                 {
@@ -276,8 +302,8 @@ impl Ledger {
         match (cause, &self.proposal) {
             (Cause::Proposed, Some(proposal)) if proposal.speaks_of(fact) => proposal.says(fact),
             _ => {
-                let holds = |span: &Interval| span.from <= at && span.to.is_none_or(|to| to > at);
-                self.intervals(fact).iter().any(holds)
+                let mut spans = self.intervals(fact).iter();
+                spans.any(|span| span.holds(at))
             }
         }
     }

@@ -27,15 +27,15 @@ pub(super) enum Fact {
     Lasting(String, i64),
     /// An entry's `renamed_from`: the entry, its old name.
     Renamed(Address, String),
-    /// What an entry connects, at one of its ends.
-    Tied(Address, Tie),
+    /// What an entry connects, at one of its ends: the object at that place of its list, 0 where it is no list.
+    Tied(Address, Tie, usize),
 }
 
 impl Fact {
     /// The section in another object's entry that says it, and that object; `None` where the file's own section does.
     pub(super) fn section(&self) -> Option<(Fact, Fact)> {
         match self {
-            Fact::Declared(at) | Fact::Tied(at, _) => {
+            Fact::Declared(at) | Fact::Tied(at, ..) => {
                 let parent = at.parent()?;
                 let section = Fact::Section(at.kind, parent.name.clone());
                 Some((section, Fact::Declared(parent)))
@@ -47,7 +47,7 @@ impl Fact {
     /// The kind whose section of the file says it.
     pub(super) fn kind(&self) -> Kind {
         match self {
-            Fact::Declared(at) | Fact::Renamed(at, _) | Fact::Tied(at, _) => at.kind.top(),
+            Fact::Declared(at) | Fact::Renamed(at, _) | Fact::Tied(at, ..) => at.kind.top(),
             Fact::Section(kind, _) => kind.top(),
             Fact::Listed(_, _) => Kind::Group,
             Fact::Enrolled(_) | Fact::Reissued(..) | Fact::Lasting(..) => Kind::SetupKey,

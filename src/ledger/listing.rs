@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::address::Address;
-use crate::kind::{End, Kind, Tie};
+use crate::kind::Kind;
 
 use super::Ledger;
 use super::facts::Fact;
+use super::timeline::Interval;
 
 /// Since when an entry names a peer, as the file's git history says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,42 +43,36 @@ impl Listings {
 impl Ledger {
     /// Returns whether the entry, under this or an earlier name, ever named that peer.
     pub fn was_listed(&self, at: &Address, name: &str) -> bool {
-        let ends = if at.kind == Kind::Group {
-            &[None][..]
-        } else {
-            PEER_ENDS
-        };
-        ends.iter().any(|end| {
-            let listed = |at: &Address| fact(at, name, *end);
-            !self.followed(at, listed).is_empty()
+        let mut lineage = self.lineage(at).into_iter();
+        lineage.any(|(at, limit)| {
+            let named = self.named(&at, name);
+            named.iter().any(|interval| interval.from < limit)
         })
     }
 
     /// Returns since when each entry names the peers that it names now. One that was renamed names them since they were
     /// named under its old name.
     pub fn listings(&self) -> Listings {
-        let mut since: BTreeMap<(Address, String), i64> = BTreeMap::new();
-        for (fact, intervals) in &self.history.facts {
-            let (at, names, end) = match fact {
-                Fact::Listed(group, member) => {
-                    let member = BTreeSet::from([member.clone()]);
-                    (Address::new(Kind::Group, group), member, None)
+        let listed = self.history.facts.iter().flat_map(|(fact, intervals)| {
+            let is_open = intervals.last().is_some_and(|last| last.to.is_none());
+            let (at, names) = match fact {
+                Fact::Listed(group, member) if is_open => (
+                    Address::new(Kind::Group, group),
+                    BTreeSet::from([member.clone()]),
+                ),
+                Fact::Tied(at, tie, _) if is_open && tie.end.is_peer() => {
+                    (at.clone(), tie.names.clone())
                 }
-                Fact::Tied(at, tie) if tie.end.is_peer() => {
-                    (at.clone(), tie.names.clone(), Some(tie.end))
-                }
-                _ => continue,
+                _ => return Vec::new(),
             };
-            let Some(open) = intervals.last().filter(|last| last.to.is_none()) else {
-                continue;
-            };
-            for name in names {
-                let from = self.first_listed(&at, &name, end, open.from);
-                let second = self.history.commits[from].ends;
-                let known = since.entry((at.clone(), name)).or_insert(second);
-                *known = second.min(*known);
-            }
-        }
+            let names = names.into_iter();
+            names.map(|name| (at.clone(), name)).collect()
+        });
+        let listed = listed.map(|(at, name)| {
+            let from = self.first_listed(&at, &name);
+            ((at, name), self.history.commits[from].ends)
+        });
+        let mut since: BTreeMap<(Address, String), i64> = listed.collect();
         // renames that only the working file has: what the old name lists, the new one does
         let uncommitted = self.history.commits.len();
         for (new, links) in &self.renames {
@@ -99,39 +94,47 @@ impl Ledger {
         }
     }
 
-    /// The index of the commit that named a peer, seen through renames that happened in the very commit in which the new
-    /// name begins.
-    fn first_listed(&self, at: &Address, name: &str, end: Option<End>, from: usize) -> usize {
-        let (mut at, mut from) = (at.clone(), from);
+    /// When versions named a peer in that entry: wherever in its list, and at whichever end.
+    fn named(&self, at: &Address, name: &str) -> Vec<Interval> {
+        if at.kind == Kind::Group {
+            let fact = Fact::Listed(at.name.clone(), name.to_owned());
+            return self.intervals(&fact).to_vec();
+        }
+        let ties = self.ties.get(at).into_iter().flatten();
+        let naming = ties.filter(|(tie, _)| tie.end.is_peer() && tie.names.contains(name));
+        let facts = naming.map(|(tie, place)| Fact::Tied(at.clone(), tie.clone(), *place));
+        let all = facts.flat_map(|fact| self.intervals(&fact).to_vec());
+        all.collect()
+    }
+
+    /// The index of the commit that named a peer which the newest version names, seen through renames that happened in the
+    /// very commit in which the new name begins.
+    fn first_listed(&self, at: &Address, name: &str) -> usize {
+        let (mut at, mut from) = (at.clone(), usize::MAX);
         loop {
-            let links = self.renames.get(&at);
-            let step = links.into_iter().flatten().find_map(|(old, since)| {
+            let reaches = |interval: &Interval| {
+                interval.from < from && interval.to.is_none_or(|to| to >= from)
+            };
+            let named = self.named(&at, name);
+            let earlier = named.iter().filter(|it| reaches(it)).map(|it| it.from);
+            if let Some(earlier) = earlier.min() {
+                from = earlier;
+                continue;
+            }
+            let links = self.renames.get(&at).into_iter().flatten();
+            let mut old = links.filter(|(_, since)| *since == from);
+            let old = old.find_map(|(old, since)| {
                 let old = Address::new(at.kind, old);
-                let listed = self.intervals(&fact(&old, name, end));
                 let until = |to: Option<usize>| to.is_none_or(|to| to >= *since);
-                let before = listed
-                    .iter()
-                    .find(|interval| interval.from < *since && until(interval.to))?;
-                (*since == from).then_some((old, before.from))
+                let listed = self.named(&old, name);
+                let mut before = listed.iter();
+                let before = before.find(|it| it.from < *since && until(it.to))?;
+                Some((old, before.from))
             });
-            match step {
+            match old {
                 Some((old, earlier)) => (at, from) = (old, earlier),
                 None => return from,
             }
-        }
-    }
-}
-
-/// The ends at which entries name peers.
-const PEER_ENDS: &[Option<End>] = &[Some(End::ThroughPeer)];
-
-/// That an entry names a peer: at one of its ends, or as a member.
-fn fact(at: &Address, name: &str, end: Option<End>) -> Fact {
-    match end {
-        None => Fact::Listed(at.name.clone(), name.to_owned()),
-        Some(end) => {
-            let names = BTreeSet::from([name.to_owned()]);
-            Fact::Tied(at.clone(), Tie { end, names })
         }
     }
 }

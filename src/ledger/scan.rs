@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::address::Address;
@@ -82,15 +83,20 @@ fn kind_at(path: &[&[u8]]) -> Option<Kind> {
     Kind::sections().find(is_there)
 }
 
-/// Returns what an entry says: that it is there, first; and what stands in it.
-fn declared(address: Address, entry: &Map<String, Value>, facts: &mut Facts) -> Vec<FactId> {
+/// Returns what an entry says: that it is there, first; and what stands in it. `at` is the place in its list.
+fn declared(
+    address: Address,
+    entry: &Map<String, Value>,
+    at: usize,
+    facts: &mut Facts,
+) -> Vec<FactId> {
     let mut said = vec![Fact::Declared(address.clone())];
     let descriptor = address.kind.descriptor();
     for (field, trace) in descriptor.traces {
         said.extend(
             entry
                 .get(*field)
-                .map(|value| traced(*trace, value, &address))
+                .map(|value| traced(*trace, value, &address, at))
                 .into_iter()
                 .flatten(),
         );
@@ -112,14 +118,14 @@ fn declared(address: Address, entry: &Map<String, Value>, facts: &mut Facts) -> 
                 |field| entry.get(field)?.as_str(),
                 |field| child.get(field)?.as_str(),
             );
-            found.extend(declared(address.child(kind, name), child, facts));
+            found.extend(declared(address.child(kind, name), child, 0, facts));
         }
     }
     found
 }
 
 /// Returns what the history remembers of a field.
-fn traced(trace: Trace, value: &Value, address: &Address) -> Vec<Fact> {
+fn traced(trace: Trace, value: &Value, address: &Address, at: usize) -> Vec<Fact> {
     let name = || address.name.clone();
     let texts = || {
         value
@@ -151,7 +157,7 @@ fn traced(trace: Trace, value: &Value, address: &Address) -> Vec<Fact> {
                 .collect();
             match names.is_empty() {
                 true => Vec::new(),
-                false => vec![Fact::Tied(address.clone(), Tie { end, names })],
+                false => vec![Fact::Tied(address.clone(), Tie { end, names }, at)],
             }
         }
     }
@@ -241,7 +247,7 @@ impl<'t> Scanner<'t> {
         if kind.is_one() {
             let entry = self.object("a section that is no object")?;
             self.place = Place::behind_section(kind);
-            found = declared(Address::new(kind, ""), &entry, facts);
+            found = declared(Address::new(kind, ""), &entry, 0, facts);
         } else {
             self.expect(b'{', "a section that is no object")?;
             self.place = Place::Section { kind, first: true };
@@ -256,12 +262,31 @@ impl<'t> Scanner<'t> {
 
     fn entry(&mut self, kind: Kind, key: Range<usize>, facts: &mut Facts) -> Result<Mark, Broken> {
         let name = self.decode(key)?;
-        let entry = self.object("an entry that is no object")?;
+        let address = Address::new(kind, name);
+        let is_list = kind.descriptor().is_several && self.peek() == Some(b'[');
+        let found = match is_list {
+            false => {
+                let entry = self.object("an entry that is no object")?;
+                declared(address, &entry, 0, facts)
+            }
+            true => {
+                let start = self.at;
+                self.value(0)?;
+                let list: Vec<Map<String, Value>> = self.parsed(start)?;
+                let all = list.iter().enumerate();
+                let all = all.flat_map(|(at, one)| declared(address.clone(), one, at, facts));
+                let all: Vec<FactId> = all.collect();
+                // the entry is there, whatever it has
+                std::iter::once(facts.id(Fact::Declared(address)))
+                    .chain(all)
+                    .collect()
+            }
+        };
         Ok(Mark {
             end: self.at,
             kind,
             opening: false,
-            facts: declared(Address::new(kind, name), &entry, facts),
+            facts: found,
         })
     }
 
@@ -272,6 +297,11 @@ impl<'t> Scanner<'t> {
         }
         let start = self.at;
         self.value(0)?;
+        self.parsed(start)
+    }
+
+    /// The value that began there and ends here.
+    fn parsed<T: DeserializeOwned>(&self, start: usize) -> Result<T, Broken> {
         serde_json::from_slice(&self.text[start..self.at]).map_err(|_| Broken {
             at: start,
             why: "no JSON",

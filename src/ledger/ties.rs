@@ -1,5 +1,7 @@
 //! Whether the file ever said what a live object connects: names alone prove nothing where they are not unique.
 
+use std::collections::BTreeSet;
+
 use crate::address::Address;
 use crate::kind::{End, Form, Kind, Tie};
 
@@ -30,26 +32,33 @@ impl Ledger {
         let around: Vec<Interval> = declared.iter().filter(made_in).copied().collect();
         let around = if around.is_empty() { declared } else { around };
         let mut begins: Vec<usize> = around.iter().map(|interval| interval.from).collect();
-        let (mut same, mut other) = (0, 0);
-        for tie in &form.ties {
-            let (mut is_said, mut is_same) = (false, false);
-            for (known, interval) in self.tied(address, tie.end.place()) {
-                let meets = |with: &Interval| {
-                    interval.from < with.to.unwrap_or(usize::MAX)
-                        && with.from < interval.to.unwrap_or(usize::MAX)
+        // of the objects that a version had, the one that it is like
+        let mut like = (0, form.ties.len());
+        for at in self.places(address) {
+            let said = |tie: &Tie| {
+                let said = self.tied(address, tie.end.place(), at).into_iter();
+                let said =
+                    said.filter(|(_, interval)| around.iter().any(|with| interval.meets(with)));
+                let said = said.map(|(known, interval)| (self.is_same(tie, known), interval));
+                said.collect::<Vec<(bool, Interval)>>()
+            };
+            let said: Vec<Vec<(bool, Interval)>> = form.ties.iter().map(said).collect();
+            let from = said.iter().flatten().map(|(_, interval)| interval.from);
+            begins.extend(from);
+            let versions: BTreeSet<usize> = begins.iter().copied().collect();
+            for version in versions {
+                let is_like = |said: &&Vec<(bool, Interval)>| {
+                    let mut now = said.iter().filter(|(_, it)| it.holds(version));
+                    // what no version speaks of is as it was
+                    said.is_empty() || now.any(|(same, _)| *same)
                 };
-                if around.iter().any(meets) {
-                    begins.push(interval.from);
-                    is_said = true;
-                    is_same |= self.is_same(tie, known);
+                let same = said.iter().filter(is_like).count();
+                if same >= like.0 {
+                    like = (same, form.ties.len() - same);
                 }
             }
-            if is_same || !is_said {
-                same += 1;
-            } else {
-                other += 1;
-            }
         }
+        let (same, other) = like;
         let is_fresh = begins.into_iter().any(|index| {
             let begins = self.history.commits[index].begins;
             let applied = begins.saturating_sub(EARLIER_SECS)..=begins.saturating_add(LATER_SECS);
@@ -62,15 +71,38 @@ impl Ledger {
         }
     }
 
-    /// What versions said of one place of an entry, under each of its names, and when.
-    fn tied(&self, address: &Address, place: End) -> Vec<(&Tie, Interval)> {
+    /// Returns whether another entry has taken over what that one was.
+    pub fn is_passed_on(&self, address: &Address) -> bool {
+        let mut links = self.renames.iter();
+        links.any(|(new, olds)| {
+            new.kind == address.kind && olds.iter().any(|(old, _)| *old == address.name)
+        })
+    }
+
+    /// Returns how many objects an entry had at most; of what stands in another object one.
+    pub fn most(&self, address: &Address) -> usize {
+        let places = self.places(address).into_iter();
+        places.map(|at| at + 1).max().unwrap_or(1)
+    }
+
+    /// The places of an entry's list that a version had; the first one in any case.
+    fn places(&self, address: &Address) -> BTreeSet<usize> {
+        let lineage = self.lineage(address).into_iter();
+        let ties = lineage.filter_map(|(address, _)| self.ties.get(&address));
+        let places = ties.flatten().map(|(_, at)| *at);
+        places.chain([0]).collect()
+    }
+
+    /// What versions said of one end of an object of an entry, under each of its names, and when.
+    fn tied(&self, address: &Address, place: End, at: usize) -> Vec<(&Tie, Interval)> {
         let mut found = Vec::new();
         for (address, limit) in self.lineage(address) {
             let Some(ties) = self.ties.get(&address) else {
                 continue;
             };
-            for tie in ties.iter().filter(|tie| tie.end.place() == place) {
-                let intervals = self.intervals(&Fact::Tied(address.clone(), tie.clone()));
+            let of_it = |(tie, of): &&(Tie, usize)| tie.end.place() == place && *of == at;
+            for (tie, at) in ties.iter().filter(of_it) {
+                let intervals = self.intervals(&Fact::Tied(address.clone(), tie.clone(), *at));
                 let in_time = intervals.iter().filter(|interval| interval.from < limit);
                 found.extend(in_time.map(|interval| (tie, *interval)));
             }

@@ -44,6 +44,16 @@ pub(super) struct Interval {
 }
 
 impl Interval {
+    /// Returns whether the version of that commit is in it.
+    pub(super) fn holds(&self, commit: usize) -> bool {
+        self.from <= commit && self.to.is_none_or(|to| to > commit)
+    }
+
+    /// Returns whether some version is in both.
+    pub(super) fn meets(&self, other: &Interval) -> bool {
+        self.holds(other.from) || other.holds(self.from)
+    }
+
     /// Returns its parts that lie in one of these; all of it where there are none to lie in.
     pub(super) fn within(&self, others: Option<&[Interval]>) -> Vec<Interval> {
         let Some(others) = others else {

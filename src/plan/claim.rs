@@ -219,6 +219,11 @@ impl<'a> Claims<'a> {
             match standing {
                 _ if assigned.contains(&Some(index)) => takes_over |= !self.made_it(address, live),
                 Standing::Theirs | Standing::Unproved => beside.push(live),
+                standing if let Some(meant) = twin_of(live, &assigned, namesakes) => match standing
+                {
+                    Standing::Ours => self.second(address, meant, live),
+                    _ => beside.push(live),
+                },
                 _ if waits => {}
                 _ => drop(self.undeclared((address, live), standing, false)),
             }
@@ -231,6 +236,19 @@ impl<'a> Claims<'a> {
         let live = |index: Option<usize>| Some(&namesakes[index?]);
         let managed = assigned.into_iter().map(live).collect();
         self.claimed.managed.insert(address.clone(), managed);
+    }
+
+    /// An object that connects the same as the one that is meant, and was made by us too: two runs at once did it.
+    fn second(&mut self, address: &Address, meant: &Live, live: &'a Live) {
+        let are_equal = meant.resource == live.resource;
+        let claimed = &mut self.claimed;
+        if are_equal && are_twins(address, &[meant, live], self.actual, self.options) {
+            let change = Change::deletion(address, live, Reason::Second);
+            claimed.pruned.push(change);
+        } else {
+            claimed.problems.push(ambiguous(address, [meant, live]));
+            claimed.ambiguous.insert(address.clone());
+        }
     }
 
     /// Whether an object was made while its entry was declared.
@@ -398,6 +416,13 @@ impl<'a> Claims<'a> {
             (Prune::Owned, _, None) | (Prune::None, ..) => Fate::Unmanaged,
         }
     }
+}
+
+/// Returns the object that stands for one of an entry's and connects the same as this one.
+fn twin_of<'a>(live: &Live, assigned: &[Option<usize>], namesakes: &'a [Live]) -> Option<&'a Live> {
+    let form = live.resource.form();
+    let mut meant = assigned.iter().flatten().map(|at| &namesakes[*at]);
+    meant.find(|meant| !form.ties.is_empty() && meant.resource.form().ties == form.ties)
 }
 
 /// What becomes of an object.

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::actual::NewNames;
+use super::standing::{Standing, standings};
+use crate::actual::{Actual, NewNames};
 use crate::address::Address;
 use crate::desired::Desired;
 use crate::entry::Entry;
@@ -50,6 +51,23 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
         let ((meant, olds), (_, news)) = (named(old), named(new));
         // what is left of the old name once it is renamed is not meant
         let olds = if meant == 0 && news > 0 { 0 } else { olds };
+        let is_several = kind.descriptor().is_several && (olds > 1 || (olds == 1 && news > 0));
+        if is_several {
+            let ours = ours(&Address::new(*kind, old), &address, snapshot, ledger);
+            // some bear the new name already, as after half of a rename: together not more than the entry has
+            let is_half_done = news > 0 && ours.len() + news <= desired.resource(&address).len();
+            if is_half_done || (news == 0 && !ours.is_empty()) || (news > 0 && ours.is_empty()) {
+                if ours.is_empty() {
+                    let what = OfObject::RenamedAlready(old.clone());
+                    renames.notices.push(Notice::about(&address, what));
+                }
+                for id in ours {
+                    renames.names.insert((*kind, id.clone()), new.clone());
+                    renames.renamed.insert(id, (address.clone(), old.clone()));
+                }
+                continue;
+            }
+        }
         let mut problem = |why: Rename| {
             let what = Impossible::Rename(old.clone(), why);
             renames.problems.push(Problem::new(&address, what));
@@ -82,6 +100,24 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
         }
     }
     renames
+}
+
+/// The objects of the old name that are this file's, where its kind has several of one name. Those of the new name are
+/// looked at with them: half of a rename may be done.
+fn ours(old: &Address, new: &Address, snapshot: &Snapshot, ledger: &Ledger) -> Vec<Id> {
+    // what cannot be read here is an error of the plan
+    let actual = Actual::read(snapshot).unwrap_or_default();
+    let namesakes = [actual.at(old), actual.at(new)].concat();
+    let standings = standings(ledger, &actual, new, &namesakes).into_iter();
+    let is_ours = |standing: &Standing| {
+        matches!(
+            standing,
+            Standing::Ours | Standing::Changed | Standing::Older
+        )
+    };
+    let ours = namesakes.iter().zip(standings);
+    let ours = ours.filter(|(live, standing)| live.name == old.name && is_ours(standing));
+    ours.map(|(live, _)| live.id.clone()).collect()
 }
 
 /// What a rename looks at.

@@ -6,7 +6,7 @@ use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::{Kind, Live};
 use crate::ledger::{Cause, Ledger};
-use crate::members::listed_names;
+use crate::members::{listed_names, names_of};
 
 /// An object that goes, or a member that a group loses.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,10 +71,12 @@ pub(super) fn cause(row: &Row, actual: &Actual, ledger: &Ledger) -> Option<Cause
 fn untied(row: &Row, actual: &Actual, ledger: &Ledger) -> Option<Cause> {
     let mut namesakes = actual.at(&row.address).iter();
     let live = namesakes.find(|live| live.id == row.object)?;
-    let ties = live.resource.form().ties;
-    let lost = ties.iter().filter(|tie| tie.end.is_lost());
-    lost.filter_map(|tie| ledger.tie_removal(&row.address, tie))
-        .max()
+    let ties = live.resource.form().ties.into_iter();
+    let is_several = row.address.kind.descriptor().is_several;
+    let lost = ties.filter(|tie| tie.end.is_lost() || is_several);
+    let written = lost.flat_map(|tie| tie.as_written(|peer| names_of(peer, actual)));
+    let removals = written.filter_map(|tie| ledger.tie_removal(&row.address, &tie));
+    removals.max()
 }
 
 /// The change that asked for a new key in the place of this one.

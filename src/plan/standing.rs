@@ -3,12 +3,10 @@
 //! Where names are not unique, name and time are not enough: a colleague's second route under the network id of ours is as
 //! old as ours. So the form has to be one that the file could have made and a version did declare (docs/ownership.md).
 
-use std::collections::BTreeSet;
-
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::id::Id;
-use crate::kind::{Kind, Live, Resource, Shape};
+use crate::kind::{Form, Kind, Live, Resource, Shape};
 use crate::ledger::{Ledger, Proof};
 use crate::members;
 
@@ -51,11 +49,7 @@ pub(super) fn standing(
     live: &Live,
 ) -> Standing {
     let (kind, made) = (address.kind, live.id.created_at());
-    let names = |peer: &Id| {
-        members::listed_names(peer, actual)
-            .map(str::to_owned)
-            .collect()
-    };
+    let names = |peer: &Id| members::names_of(peer, actual);
     let form = live.resource.form().with_names_of_peers(names);
     let told = || ledger.told(address, made, &form);
     // NetBird keeps one rule of what is sent, so no version of ours ever made several
@@ -86,8 +80,9 @@ pub(super) fn standing(
     }
 }
 
-/// Returns whose each of the namesakes is. We make one object a name: where one is as declared, what is otherwise is none
-/// that was changed; and of several that could have been changed none is proved to be.
+/// Returns whose each of the namesakes is. We make as many objects of a name as an entry has: where those are as declared, what
+/// is otherwise is none that was changed; and of more that could have been changed none is proved to be. Ours of a name that passed
+/// on to another entry went along.
 pub(super) fn standings(
     ledger: &Ledger,
     actual: &Actual,
@@ -105,7 +100,9 @@ pub(super) fn standings(
         }
     }
     let number = |wanted| all.iter().filter(|one| **one == wanted).count();
-    if number(Standing::Ours) > 0 || number(Standing::Changed) > 1 {
+    let (made, most) = (number(Standing::Ours), ledger.most(address));
+    let is_passed_on = ledger.is_passed_on(address);
+    if is_passed_on || made >= most || made + number(Standing::Changed) > most {
         for one in all.iter_mut().filter(|one| **one == Standing::Changed) {
             *one = Standing::Theirs;
         }
@@ -114,8 +111,8 @@ pub(super) fn standings(
 }
 
 /// Returns for each of several objects of one name which of the namesakes it stands for, by index: the one that connects the
-/// same; else, changed in place, one that we made and that stands for nothing else. Without a history any of them can be ours.
-/// `waits`: one more has to wait, so nothing tells what is left.
+/// same; else, changed in place, one that we made or that fits it best, and that stands for nothing else. `waits`: one more has
+/// to wait, so nothing tells what is left.
 pub(super) fn assign(
     ledger: &Ledger,
     actual: &Actual,
@@ -125,23 +122,49 @@ pub(super) fn assign(
     waits: bool,
 ) -> Vec<Option<usize>> {
     let standings = standings(ledger, actual, address, namesakes);
-    let mut taken = BTreeSet::new();
-    let exact = |one: &Resource| {
-        let form = one.form();
-        let mut free = (0..namesakes.len()).filter(|at| !taken.contains(at));
-        let found = free.find(|at| namesakes[*at].resource.form().ties == form.ties)?;
-        taken.insert(found);
-        Some(found)
-    };
-    let mut assigned: Vec<Option<usize>> = wanted.iter().map(exact).collect();
-    let is_ours = |at: &usize| {
-        matches!(standings[*at], Standing::Ours | Standing::Changed) || !ledger.is_known()
-    };
-    let mut left = (0..namesakes.len()).filter(|at| !taken.contains(at) && is_ours(at));
-    for one in assigned.iter_mut().filter(|one| one.is_none() && !waits) {
-        *one = left.next();
+    let mut assigned = vec![None; wanted.len()];
+    let all = [Fit::Exact, Fit::Before, Fit::Partly, Fit::ByName];
+    let told = if waits { &all[..1] } else { &all[..] };
+    for fit in told {
+        for (index, one) in wanted.iter().enumerate() {
+            if assigned[index].is_some() {
+                continue;
+            }
+            let form = one.form();
+            let fits = |at: &usize| {
+                !assigned.contains(&Some(*at))
+                    && one_of_several(ledger, &namesakes[*at], standings[*at], &form) == *fit
+            };
+            let is_not_ours = |at: &usize| standings[*at] != Standing::Ours;
+            let mut found: Vec<usize> = (0..namesakes.len()).filter(fits).collect();
+            found.sort_by_key(is_not_ours); // stable: of equal ones the oldest stays
+            let mut found = found.into_iter();
+            // of several that fit no better than others nobody can tell which is meant, so none is
+            assigned[index] = match (found.next(), found.next()) {
+                (first, Some(_)) if *fit <= Fit::Before => first,
+                (_, Some(_)) => None,
+                (only, None) => only,
+            };
+        }
     }
     assigned
+}
+
+/// How well an object fits an entry that can have several of its name.
+fn one_of_several(ledger: &Ledger, live: &Live, standing: Standing, wanted: &Form) -> Fit {
+    let form = live.resource.form();
+    let common = form.in_common(wanted);
+    match standing {
+        _ if common == wanted.ties.len() => Fit::Exact,
+        // without a history each of them can be what an earlier version of the file made
+        _ if !ledger.is_known() || standing == Standing::Ours => Fit::Before,
+        _ if standing == Standing::Changed || (common > 0 && form.shape == Shape::Plain) => {
+            Fit::Partly
+        }
+        // a version declared it at one end at least
+        Standing::Older | Standing::Undated => Fit::ByName,
+        _ => Fit::Not,
+    }
 }
 
 /// Returns which of the namesakes the entry stands for, by index: those that fit best, all of them alike. None where others
@@ -162,23 +185,14 @@ pub(super) fn claim(
     let fit = |(live, standing): (&Live, Standing)| {
         let form = live.resource.form();
         let common = form.in_common(&wanted);
-        match (form.shape, address.kind) {
-            // without a history each of them can be what an earlier version of the file made
-            (Shape::Plain, _) if !ledger.is_known() => Fit::Exact,
-            (Shape::Plain, Kind::Route) if common == wanted.ties.len() => Fit::Exact,
-            (Shape::Plain, Kind::Route) => match standing {
-                Standing::Ours => Fit::Before,
-                _ if common > 0 || standing == Standing::Changed => Fit::Partly,
-                Standing::Theirs => Fit::Not,
-                _ => Fit::ByName,
-            },
-            (Shape::Plain, _) => Fit::Exact,
-            (Shape::More, _) if common == wanted.ties.len() => Fit::Before,
-            (Shape::More, _) => Fit::Partly,
-            (Shape::Elsewhere, _) if standing == Standing::Changed => Fit::Partly,
+        match form.shape {
+            Shape::Plain => Fit::Exact,
+            Shape::More if common == wanted.ties.len() => Fit::Before,
+            Shape::More => Fit::Partly,
+            Shape::Elsewhere if standing == Standing::Changed => Fit::Partly,
             // several rules are what an old server's policy can have become: that is an error with a way out
-            (Shape::Elsewhere, _) if made_meanwhile(live) && !has_rules(live) => Fit::Not,
-            (Shape::Elsewhere, _) => Fit::ByName,
+            Shape::Elsewhere if made_meanwhile(live) && !has_rules(live) => Fit::Not,
+            Shape::Elsewhere => Fit::ByName,
         }
     };
     let fits: Vec<Fit> = namesakes.iter().zip(standings).map(fit).collect();

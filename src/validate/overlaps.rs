@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::Entry;
+use crate::address::Address;
 use crate::code::Code;
 use crate::config::{Log, quote};
 use crate::desired::Desired;
-use crate::kind::{Resource, Route};
+use crate::kind::{Kind, Resource, Route};
 
 /// Where a route leads: equal where the server sees one prefix or one list of domains.
 #[derive(PartialEq, Eq, Hash)]
@@ -26,30 +27,50 @@ impl<'a> Destination<'a> {
 /// Notes routes to one destination through one group: the server refuses the second (docs/netbird-api.md, "Routes").
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     let mut seen: HashMap<(Destination<'_>, &str), &Entry<'_>> = HashMap::new();
-    let routes =
-        entries
-            .iter()
-            .filter_map(|entry| match desired.resource(&entry.address).first()? {
-                Resource::Route(route) => Some((entry, route)),
-                _ => None,
-            });
+    let mut numbers: HashMap<&Address, usize> = HashMap::new();
+    let of_routes = entries
+        .iter()
+        .filter(|entry| entry.address.kind == Kind::Route);
+    let routes = of_routes.filter_map(|entry| {
+        let number = numbers.entry(&entry.address).or_default();
+        let route = desired.resource(&entry.address).get(*number)?;
+        *number += 1;
+        match route {
+            Resource::Route(route) => Some((entry, route)),
+            _ => None,
+        }
+    });
+    let mut through_peers: HashMap<(&Address, Destination<'_>, &str), &Entry<'_>> = HashMap::new();
     for (entry, route) in routes {
+        if let (Some(to), Some(peer)) = (Destination::of(route), &route.peer)
+            && let Some(first) = through_peers.insert((&entry.address, to, peer.text()), entry)
+        {
+            let message = format!(
+                "{} leads to one {} through the peer {} twice: nothing tells the two apart",
+                quote(&entry.address.name),
+                route.destination(),
+                quote(peer.text())
+            );
+            log.error(entry.cursor.key_place(), message)
+                .coded(Code::Overlap)
+                .suggest(format!(
+                    "the first one is in line {}",
+                    first.cursor.key_place().line
+                ));
+            continue;
+        }
         let twin = route.peer_groups.iter().find_map(|group| {
             let first = *seen
                 .entry((Destination::of(route)?, group))
                 .or_insert(entry);
-            (first.address != entry.address).then_some((first, group))
+            (!std::ptr::eq(first, entry)).then_some((first, group))
         });
         let Some((first, group)) = twin else { continue };
         let message = format!(
             "the routes {} and {} lead to the same {} through group {}: NetBird refuses the second",
             quote(&first.address.name),
             quote(&entry.address.name),
-            if route.network.is_some() {
-                "network"
-            } else {
-                "domains"
-            },
+            route.destination(),
             quote(group)
         );
         let hint = format!("the first one is in line {}", first.cursor.key_place().line);

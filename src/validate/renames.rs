@@ -35,6 +35,16 @@ pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<Address, St
             "All is NetBird's own group of every peer: it cannot be renamed".to_owned()
         } else if declared.contains(&address) {
             format!("{} is declared as well: it was not renamed", quote(old))
+        } else if renames
+            .get(&entry.address)
+            .is_some_and(|known| *known == old)
+        {
+            continue; // another one of its list says so too
+        } else if renames.contains_key(&entry.address) {
+            format!(
+                "{} had one name before, and another one of its list says it",
+                quote(name)
+            )
         } else if let Some(other) = taken.get(&address) {
             format!(
                 "{} was renamed to {} already",

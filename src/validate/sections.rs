@@ -163,6 +163,7 @@ fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
                 Address::new(kind, ""),
                 read(section, log),
                 section,
+                &[*section],
                 &mut all,
                 log,
             );
@@ -178,12 +179,30 @@ fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
                 names::check_declared(&entry, log);
                 names::check_length(&entry, kind.label(), descriptor.longest_name, log);
                 let address = Address::new(kind, entry.name());
-                keep(desired, address, read(&entry, log), &entry, &mut all, log);
+                let objects = objects(kind, &entry);
+                if objects.is_empty() {
+                    let text = format!("a list of {} has at least one", kind.plural());
+                    log.error(entry.place(), text).suggest(format!(
+                        "leave the entry out where there is to be no {}",
+                        kind.label()
+                    ));
+                }
+                let declared = objects.iter().filter_map(|object| read(object, log));
+                let declared = declared.reduce(Declared::and);
+                keep(desired, address, declared, &entry, &objects, &mut all, log);
             }
         }
         Entries::Listed(_) | Entries::Never => unreachable!("the file has no such section"),
     }
     (descriptor.check)(&all, log);
+}
+
+/// Returns what an entry of a section has: itself, or the elements of its list where its kind has several of one name.
+pub(super) fn objects<'a>(kind: Kind, entry: &Cursor<'a>) -> Vec<Cursor<'a>> {
+    match kind.descriptor().is_several && entry.is_list() {
+        true => entry.elements().collect(),
+        false => vec![*entry],
+    }
 }
 
 /// Adds an entry that was read, with what stands in it, to what is desired and to `all` of its section.
@@ -192,6 +211,7 @@ fn keep<'a>(
     address: Address,
     declared: Option<Declared>,
     entry: &Cursor<'a>,
+    objects: &[Cursor<'a>],
     all: &mut Vec<InFile<'a>>,
     log: &mut Log,
 ) {
@@ -225,8 +245,8 @@ fn keep<'a>(
         }
     }
     if let Declared::Resources(resources) = &declared {
-        let resources = resources.iter().cloned();
-        all.extend(resources.map(|one| (address.name.clone(), one, *entry)));
+        let resources = resources.iter().cloned().zip(objects);
+        all.extend(resources.map(|(one, at)| (address.name.clone(), one, *at)));
     }
     desired.entries.insert(address, declared);
 }

@@ -15,6 +15,7 @@ mod export;
 mod faults;
 mod formats;
 mod gates;
+mod gateways;
 mod impossible;
 mod jobs;
 mod keys;

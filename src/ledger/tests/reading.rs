@@ -48,6 +48,10 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
             continue;
         }
         for (name, entry) in section.as_object()? {
+            if let (Kind::Route, Value::Array(list)) = (kind, entry) {
+                said.extend(routes(&Address::new(kind, name), list)?);
+                continue;
+            }
             let entry = entry.as_object()?;
             said.insert(Fact::Declared(Address::new(kind, name)));
             if kind == Kind::Group {
@@ -62,7 +66,7 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
                         .map(|peer| Fact::Listed(name.clone(), peer.into())),
                 );
             }
-            said.extend(ties(kind, entry).map(|tie| Fact::Tied(Address::new(kind, name), tie)));
+            said.extend(ties(kind, entry).map(|tie| Fact::Tied(Address::new(kind, name), tie, 0)));
             if kind == Kind::DnsZone {
                 said.extend(zone(&Address::new(kind, name), entry));
             }
@@ -83,6 +87,19 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
     managed.then_some(said)
 }
 
+/// What an entry says that is a list of routes.
+fn routes(address: &Address, list: &[Value]) -> Option<Vec<Fact>> {
+    let mut said = vec![Fact::Declared(address.clone())];
+    for (at, entry) in list.iter().enumerate() {
+        let entry = entry.as_object()?;
+        said.extend(ties(Kind::Route, entry).map(|tie| Fact::Tied(address.clone(), tie, at)));
+        if let Some(Value::String(old)) = entry.get("renamed_from") {
+            said.push(Fact::Renamed(address.clone(), old.clone()));
+        }
+    }
+    Some(said)
+}
+
 /// What a zone says of its domain and its records.
 fn zone(address: &Address, entry: &serde_json::Map<String, Value>) -> Vec<Fact> {
     let text = |of: &serde_json::Map<String, Value>, field: &str| {
@@ -101,6 +118,7 @@ fn zone(address: &Address, entry: &serde_json::Map<String, Value>) -> Vec<Fact> 
         said.push(Fact::Tied(
             address.clone(),
             tie(End::Domain, domain.to_lowercase()),
+            0,
         ));
     }
     let Some(Value::Array(records)) = entry.get("records") else {
@@ -117,7 +135,11 @@ fn zone(address: &Address, entry: &serde_json::Map<String, Value>) -> Vec<Fact> 
         let at = address.child(Kind::DnsRecord, name);
         said.push(Fact::Declared(at.clone()));
         if record.get("content").is_some_and(Value::is_string) {
-            said.push(Fact::Tied(at, tie(End::Content, text(record, "content"))));
+            said.push(Fact::Tied(
+                at,
+                tie(End::Content, text(record, "content")),
+                0,
+            ));
         }
     }
     said
@@ -131,11 +153,13 @@ fn ties(kind: Kind, entry: &serde_json::Map<String, Value>) -> impl Iterator<Ite
             ("network", End::Network),
             ("domains", End::Network),
             ("peer_groups", End::Through),
+            ("peer", End::ThroughPeer),
         ],
         _ => Vec::new(),
     };
     let tie = |(field, end): (&str, End)| {
         let names: BTreeSet<String> = match entry.get(field)? {
+            Value::String(text) if end == End::ThroughPeer => BTreeSet::from([text.clone()]),
             Value::String(text) => BTreeSet::from([crate::spelling::network(text)]),
             Value::Array(list) => list
                 .iter()
@@ -252,10 +276,12 @@ fn file() -> impl Strategy<Value = Value> {
         "network",
         "domains",
         "peer_groups",
+        "peer",
     ]);
     let entry = prop::collection::btree_map(field, leaf.clone(), 0..6);
     let entry = entry.prop_map(|fields| serde_json::to_value(fields).unwrap());
-    let entry = prop_oneof![30 => entry, 1 => leaf.clone()];
+    let list = prop::collection::vec(entry.clone(), 0..4).prop_map(Value::from);
+    let entry = prop_oneof![30 => entry, 2 => list, 1 => leaf.clone()];
     let section = prop::collection::btree_map(name(), entry, 0..6);
     let section = section.prop_map(|entries| serde_json::to_value(entries).unwrap());
     let section = prop_oneof![30 => section, 1 => leaf.clone()];

@@ -224,6 +224,7 @@ fn what_was_said_of_an_entrys_ends() {
     // the version of another time says nothing of this one
     assert_eq!(told(150_000, "10.9.0.0/16", &["a"]), (1, 1, false));
     assert_eq!(told(450_000, "10.9.0.0/16", &["a"]), (2, 0, false));
-    // made in none of them: all of them count
-    assert_eq!(told(10, "10.9.0.0/16", &["a", "b"]), (2, 0, false));
+    // made in none of them: all of them count, each by itself
+    assert_eq!(told(10, "10.1.0.0/16", &["a", "b"]), (2, 0, false));
+    assert_eq!(told(10, "10.9.0.0/16", &["a", "b"]), (1, 1, false));
 }

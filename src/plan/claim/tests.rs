@@ -162,7 +162,8 @@ fn namesakes() {
 both ours, equal
     delete route r [made +9 s]: a second one of that name, and equal
 one is older than the file
-    impossible: route r is the name of 2 routes in NetBird: daohgm50reig0m8bel20, daojn050reig0m8bel20 | nobody can tell which one is meant; rename or delete the others in NetBird
+    unmanaged: route r
+    note: route "r" has a namesake in NetBird that is not this file's and is left alone: daohgm50reig0m8bel20 (one more route of that name)
 one differs
     unmanaged: route r
     note: route "r" has a namesake in NetBird that is not this file's and is left alone: daojn2d0reig0m8bel20 (through no group)

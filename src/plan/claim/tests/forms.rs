@@ -130,21 +130,21 @@ as declared
 and one through a peer
     declared
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (one more route of that name)
     removed
       delete route x: no longer declared
       unmanaged: route x
 and one through another group
     declared
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (one more route of that name)
     removed
       delete route x: no longer declared
       unmanaged: route x
 and one for another network
     declared
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (one more route of that name)
     removed
       delete route x: no longer declared
       unmanaged: route x
@@ -153,7 +153,7 @@ as the version before
       update route x
           network "10.9.0.0/16" → "10.1.0.0/16"
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (one more route of that name)
     removed
       delete route x: no longer declared
       unmanaged: route x
@@ -181,14 +181,14 @@ only others' ones
     declared
       create route x
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: daokj450refg0m8bdc90 (for another network or through others), dapvl850refg0m8bdc90 (for another network or through others), daq0hc50refg0m8bdc90 (for another network or through others), daq8eg50refg0m8bdc90 (for another network or through others)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: daokj450refg0m8bdc90 (one more route of that name), dapvl850refg0m8bdc90 (one more route of that name), daq0hc50refg0m8bdc90 (one more route of that name), daq8eg50refg0m8bdc90 (one more route of that name)
     removed
       unmanaged: route x
 neither network nor routers were ever declared
     declared
       create route x
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (for another network or through others)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (one more route of that name)
     removed
       unmanaged: route x
 older, as the file has it
