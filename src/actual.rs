@@ -14,7 +14,7 @@ use crate::enrollment::{self, Bindings};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::json;
-use crate::kind::{self, Groups, Kind, Live, Resource};
+use crate::kind::{self, Groups, Kind, Live, Refers, Resource};
 use crate::protection::Protection;
 use crate::snapshot::{Peers, Snapshot};
 use crate::who::Who;
@@ -129,6 +129,16 @@ impl Actual {
                 None => group.name.clone(),
             };
             actual.groups.insert(group.id.clone(), name);
+        }
+        let rest = &snapshot.rest;
+        for (what, answers) in [
+            (Refers::Resource, &rest.network_resources),
+            (Refers::Check, &rest.posture_checks),
+        ] {
+            let answers = answers.as_deref();
+            if let Some(answers) = answers {
+                actual.groups.insert_others(what, answers);
+            }
         }
         let peers = snapshot.peers.read();
         actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;

@@ -44,6 +44,10 @@ pub enum Code {
     EveryDomain,
     /// A route that goes to everybody by default.
     RouteForAll,
+    /// NetBird's SSH without ports.
+    SshEveryPort,
+    /// Users who may log in as anybody.
+    AnyLocalUser,
     /// A name in a list with a blank at its end.
     BlankEnd,
     /// Names that differ only by case.
@@ -178,6 +182,8 @@ impl Code {
             C::HostBits => "host_bits",
             C::EveryDomain => "every_domain",
             C::RouteForAll => "route_for_all",
+            C::SshEveryPort => "ssh_every_port",
+            C::AnyLocalUser => "any_local_user",
             C::BlankEnd => "blank_end",
             C::CaseTwin => "case_twin",
             C::KeyOfMany => "key_of_many",

@@ -145,12 +145,16 @@ fn block(place: &Map<String, Value>, path: &[&str]) -> String {
     format!("{{\n{}\n{}}}", lines.join(",\n"), UNIT.repeat(path.len()))
 }
 
-/// Why the names of the groups that an object refers to do not tell which they are.
+/// Why the names of what an object refers to do not tell which they are.
 fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
     let groups = live.resource.references().into_iter();
     let mut found = groups.filter_map(|group| Some((group, actual.groups.id(group).err()?)));
-    let (group, why) = found.next()?;
-    Some(format!("it refers to group {group:?}, but {why}"))
+    if let Some((group, why)) = found.next() {
+        return Some(format!("it refers to group {group:?}, but {why}"));
+    }
+    let mut others = live.resource.others().into_iter();
+    let why = others.find_map(|(what, name)| actual.groups.other(what, name).err())?;
+    Some(format!("it refers to what cannot be named: {why}"))
 }
 
 fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>, String> {

@@ -11,7 +11,7 @@ use crate::api::{Api, ApiError};
 use crate::desired::Desired;
 use crate::enrollment::{self, Binding};
 use crate::entry::Entry;
-use crate::kind::{KeyType, Kind};
+use crate::kind::{Groups, KeyType, Kind, Refers, Resource};
 use crate::ledger::Ledger;
 use crate::snapshot::Snapshot;
 
@@ -19,8 +19,18 @@ use crate::snapshot::Snapshot;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     kinds: BTreeSet<Kind>,
+    /// Lists of what is no group and that entries name.
+    others: BTreeSet<Refers>,
     /// Whether to ask for the account.
     account: bool,
+}
+
+/// Returns the list of what is no group and that entries name.
+fn list_of(what: Refers) -> &'static str {
+    match what {
+        Refers::Resource => "/networks/resources",
+        Refers::Check => "/posture-checks",
+    }
 }
 
 impl Needs {
@@ -38,7 +48,13 @@ impl Needs {
         if managed(Kind::Group) || managed(Kind::SetupKey) || names_peers {
             kinds.extend([Kind::SetupKey, Kind::Peer]);
         }
-        Needs { kinds, account }
+        let named = desired.resources().flat_map(|(_, all)| all);
+        let others = named.flat_map(Resource::others).map(|(what, _)| what);
+        Needs {
+            kinds,
+            others: others.collect(),
+            account,
+        }
     }
 
     /// Adds the kinds whose section the file had and has no more: what of them still lives is said.
@@ -55,6 +71,7 @@ impl Needs {
         let kinds = BTreeSet::from([Kind::Group, Kind::SetupKey, Kind::Peer]);
         Needs {
             kinds,
+            others: BTreeSet::new(),
             account: false,
         }
     }
@@ -63,6 +80,7 @@ impl Needs {
     pub fn everything() -> Self {
         Needs {
             kinds: Kind::ALL.into_iter().collect(),
+            others: BTreeSet::from([Refers::Resource, Refers::Check]),
             account: false,
         }
     }
@@ -71,6 +89,7 @@ impl Needs {
         // what stands in others comes with them
         let kinds: BTreeSet<Kind> = self.kinds.iter().map(|kind| kind.top()).collect();
         let mut paths: Vec<&str> = kinds.into_iter().map(Kind::path).collect();
+        paths.extend(self.others.iter().map(|what| list_of(*what)));
         paths.push("/users?service_user=true");
         if self.account {
             paths.push("/accounts");
@@ -86,6 +105,9 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let used = Kind::sections().filter(|kind| desired.manages(*kind));
     let used: BTreeSet<&str> = used.map(Kind::path).collect();
     fetch_all(api, &needs.paths(), &used, &mut snapshot)?;
+    let unnamed = unnamed(&snapshot).filter(|what| !needs.others.contains(what));
+    let paths: Vec<&str> = unnamed.map(list_of).collect();
+    fetch_all(api, &paths, &BTreeSet::new(), &mut snapshot)?;
     let is_me = |user: &Entry| user.read().is_ok_and(|user: objects::User| user.is_current);
     if !snapshot.rest.users.iter().any(is_me) {
         snapshot.rest.users = api.list("/users").context("cannot list users")?;
@@ -94,6 +116,20 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
         snapshot.rest.events = Some(api.list("/events").context("cannot list events")?);
     }
     Ok(snapshot)
+}
+
+/// What live policies name that is no group: a plan speaks of it by name.
+fn unnamed(snapshot: &Snapshot) -> impl Iterator<Item = Refers> + use<> {
+    let policies = snapshot.list(Kind::Policy).iter();
+    let read = |entry: &Entry| Resource::read(Kind::Policy, entry.clone(), &Groups::default());
+    // what cannot be read here is an error of `Actual::read`
+    let named = policies
+        .filter_map(|entry| read(entry).ok())
+        .flat_map(|live| {
+            let others = live.resource.others().into_iter();
+            others.map(|(what, _)| what).collect::<Vec<Refers>>()
+        });
+    named.collect::<BTreeSet<Refers>>().into_iter()
 }
 
 /// What a plan turned out to need beside the lists of every plan.
@@ -108,7 +144,8 @@ pub struct More {
 /// Fetches what a plan with deletions needs. Returns whether anything was missing.
 pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> {
     let mut paths = Vec::new();
-    if more.referrers && snapshot.rest.network_resources.is_none() {
+    // the resources alone are there where a policy names one
+    if more.referrers && snapshot.rest.parts.is_empty() {
         // all of these can keep a group or a peer, and so can every kind of the file
         paths.extend([
             "/users",
@@ -185,7 +222,9 @@ fn fetch_one(api: &Api, path: &str, is_used: bool) -> Result<Answer, ApiError> {
         path if kind_of(path).is_some_and(Kind::is_one) => {
             api.get(path).map(|one| Answer::Entries(vec![one.into()]))
         }
-        "/networks" | "/networks/resources" | "/accounts" => api.values(path).map(Answer::Values),
+        "/networks" | "/networks/resources" | "/posture-checks" | "/accounts" => {
+            api.values(path).map(Answer::Values)
+        }
         path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
         _ => api.list(path).map(Answer::Entries),
     };
@@ -218,6 +257,7 @@ fn what(path: &str) -> &str {
         "/networks" => "networks",
         "/networks/resources" => "network resources",
         "/networks/routers" => "network routers",
+        "/posture-checks" => "posture checks",
         "/accounts" => "accounts",
         "/events" => "events",
         other => other,
@@ -233,6 +273,9 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
         ("/networks", Answer::Values(entries)) => snapshot.rest.networks = entries,
         ("/networks/resources", Answer::Values(entries)) => {
             snapshot.rest.network_resources = Some(entries);
+        }
+        ("/posture-checks", Answer::Values(entries)) => {
+            snapshot.rest.posture_checks = Some(entries);
         }
         ("/accounts", Answer::Values(entries)) => snapshot.rest.accounts = Some(entries),
         (path, Answer::Values(entries)) => {

@@ -52,6 +52,11 @@ pub fn group<'a>(name: &str, groups: impl IntoIterator<Item = &'a str>) -> Optio
     looks.or_else(|| Some(Hint::Near(near()?.to_owned())))
 }
 
+/// Returns what may be meant by a name that nothing bears; `names` are those of what there is.
+pub fn other<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<Hint> {
+    Some(Hint::Near(nearest(name, names)?.to_owned()))
+}
+
 /// Returns what may be meant by a member that is neither a setup key nor a peer; `names` are those of both.
 pub fn member<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<Hint> {
     if name == "*" {

@@ -44,11 +44,11 @@ pub use dns_settings::DnsSettings;
 pub use dns_zone::DnsZone;
 pub use form::{End, Form, Shape, Tie, Trace};
 pub use group::{DeclaredGroup, Group};
-pub use groups::{ALL, Groups, Unresolved};
+pub use groups::{ALL, Groups, Refers, Unresolved};
 pub use nameserver_group::{Nameserver, NameserverGroup};
 pub use peer::Peer;
 pub use peer_ref::PeerRef;
-pub use policy::{Action, Beyond, Policy, PortRange, Protocol};
+pub use policy::{Action, Policy, PortRange, Protocol, Target};
 pub use route::Route;
 pub use setup_key::{DeclaredKey, SealedFor, SetupKey};
 pub use spec::About;
@@ -116,10 +116,17 @@ macro_rules! kinds {
 
             /// Returns the names of the groups that it refers to.
             pub fn references(&self) -> BTreeSet<&str> {
-                let sets = match self {
+                let names = match self {
                     $(Resource::$kind(it) => it.references()),+
                 };
-                sets.into_iter().flatten().map(String::as_str).collect()
+                names.into_iter().collect()
+            }
+
+            /// Returns the names of what it refers to that is no group.
+            pub fn others(&self) -> Vec<(Refers, &str)> {
+                match self {
+                    $(Resource::$kind(it) => it.others()),+
+                }
             }
 
             /// Builds the body of a POST (no live object: undeclared fields take their documented defaults) or a PUT
@@ -207,13 +214,6 @@ macro_rules! kinds {
                 }
             }
 
-            /// Returns the groups of users that may log in by it: the server would let them go, and leave a dead id.
-            pub fn user_groups(&self) -> Vec<&Id> {
-                match self {
-                    $(Resource::$kind(it) => it.user_groups()),+
-                }
-            }
-
             /// Returns its form: whether a file can say it, and what it connects.
             pub fn form(&self) -> Form {
                 match self {
@@ -257,9 +257,9 @@ macro_rules! kinds {
             }
 
             /// Returns what it lets through from or to every peer.
-            pub fn opens_to_all(&self) -> Option<Sentence> {
+            pub fn opens_to_all(&self, about: &About) -> Option<Sentence> {
                 match self {
-                    $(Resource::$kind(it) => it.opens_to_all()),+
+                    $(Resource::$kind(it) => it.opens_to_all(about)),+
                 }
             }
         }

@@ -37,6 +37,8 @@ pub(crate) use twins::Twins;
 
 use claim::Claimed;
 
+pub(crate) use labels::name_peers;
+
 pub use claim::gone;
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};

@@ -3,7 +3,7 @@
 use crate::address::Address;
 use crate::hint::Hint;
 use crate::id::Id;
-use crate::kind::Unresolved;
+use crate::kind::{Refers, Unresolved};
 use crate::protection::Protection;
 
 /// Why no plan can be made.
@@ -43,6 +43,17 @@ pub enum Impossible {
         /// What may be meant.
         hint: Option<Hint>,
     },
+    /// It refers to what is no group, and there is none of that name.
+    OtherAbsent {
+        /// What it would be.
+        what: Refers,
+        /// The name.
+        name: String,
+        /// What may be meant.
+        hint: Option<Hint>,
+    },
+    /// It refers to a name that several of what is no group bear.
+    OtherAmbiguous(Unresolved),
     /// It refers to a name that several groups bear.
     GroupAmbiguous {
         /// The name.
@@ -65,8 +76,6 @@ pub enum Impossible {
     },
     /// A group is to be deleted that these use.
     GroupUsed(Vec<String>),
-    /// A peer is to be deleted, which would hit these.
-    PeerUsed(Vec<String>),
     /// It is to be renamed from that name, which cannot be.
     Rename(String, Rename),
 }
@@ -111,9 +120,6 @@ impl Problem {
 
     /// Whether something is in the way of a deletion; there may be more of it in lists that no other plan needs.
     pub fn is_of_deletion(&self) -> bool {
-        matches!(
-            self.what,
-            Impossible::GroupUsed(_) | Impossible::PeerUsed(_)
-        )
+        matches!(self.what, Impossible::GroupUsed(_))
     }
 }

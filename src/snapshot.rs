@@ -40,6 +40,9 @@ pub struct Rest {
     /// `GET /networks/resources`, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_resources: Option<Vec<Value>>,
+    /// `GET /posture-checks`, where a policy names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub posture_checks: Option<Vec<Value>>,
     /// Lists that not every server has, likewise, by path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, Vec<Value>>,

@@ -12,7 +12,7 @@ use crate::api::ApiError;
 use crate::api::objects;
 use crate::change::Change;
 use crate::id::Id;
-use crate::kind::{FieldChange, KeyType, Kind, Live, Resource};
+use crate::kind::{FieldChange, KeyType, Kind, Live, PeerRef, Resource};
 use crate::notice::{Meanwhile, Notice};
 use crate::render::words;
 
@@ -162,11 +162,7 @@ impl Run<'_> {
     fn names_no_peer(&self, peer: &Id) -> Result<()> {
         for policy in self.api.list(Kind::Policy.path())? {
             let policy = self.read(Kind::Policy, policy)?;
-            let Resource::Policy(canonical) = &policy.resource else {
-                continue;
-            };
-            let resource = Some(format!("peer {peer}"));
-            if [&canonical.source_resource, &canonical.destination_resource].contains(&&resource) {
+            if policy.resource.peers().contains(&PeerRef::Id(peer.clone())) {
                 bail!(
                     "the policy {:?} ({}) names it and would be deleted whole with it, so it stays; \
                      take it out of that policy first",

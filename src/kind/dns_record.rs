@@ -190,6 +190,7 @@ impl Spec for DnsRecord {
                 end: End::Content,
                 names: BTreeSet::from([self.content.clone()]),
             }],
+            more: BTreeSet::new(),
         }
     }
 

@@ -230,6 +230,7 @@ impl Spec for DnsZone {
                 end: End::Domain,
                 names: BTreeSet::from([self.domain.clone()]),
             }],
+            more: BTreeSet::new(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What an object's form tells of who made it: whether a file can say such a thing, and what it connects.
 //!
-//! A name and a time prove little where names are not unique. A file says a route through groups, and a policy as one rule
-//! between groups; what goes through a single peer, or names a resource, was not made by us.
+//! A name and a time prove little where names are not unique. A file says a route through groups or one peer, and a policy as
+//! one rule; what has several, or nobody at an end, was not made by us.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use crate::spelling;
 pub enum Shape {
     /// A file can say it.
     Plain,
-    /// It connects what a file can say, and holds more besides: posture checks, users who may log in.
+    /// It connects what a file can say, and holds more besides that no version said: posture checks, users who may log in.
     More,
-    /// No file can say what it connects: a single peer, a network resource, several rules.
+    /// No file can say what it connects: several rules, an empty side.
     Elsewhere,
 }
 
@@ -24,8 +24,18 @@ pub enum Shape {
 pub enum End {
     /// A policy's `sources`: groups.
     From,
+    /// A single peer in their place.
+    FromPeer,
     /// A policy's `destinations`: groups.
     To,
+    /// A single peer in their place.
+    ToPeer,
+    /// A network resource in their place.
+    ToResource,
+    /// A policy's `source_posture_checks`.
+    Checks,
+    /// A policy's `authorized_groups`.
+    Users,
     /// A route's `network` or `domains`.
     Network,
     /// A route's `peer_groups`.
@@ -44,7 +54,12 @@ impl End {
         match self {
             End::Domain => text.to_ascii_lowercase(),
             End::Content => spelling::content(text),
-            End::ThroughPeer => text.to_owned(),
+            End::ThroughPeer
+            | End::FromPeer
+            | End::ToPeer
+            | End::ToResource
+            | End::Checks
+            | End::Users => text.to_owned(),
             End::From | End::To | End::Network | End::Through => spelling::network(text),
         }
     }
@@ -61,13 +76,15 @@ impl End {
     pub(crate) fn place(self) -> End {
         match self {
             End::ThroughPeer => End::Through,
+            End::FromPeer => End::From,
+            End::ToPeer | End::ToResource => End::To,
             end => end,
         }
     }
 
     /// Whether a single peer stands there: by its id in NetBird, by one of its names in the file.
     pub(crate) fn is_peer(self) -> bool {
-        self.place() != self
+        matches!(self, End::ThroughPeer | End::FromPeer | End::ToPeer)
     }
 
     /// Whether what stood there is lost with it, though the object stays: what a zone answered, and what a record led to.
@@ -122,6 +139,8 @@ pub struct Form {
     pub shape: Shape,
     /// What it connects; nothing for kinds whose name says all.
     pub ties: Vec<Tie>,
+    /// What it holds besides; which of that does not tell whose it is.
+    pub more: BTreeSet<End>,
 }
 
 impl Form {
@@ -130,6 +149,7 @@ impl Form {
         Form {
             shape: Shape::Plain,
             ties: Vec::new(),
+            more: BTreeSet::new(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod answer;
 mod entry;
+mod target;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,18 +10,19 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, default, fill};
+use super::body::{base_of, default, fill, keep};
 use super::values::names;
 use super::words::{disabled, listed, named};
 use super::{
-    ALL, About, Descriptor, End, Entries, Form, Groups, Live, Shape as FormShape, Spec, Tie, Trace,
-    Unresolved,
+    ALL, About, Descriptor, End, Entries, Form, Groups, Live, PeerRef, Refers, Shape as FormShape,
+    Spec, Tie, Trace, Unresolved,
 };
 use crate::config::Table;
 use crate::entry::Entry;
-use crate::id::Id;
 use crate::sentence::Sentence;
 use crate::text::visible;
+
+pub use target::Target;
 
 /// A policy in canonical form. `None` = not ours.
 ///
@@ -49,31 +51,18 @@ pub struct Policy {
     pub sources: BTreeSet<String>,
     /// Names of groups; never empty in a valid file.
     pub destinations: BTreeSet<String>,
-    /// A network resource or peer in the place of the sources, as `host ID`; the file cannot say one.
-    pub source_resource: Option<String>,
-    /// Likewise in the place of the destinations.
-    pub destination_resource: Option<String>,
+    /// A peer in the place of the sources; in NetBird it can be a network resource, which does nothing there.
+    pub source_resource: Option<Target>,
+    /// A network resource or a peer in the place of the destinations.
+    pub destination_resource: Option<Target>,
+    /// Names of the posture checks that sources have to pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_posture_checks: Option<BTreeSet<String>>,
+    /// Of NetBird's SSH: groups of users, and as which local users they may log in (none = as any).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorized_groups: Option<BTreeMap<String, BTreeSet<String>>>,
     /// How many rules it holds; one, but for policies of old servers.
     pub rules: OneRule,
-    /// What the file has no word for. Never a difference: it is not ours.
-    #[serde(skip)]
-    pub beyond: Beyond,
-}
-
-/// What a live policy holds and the file cannot say; it narrows or widens what the policy grants.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Beyond {
-    /// Ids of the posture checks that sources have to pass.
-    pub posture_checks: BTreeSet<Id>,
-    /// Of NetBird's SSH: groups of users, and as which local users they may log in (none = as any).
-    pub authorized_groups: BTreeMap<Id, Vec<String>>,
-}
-
-impl Beyond {
-    /// Returns whether there is nothing of it.
-    pub fn is_empty(&self) -> bool {
-        self.posture_checks.is_empty() && self.authorized_groups.is_empty()
-    }
 }
 
 /// A number of rules; the file can only say one.
@@ -106,19 +95,36 @@ impl Policy {
         }
     }
 
-    fn from(&self) -> Vec<&str> {
-        side(&self.sources, &self.source_resource)
+    fn from<'a>(&'a self, about: &About<'a>) -> Vec<&'a str> {
+        side(&self.sources, &self.source_resource, about)
     }
 
-    fn to(&self) -> Vec<&str> {
-        side(&self.destinations, &self.destination_resource)
+    fn to<'a>(&'a self, about: &About<'a>) -> Vec<&'a str> {
+        side(&self.destinations, &self.destination_resource, about)
+    }
+
+    /// The groups of users who may log in, where it is a policy of NetBird's SSH: those of any other the server drops.
+    pub(crate) fn users(&self) -> Option<&BTreeMap<String, BTreeSet<String>>> {
+        match self.protocol {
+            Some(Protocol::NetbirdSsh) => self.authorized_groups.as_ref(),
+            _ => None,
+        }
     }
 }
 
-/// What stands on a side: the resource, or else the groups.
-fn side<'a>(groups: &'a BTreeSet<String>, resource: &'a Option<String>) -> Vec<&'a str> {
-    match resource {
-        Some(resource) => vec![resource],
+/// What stands on a side: the resource or the peer, or else the groups.
+fn side<'a>(
+    groups: &'a BTreeSet<String>,
+    target: &'a Option<Target>,
+    about: &About<'a>,
+) -> Vec<&'a str> {
+    match target {
+        Some(Target::Resource(name)) => vec![name],
+        Some(Target::Peer(PeerRef::Name(name))) => vec![name],
+        Some(Target::Peer(PeerRef::Id(id))) => match about.peer_labels.get(id) {
+            Some(label) => vec![label],
+            None => vec![&id.0],
+        },
         None => groups.iter().map(String::as_str).collect(),
     }
 }
@@ -141,7 +147,12 @@ impl Spec for Policy {
         fixed: &[],
         traces: &[
             ("sources", Trace::Tie(End::From)),
+            ("source_resource", Trace::Tie(End::FromPeer)),
             ("destinations", Trace::Tie(End::To)),
+            ("destination_resource", Trace::Tie(End::ToPeer)),
+            ("destination_resource", Trace::Tie(End::ToResource)),
+            ("source_posture_checks", Trace::Tie(End::Checks)),
+            ("authorized_groups", Trace::Tie(End::Users)),
         ],
         entries: Entries::Named(entry::read),
         check: |_, _| {},
@@ -169,12 +180,10 @@ impl Spec for Policy {
             groups,
             &["description", "enabled"],
         )?;
-        // of a live one they stand in the body already; one that is made anew takes over those of the one before
-        if live.is_none() {
-            body.insert(
-                "source_posture_checks".into(),
-                json!(self.beyond.posture_checks),
-            );
+        if let Some(checks) = &self.source_posture_checks {
+            let id = |name: &String| Ok(json!(groups.other(Refers::Check, name)?));
+            let ids: Result<Value, Unresolved> = checks.iter().map(id).collect();
+            body.insert("source_posture_checks".into(), ids?);
         }
         default(&mut body, "source_posture_checks", json!([]));
 
@@ -186,12 +195,27 @@ impl Spec for Policy {
         default(&mut rule, "description", json!(""));
         let fields = ["enabled", "action", "bidirectional", "protocol"];
         fill(&mut rule, &entry::TABLE, self, groups, &fields)?;
-        for (field, resource, names) in [
-            ("sources", "sourceResource", &self.sources),
-            ("destinations", "destinationResource", &self.destinations),
+        for (field, resource, names, target) in [
+            (
+                "sources",
+                "sourceResource",
+                &self.sources,
+                &self.source_resource,
+            ),
+            (
+                "destinations",
+                "destinationResource",
+                &self.destinations,
+                &self.destination_resource,
+            ),
         ] {
-            rule.insert(field.into(), groups.resolve(names)?);
+            // of the two the other one must be absent: presence is what counts
+            rule.remove(field);
             rule.remove(resource);
+            match target {
+                Some(target) => rule.insert(resource.into(), target.request(groups)?),
+                None => rule.insert(field.into(), groups.resolve(names)?),
+            };
         }
         if let Some(ports) = &self.ports {
             let single = ports.iter().all(|range| range.start == range.end);
@@ -208,70 +232,123 @@ impl Spec for Policy {
                 rule.insert("port_ranges".into(), ports.iter().map(range).collect());
             }
         }
-        let users = &self.beyond.authorized_groups;
-        if live.is_none() && self.protocol == Some(Protocol::NetbirdSsh) && !users.is_empty() {
-            rule.insert("authorized_groups".into(), json!(users));
+        if let Some(users) = &self.authorized_groups {
+            rule.remove("authorized_groups");
+            let ssh = self.users().filter(|users| !users.is_empty());
+            let ssh = ssh.map(|_| {
+                let entry = |(group, logins): (&String, &BTreeSet<String>)| {
+                    Ok((groups.id(group)?.0.clone(), json!(logins)))
+                };
+                users
+                    .iter()
+                    .map(entry)
+                    .collect::<Result<Map<String, Value>, Unresolved>>()
+            });
+            if let Some(users) = ssh {
+                rule.insert("authorized_groups".into(), Value::Object(users?));
+            }
         }
         body.insert("rules".into(), json!([rule]));
         Ok(Value::Object(body))
     }
 
-    fn keep(&mut self, live: &Self) {
-        entry::TABLE.keep(self, live);
-        self.beyond.clone_from(&live.beyond);
+    fn references(&self) -> Vec<&str> {
+        let groups = entry::TABLE.groups(self).into_iter().flatten();
+        let users = self.users().into_iter().flat_map(BTreeMap::keys);
+        groups.chain(users).map(String::as_str).collect()
+    }
+
+    fn others(&self) -> Vec<(Refers, &str)> {
+        let targets = [&self.source_resource, &self.destination_resource];
+        let resources = targets.into_iter().flatten().filter_map(Target::resource);
+        let checks = self.source_posture_checks.iter().flatten();
+        let checks = checks.map(|name| (Refers::Check, name.as_str()));
+        resources
+            .map(|name| (Refers::Resource, name))
+            .chain(checks)
+            .collect()
+    }
+
+    fn peers(&mut self) -> Vec<&mut PeerRef> {
+        let targets = [&mut self.source_resource, &mut self.destination_resource];
+        targets
+            .into_iter()
+            .flatten()
+            .filter_map(Target::peer_mut)
+            .collect()
+    }
+
+    fn forget(&mut self) {
+        let users = self.authorized_groups.take();
+        entry::TABLE.forget(self);
+        self.authorized_groups = users;
+    }
+
+    fn keep_references(&mut self, live: &Self) {
+        entry::TABLE.keep_groups(self, live);
+        keep(&mut self.authorized_groups, &live.authorized_groups);
     }
 
     fn beyond_the_file(&self) -> Option<String> {
         match self.rules.0 {
-            1 => {
-                let resource = self
-                    .source_resource
-                    .as_ref()
-                    .or(self.destination_resource.as_ref())?;
-                Some(format!("names {resource} in the place of groups"))
-            }
+            1 => None,
             rules => Some(format!("has {rules} rules")),
         }
     }
 
-    fn user_groups(&self) -> Vec<&Id> {
-        match self.protocol {
-            Some(Protocol::NetbirdSsh) => self.beyond.authorized_groups.keys().collect(),
-            _ => Vec::new(),
-        }
-    }
-
     fn form(&self) -> Form {
-        let between_groups = self.source_resource.is_none()
-            && self.destination_resource.is_none()
-            && !self.sources.is_empty()
-            && !self.destinations.is_empty();
-        let shape = if self.rules.0 != 1 || !between_groups {
-            FormShape::Elsewhere
-        } else if self.beyond.is_empty() {
-            FormShape::Plain
-        } else {
-            FormShape::More
+        let has = |groups: &BTreeSet<String>, target: &Option<Target>| {
+            target.is_some() || !groups.is_empty()
         };
+        let can_be_said = self.rules.0 == 1
+            && self
+                .source_resource
+                .as_ref()
+                .is_none_or(|of| of.resource().is_none())
+            && has(&self.sources, &self.source_resource)
+            && has(&self.destinations, &self.destination_resource);
         let tie = |end, names: &BTreeSet<String>| Tie {
             end,
             names: names.clone(),
         };
+        let one = |end, name: &str| tie(end, &BTreeSet::from([name.to_owned()]));
+        let from = match &self.source_resource {
+            Some(Target::Peer(peer)) => one(End::FromPeer, peer.text()),
+            Some(Target::Resource(name)) => one(End::From, name),
+            None => tie(End::From, &self.sources),
+        };
+        let to = match &self.destination_resource {
+            Some(Target::Peer(peer)) => one(End::ToPeer, peer.text()),
+            Some(Target::Resource(name)) => one(End::ToResource, name),
+            None => tie(End::To, &self.destinations),
+        };
+        let checks = self.source_posture_checks.as_ref();
+        let users = self.users();
+        let more = [
+            (End::Checks, checks.is_some_and(|checks| !checks.is_empty())),
+            (End::Users, users.is_some_and(|users| !users.is_empty())),
+        ];
+        let more = more.into_iter().filter_map(|(end, has)| has.then_some(end));
         Form {
-            shape,
-            ties: vec![
-                tie(End::From, &self.sources),
-                tie(End::To, &self.destinations),
-            ],
+            shape: match can_be_said {
+                true => FormShape::Plain,
+                false => FormShape::Elsewhere,
+            },
+            ties: vec![from, to],
+            more: more.collect(),
         }
     }
 
     fn form_in_words(&self) -> &'static str {
-        match self.form().shape {
+        let form = self.form();
+        match form.shape {
             FormShape::Elsewhere if self.rules.0 != 1 => "of several rules or none",
-            FormShape::Elsewhere => "to or from a resource, a peer or nobody",
-            FormShape::More => "with posture checks or users who may log in",
-            FormShape::Plain => "otherwise than declared",
+            FormShape::Elsewhere => "from a resource, or from or to nobody",
+            _ if self.source_resource.is_some() || self.destination_resource.is_some() => {
+                "to or from a resource or a peer"
+            }
+            _ if !form.more.is_empty() => "with posture checks or users who may log in",
+            _ => "otherwise than declared",
         }
     }
 
@@ -279,20 +356,40 @@ impl Spec for Policy {
         if self.rules.0 != 1 {
             return Err(format!("it has {} rules", self.rules.0));
         }
-        if self.source_resource.is_some() || self.destination_resource.is_some() {
-            return Err("it names a network resource or a peer".into());
+        if self
+            .source_resource
+            .as_ref()
+            .is_some_and(|of| of.resource().is_some())
+        {
+            return Err("it has a network resource as its source, which does nothing".into());
         }
-        if self.sources.is_empty() || self.destinations.is_empty() {
+        if self.form().shape == FormShape::Elsewhere {
             return Err("it has no sources, or no destinations".into());
         }
-        // without them the policy would grant more
-        if !self.beyond.posture_checks.is_empty() {
-            return Err("it has posture checks, which a file cannot say".into());
-        }
-        if !self.beyond.authorized_groups.is_empty() {
-            return Err("it says which users may log in, which a file cannot say".into());
-        }
         fields.retain(|field, _| entry::TABLE.names().any(|name| name == field));
+        for (groups, target, in_its_place) in [
+            ("sources", "source_resource", &self.source_resource),
+            (
+                "destinations",
+                "destination_resource",
+                &self.destination_resource,
+            ),
+        ] {
+            fields.remove(match in_its_place {
+                Some(_) => groups,
+                None => target,
+            });
+        }
+        if self
+            .source_posture_checks
+            .as_ref()
+            .is_none_or(BTreeSet::is_empty)
+        {
+            fields.remove("source_posture_checks");
+        }
+        if self.users().is_none_or(BTreeMap::is_empty) {
+            fields.remove("authorized_groups");
+        }
         // ports of all and icmp cannot stand; of others an empty list is every port
         if self.ports.as_ref().is_none_or(BTreeSet::is_empty) {
             fields.remove("ports");
@@ -300,14 +397,15 @@ impl Spec for Policy {
         Ok(fields)
     }
 
-    fn summary(&self, _about: &About) -> String {
+    fn summary(&self, about: &About) -> String {
         let arrow = if self.bidirectional == Some(false) {
             "→"
         } else {
             "↔"
         };
-        let side = |groups: &BTreeSet<String>, resource: &Option<String>| match resource {
-            Some(resource) => visible(resource).into_owned(),
+        let side = |groups: &BTreeSet<String>, target: &Option<Target>| match target {
+            Some(Target::Resource(name)) => format!("network resource {}", visible(name)),
+            Some(Target::Peer(peer)) => format!("the peer {}", visible(about.peer(peer))),
             None => named(groups.iter().map(String::as_str)),
         };
         let mut text = format!(
@@ -319,6 +417,14 @@ impl Spec for Policy {
         if self.action == Some(Action::Drop) {
             text.push_str(", dropped");
         }
+        if let Some(checks) = self
+            .source_posture_checks
+            .as_ref()
+            .filter(|all| !all.is_empty())
+        {
+            let checks = named(checks.iter().map(String::as_str));
+            text.push_str(&format!(", for those who pass {checks}"));
+        }
         text + disabled(self.enabled)
     }
 
@@ -326,15 +432,15 @@ impl Spec for Policy {
         self.enabled != Some(false)
     }
 
-    fn loss(&self, _about: &About) -> Sentence {
+    fn loss(&self, about: &About) -> Sentence {
         let what = self.traffic();
         if self.action == Some(Action::Drop) {
             let blocked = Sentence::default()
                 .say(format!("{what} from "))
-                .names(self.from());
+                .names(self.from(about));
             return blocked
                 .say(" to ")
-                .names(self.to())
+                .names(self.to(about))
                 .say(" is blocked no more");
         }
         if self.sources.contains(ALL) && self.destinations.contains(ALL) {
@@ -342,18 +448,18 @@ impl Spec for Policy {
                 "peers that no other policy connects lose each other ({what})"
             ));
         }
-        let text = Sentence::default().names(self.from());
+        let text = Sentence::default().names(self.from(about));
         if self.bidirectional != Some(false) {
             return text
                 .say(" and ")
-                .names(self.to())
+                .names(self.to(about))
                 .say(format!(" lose {what} to each other"));
         }
-        text.say(format!(" lose {what} to ")).names(self.to())
+        text.say(format!(" lose {what} to ")).names(self.to(about))
     }
 
     /// What an enabled policy lets through from or to every peer.
-    fn opens_to_all(&self) -> Option<Sentence> {
+    fn opens_to_all(&self, about: &About) -> Option<Sentence> {
         if self.action == Some(Action::Drop) || !self.is_on() {
             return None;
         }
@@ -368,10 +474,10 @@ impl Spec for Policy {
             }
             (true, false) => {
                 let text = Sentence::default().say("every peer reaches ");
-                Some(text.names(self.to()).say(format!(": {what}")))
+                Some(text.names(self.to(about)).say(format!(": {what}")))
             }
             (false, true) => {
-                let text = Sentence::default().names(self.from());
+                let text = Sentence::default().names(self.from(about));
                 Some(text.say(format!(" reach every peer: {what}")))
             }
             (false, false) => None,

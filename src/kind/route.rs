@@ -451,13 +451,15 @@ impl Spec for Route {
         Form {
             shape,
             ties: vec![network, through],
+            more: BTreeSet::new(),
         }
     }
 
     fn form_in_words(&self) -> &'static str {
-        match self.form().shape {
-            FormShape::Elsewhere => "through no group",
-            _ => "one more route of that name",
+        match &self.peer {
+            Some(_) => "through a single peer",
+            None if self.peer_groups.is_empty() => "through nobody",
+            None => "one more route of that name",
         }
     }
 

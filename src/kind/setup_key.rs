@@ -166,8 +166,9 @@ impl Spec for SetupKey {
         }))
     }
 
-    fn references(&self) -> Vec<&BTreeSet<String>> {
-        self.auto_groups.iter().collect()
+    fn references(&self) -> Vec<&str> {
+        let groups = self.auto_groups.iter().flatten();
+        groups.map(String::as_str).collect()
     }
 
     fn keep(&mut self, live: &Self) {

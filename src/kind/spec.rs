@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Descriptor, Form, Groups, Live, PeerRef, Unresolved};
+use super::{Descriptor, Form, Groups, Live, PeerRef, Refers, Unresolved};
 use crate::config::Table;
 use crate::entry::Entry;
 use crate::id::Id;
@@ -30,9 +30,15 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
         groups: &Groups,
     ) -> Result<Value, Unresolved>;
 
-    /// Returns the sets of group names in it.
-    fn references(&self) -> Vec<&BTreeSet<String>> {
-        Self::TABLE.map_or_else(Vec::new, |table| table.groups(self))
+    /// Returns the names of groups in it.
+    fn references(&self) -> Vec<&str> {
+        let groups = Self::TABLE.map_or_else(Vec::new, |table| table.groups(self));
+        groups.into_iter().flatten().map(String::as_str).collect()
+    }
+
+    /// Returns the names of what it refers to that is no group.
+    fn others(&self) -> Vec<(Refers, &str)> {
+        Vec::new()
     }
 
     /// Returns the peers that it names.
@@ -76,11 +82,6 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
         None
     }
 
-    /// Returns the groups of users that may log in by it.
-    fn user_groups(&self) -> Vec<&Id> {
-        Vec::new()
-    }
-
     /// Returns its form; that of a kind whose name says all has no ties.
     fn form(&self) -> Form {
         Form::plain()
@@ -108,7 +109,7 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
     fn loss(&self, about: &About) -> Sentence;
 
     /// Returns what it lets through from or to every peer.
-    fn opens_to_all(&self) -> Option<Sentence> {
+    fn opens_to_all(&self, _about: &About) -> Option<Sentence> {
         None
     }
 }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::address::Address;
-use crate::kind::{Kind, Tie, Trace};
+use crate::kind::{End, Kind, Tie, Trace};
 
 use super::facts::{Fact, FactId, Facts};
 
@@ -150,9 +150,16 @@ fn traced(trace: Trace, value: &Value, address: &Address, at: usize) -> Vec<Fact
             fact.into_iter().collect()
         }
         Trace::Tie(end) => {
-            let one = value.as_str().map(|text| end.spelled(text));
+            let (one, keys) = match end {
+                End::FromPeer | End::ToPeer => (value["peer"].as_str(), None),
+                End::Users => (None, value.as_object()),
+                _ => (value.as_str(), None),
+            };
+            let one = one.map(|text| end.spelled(text));
+            let keys = keys.into_iter().flat_map(Map::keys).cloned();
             let names: BTreeSet<String> = one
                 .into_iter()
+                .chain(keys)
                 .chain(texts().map(|text| end.listed(text)))
                 .collect();
             match names.is_empty() {

@@ -71,6 +71,24 @@ impl Ledger {
         }
     }
 
+    /// Returns whether a version of an entry had something at that very end.
+    pub fn was_said(&self, address: &Address, end: End) -> bool {
+        self.said_at(address, end.place())
+            .any(|(tie, _)| tie.end == end)
+    }
+
+    /// Returns whether versions of an entry had something in that place, and never at that end: groups where a peer stands
+    /// now, or the other way round.
+    pub fn was_said_otherwise(&self, address: &Address, end: End) -> bool {
+        let mut said = self.said_at(address, end.place()).peekable();
+        said.peek().is_some() && said.all(|(tie, _)| tie.end != end)
+    }
+
+    fn said_at(&self, address: &Address, place: End) -> impl Iterator<Item = (&Tie, Interval)> {
+        let places = self.places(address).into_iter();
+        places.flat_map(move |at| self.tied(address, place, at))
+    }
+
     /// Returns whether another entry has taken over what that one was.
     pub fn is_passed_on(&self, address: &Address) -> bool {
         let mut links = self.renames.iter();
@@ -122,8 +140,15 @@ impl Ledger {
         }
         match live.end {
             // one that is gone has no name, and nothing goes through it any more
-            End::ThroughPeer => live.names.is_empty() || !live.names.is_disjoint(&known.names),
-            End::Network | End::Domain | End::Content => live.names == known.names,
+            End::ThroughPeer | End::FromPeer | End::ToPeer => {
+                live.names.is_empty() || !live.names.is_disjoint(&known.names)
+            }
+            End::Network
+            | End::Domain
+            | End::Content
+            | End::ToResource
+            | End::Checks
+            | End::Users => live.names == known.names,
             End::From | End::To | End::Through => {
                 live.names.len() == known.names.len() && live.names.iter().all(had_name)
             }

@@ -10,9 +10,8 @@ use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
 use crate::hint;
-use crate::id::Id;
 use crate::keys;
-use crate::kind::{Beyond, Groups, Kind, Live, Policy, Protocol, Resource, Unresolved};
+use crate::kind::{Groups, Kind, Live, Policy, Protocol, Refers, Resource, Unresolved};
 use crate::members::Members;
 use crate::notice::{Logins, Notice, OfObject, Users};
 use crate::problem::{Impossible, Problem};
@@ -39,7 +38,7 @@ pub(super) fn check(
     let mut problems = references(changes, &resolved.resources, desired, groups);
     for change in changes {
         problems.extend(one_rule(change));
-        problems.extend(ssh_sources(change, actual));
+        problems.extend(ssh_sources(change));
         problems.extend(protected(change, actual));
         problems.extend(takes_along(change, changes, actual));
     }
@@ -52,7 +51,7 @@ pub(super) fn check(
     let look_alikes = look_alikes(changes, actual).into_iter();
     Checked {
         steps,
-        notices: look_alikes.chain(logins(changes, actual)).collect(),
+        notices: look_alikes.chain(logins(changes)).collect(),
         problems,
     }
 }
@@ -82,8 +81,8 @@ fn references(
             let problem = match groups.id(group) {
                 Ok(_) if going.contains(group) => Some(Impossible::GroupGoes(group.to_owned())),
                 Ok(_) => None,
-                Err(Unresolved::Absent(_)) if made.contains(group) => None,
-                Err(Unresolved::Absent(_)) => {
+                Err(Unresolved::Absent(..)) if made.contains(group) => None,
+                Err(Unresolved::Absent(..)) => {
                     let names = groups.names().chain(made.iter().copied());
                     Some(Impossible::GroupAbsent {
                         hint: hint::group(group, names),
@@ -94,6 +93,19 @@ fn references(
                     group: group.to_owned(),
                     found,
                 }),
+            };
+            problems.extend(problem.map(|what| Problem::new(address, what)));
+        }
+        let others = all.iter().flat_map(Resource::others);
+        for (what, name) in others.collect::<BTreeSet<(Refers, &str)>>() {
+            let problem = match groups.other(what, name) {
+                Ok(_) => None,
+                Err(Unresolved::Absent(..)) => Some(Impossible::OtherAbsent {
+                    what,
+                    hint: hint::other(name, groups.other_names(what)),
+                    name: name.to_owned(),
+                }),
+                Err(found) => Some(Impossible::OtherAmbiguous(found)),
             };
             problems.extend(problem.map(|what| Problem::new(address, what)));
         }
@@ -111,9 +123,9 @@ fn one_rule(change: &Change) -> Option<Problem> {
     Some(Problem::new(&change.address, what))
 }
 
-/// A policy of NetBird's SSH may say who of each source group may log in as whom. The file cannot, and the server refuses a
-/// source that such a policy says nothing of (docs/netbird-api.md, "Policies: what is accepted").
-fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
+/// A policy of NetBird's SSH may say who of each source group may log in as whom. Where the file does not, the server refuses
+/// a source that such a policy says nothing of (docs/netbird-api.md, "Policies: what is accepted").
+fn ssh_sources(change: &Change) -> Option<Problem> {
     let (Operation::Update { live, after, .. } | Operation::Replace { live, after, .. }) =
         &change.operation
     else {
@@ -122,22 +134,18 @@ fn ssh_sources(change: &Change, actual: &Actual) -> Option<Problem> {
     let Resource::Policy(policy) = after.over(&live.resource) else {
         return None;
     };
-    let authorized = &policy.beyond.authorized_groups;
-    if policy.protocol != Some(Protocol::NetbirdSsh) || authorized.is_empty() {
-        return None;
-    }
-    let is_said = |name: &str| {
-        let mut ids = actual.groups.ids(name);
-        ids.any(|id| authorized.contains_key(id))
-    };
-    let unsaid = policy.sources.iter().find(|name| !is_said(name))?;
+    let users = policy.users().filter(|users| !users.is_empty())?;
+    let unsaid = policy
+        .sources
+        .iter()
+        .find(|name| !users.contains_key(*name))?;
     let what = Impossible::UnnamedUsers(unsaid.clone());
     Some(Problem::new(&change.address, what))
 }
 
 /// Who may log in, where a policy becomes one of NetBird's SSH or stops to be one: the server forgets the users of any other
-/// protocol, and the file has no field for them (docs/netbird-api.md, "Policies: what is accepted").
-fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
+/// protocol (docs/netbird-api.md, "Policies: what is accepted").
+fn logins(changes: &[Change]) -> Vec<Notice> {
     let notice = |change: &Change| {
         let (before, after) = match &change.operation {
             Operation::Create { after } => (None, after.clone()),
@@ -155,9 +163,11 @@ fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
         };
         let is_ssh = |policy: &Policy| policy.protocol == Some(Protocol::NetbirdSsh);
         let what = match (before.filter(|before| is_ssh(before)), is_ssh(&after)) {
-            (Some(before), false) if before.beyond.authorized_groups.is_empty() => Logins::NoMore,
-            (Some(before), false) => Logins::Forgotten(users(&before.beyond, actual)),
-            (None, true) => Logins::Of(users(&after.beyond, actual)),
+            (Some(before), false) => match users(before) {
+                users if users.is_empty() => Logins::NoMore,
+                users => Logins::Forgotten(users),
+            },
+            (None, true) => Logins::Of(users(&after)),
             _ => return None,
         };
         Some(Notice::about(&change.address, OfObject::Logins(what)))
@@ -165,12 +175,12 @@ fn logins(changes: &[Change], actual: &Actual) -> Vec<Notice> {
     changes.iter().filter_map(notice).collect()
 }
 
-fn users(beyond: &Beyond, actual: &Actual) -> Vec<Users> {
-    let entry = |(group, logins): (&Id, &Vec<String>)| Users {
-        group: actual.groups.name(group),
-        logins: logins.clone(),
+fn users(policy: &Policy) -> Vec<Users> {
+    let entry = |(group, logins): (&String, &BTreeSet<String>)| Users {
+        group: group.clone(),
+        logins: logins.iter().cloned().collect(),
     };
-    beyond.authorized_groups.iter().map(entry).collect()
+    policy.users().into_iter().flatten().map(entry).collect()
 }
 
 fn protected(change: &Change, actual: &Actual) -> Option<Problem> {

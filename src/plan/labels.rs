@@ -40,22 +40,31 @@ pub(super) fn label_peers<'a>(
         else {
             continue;
         };
-        let of_peers = |field: &str| matches!(field, "peers" | "peer");
-        for field in fields.iter_mut().filter(|change| of_peers(&change.field)) {
+        for field in fields.iter_mut() {
             for value in [&mut field.before, &mut field.after] {
-                match value {
-                    Value::String(id) => *id = label(id),
-                    Value::Array(ids) => {
-                        for id in ids.iter_mut() {
-                            *id = Value::String(label(id.as_str().unwrap_or_default()));
-                        }
-                        ids.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
-                    }
-                    _ => {}
-                }
+                name_peers(&field.field, value, &mut label);
             }
         }
     }
     members.into_iter().for_each(|id| drop(label(&id.0)));
     (changes, labels)
+}
+
+/// Puts the names of peers in the place of their ids: in a field that holds peers, or in what a field holds.
+pub(crate) fn name_peers(field: &str, value: &mut Value, label: &mut impl FnMut(&str) -> String) {
+    let is_of_peers = matches!(field, "peers" | "peer");
+    match value {
+        Value::String(id) if is_of_peers => *id = label(id),
+        Value::Array(ids) if is_of_peers => {
+            for id in ids.iter_mut() {
+                *id = Value::String(label(id.as_str().unwrap_or_default()));
+            }
+            ids.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+        }
+        Value::Object(inner) => {
+            let inner = inner.iter_mut();
+            inner.for_each(|(field, value)| name_peers(field, value, label));
+        }
+        _ => {}
+    }
 }

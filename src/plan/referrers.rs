@@ -1,6 +1,6 @@
 //! What refers to the groups of an account, as it is once the changes of a plan are carried out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::actual::Actual;
 use crate::address::Address;
@@ -32,13 +32,9 @@ pub(super) fn referrers<'a>(
             Some(Operation::Update { after, .. }) => after.over(&live.resource),
             Some(Operation::Create { .. }) | None => live.resource.clone(),
         };
-        let groups = after.references().into_iter().map(str::to_owned);
-        let users = after
-            .user_groups()
-            .into_iter()
-            .map(|group| actual.groups.name(group));
-        for group in groups.chain(users).collect::<BTreeSet<String>>() {
-            referrers.entry(group).or_default().push((address, live));
+        for group in after.references() {
+            let of_group = referrers.entry(group.to_owned()).or_default();
+            of_group.push((address, live));
         }
     }
     referrers

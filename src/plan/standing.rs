@@ -6,7 +6,7 @@
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::id::Id;
-use crate::kind::{Form, Kind, Live, Resource, Shape};
+use crate::kind::{Form, Kind, Live, Resource, Shape, Tie};
 use crate::ledger::{Ledger, Proof};
 use crate::members;
 
@@ -52,9 +52,10 @@ pub(super) fn standing(
     let names = |peer: &Id| members::names_of(peer, actual);
     let form = live.resource.form().with_names_of_peers(names);
     let told = || ledger.told(address, made, &form);
+    let shape = shape(ledger, address, &form);
     // NetBird keeps one rule of what is sent, so no version of ours ever made several
     let several_rules = has_rules(live);
-    match (ledger.proof(address, made), form.shape) {
+    match (ledger.proof(address, made), shape) {
         (Proof::Never, _) => Standing::Unproved,
         _ if several_rules => Standing::Theirs,
         (Proof::NoIdTime, _) => Standing::Undated,
@@ -80,6 +81,17 @@ pub(super) fn standing(
     }
 }
 
+/// Returns what it took to say an object in the versions of its entry.
+fn shape(ledger: &Ledger, address: &Address, form: &Form) -> Shape {
+    let is_otherwise = |tie: &Tie| ledger.was_said_otherwise(address, tie.end);
+    match form.shape {
+        // no version could have made it
+        Shape::Plain if form.ties.iter().any(is_otherwise) => Shape::Elsewhere,
+        Shape::Plain if !form.more.iter().all(|end| ledger.was_said(address, *end)) => Shape::More,
+        shape => shape,
+    }
+}
+
 /// Returns whose each of the namesakes is. We make as many objects of a name as an entry has: where those are as declared, what
 /// is otherwise is none that was changed; and of more that could have been changed none is proved to be. Ours of a name that passed
 /// on to another entry went along.
@@ -94,7 +106,7 @@ pub(super) fn standings(
     let mut all: Vec<Standing> = each.collect();
     // that it was made soon after a version is little, and nothing where others stand beside it
     for (one, live) in all.iter_mut().zip(namesakes) {
-        let elsewhere = live.resource.form().shape == Shape::Elsewhere;
+        let elsewhere = shape(ledger, address, &live.resource.form()) == Shape::Elsewhere;
         if *one == Standing::Changed && elsewhere && namesakes.len() > 1 {
             *one = Standing::Theirs;
         }
@@ -133,7 +145,8 @@ pub(super) fn assign(
             let form = one.form();
             let fits = |at: &usize| {
                 !assigned.contains(&Some(*at))
-                    && one_of_several(ledger, &namesakes[*at], standings[*at], &form) == *fit
+                    && one_of_several(ledger, address, &namesakes[*at], standings[*at], &form)
+                        == *fit
             };
             let is_not_ours = |at: &usize| standings[*at] != Standing::Ours;
             let mut found: Vec<usize> = (0..namesakes.len()).filter(fits).collect();
@@ -151,16 +164,22 @@ pub(super) fn assign(
 }
 
 /// How well an object fits an entry that can have several of its name.
-fn one_of_several(ledger: &Ledger, live: &Live, standing: Standing, wanted: &Form) -> Fit {
+fn one_of_several(
+    ledger: &Ledger,
+    address: &Address,
+    live: &Live,
+    standing: Standing,
+    wanted: &Form,
+) -> Fit {
     let form = live.resource.form();
     let common = form.in_common(wanted);
     match standing {
         _ if common == wanted.ties.len() => Fit::Exact,
         // without a history each of them can be what an earlier version of the file made
         _ if !ledger.is_known() || standing == Standing::Ours => Fit::Before,
-        _ if standing == Standing::Changed || (common > 0 && form.shape == Shape::Plain) => {
-            Fit::Partly
-        }
+        Standing::Changed => Fit::Partly,
+        Standing::Theirs if made_meanwhile(ledger, address, live) => Fit::Not,
+        _ if common > 0 && form.shape == Shape::Plain => Fit::Partly,
         // a version declared it at one end at least
         Standing::Older | Standing::Undated => Fit::ByName,
         _ => Fit::Not,
@@ -178,21 +197,28 @@ pub(super) fn claim(
 ) -> Vec<usize> {
     let wanted = entry.form();
     let standings = standings(ledger, actual, address, namesakes);
-    let made_meanwhile = |live: &Live| {
-        let made = live.id.created_at();
-        ledger.proof(address, made) == Proof::Ours
-    };
     let fit = |(live, standing): (&Live, Standing)| {
         let form = live.resource.form();
         let common = form.in_common(&wanted);
+        let same_ends = form.ties.iter().zip(&wanted.ties);
+        let is_alike = same_ends
+            .clone()
+            .all(|(live, wanted)| live.end == wanted.end);
+        let holds_more = !form.more.is_subset(&wanted.more);
         match form.shape {
-            Shape::Plain => Fit::Exact,
-            Shape::More if common == wanted.ties.len() => Fit::Before,
-            Shape::More => Fit::Partly,
             Shape::Elsewhere if standing == Standing::Changed => Fit::Partly,
             // several rules are what an old server's policy can have become: that is an error with a way out
-            Shape::Elsewhere if made_meanwhile(live) && !has_rules(live) => Fit::Not,
+            Shape::Elsewhere if made_meanwhile(ledger, address, live) && !has_rules(live) => {
+                Fit::Not
+            }
             Shape::Elsewhere => Fit::ByName,
+            _ if is_alike && !holds_more => Fit::Exact,
+            _ if is_alike && common == wanted.ties.len() => Fit::Before,
+            _ if is_alike => Fit::Partly,
+            // to a resource or a peer, where the entry has groups, or the other way round
+            _ if matches!(standing, Standing::Ours | Standing::Changed) => Fit::Partly,
+            _ if made_meanwhile(ledger, address, live) => Fit::Not,
+            _ => Fit::ByName,
         }
     };
     let fits: Vec<Fit> = namesakes.iter().zip(standings).map(fit).collect();
@@ -204,6 +230,11 @@ pub(super) fn claim(
     } else {
         these
     }
+}
+
+/// Whether an object was made while its entry was declared.
+fn made_meanwhile(ledger: &Ledger, address: &Address, live: &Live) -> bool {
+    ledger.proof(address, live.id.created_at()) == Proof::Ours
 }
 
 fn has_rules(live: &Live) -> bool {

@@ -73,6 +73,23 @@ pub(super) fn value(field: &str, value: &Value) -> String {
                 .collect();
             listed(&entries)
         }
+        ("authorized_groups", Value::Object(groups)) => {
+            let entry = |(group, logins): (&String, &Value)| {
+                let logins = match logins.as_array().is_some_and(Vec::is_empty) {
+                    true => "any local user".to_owned(),
+                    false => self::value(field, logins),
+                };
+                format!("{} as {logins}", visible(group))
+            };
+            let entries: Vec<String> = groups.iter().map(entry).collect();
+            match entries.is_empty() {
+                true => "none".into(),
+                false => listed(&entries),
+            }
+        }
+        (_, Value::Object(target)) if target.contains_key("peer") => {
+            format!("the peer {}", self::value("peer", &target["peer"]))
+        }
         (_, Value::Object(server)) => {
             let ip = server.get("ip").and_then(Value::as_str);
             let port = server.get("port").and_then(Value::as_i64);

@@ -74,13 +74,13 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
             if live.resource.is_on() && !after.is_on() {
                 return impact("Switches off", loss(&live.resource, &about));
             }
-            let opens = after.opens_to_all()?;
-            if live.resource.opens_to_all().as_ref() == Some(&opens) {
+            let opens = after.opens_to_all(&about)?;
+            if live.resource.opens_to_all(&about).as_ref() == Some(&opens) {
                 return None;
             }
             impact("Opens", opens)
         }
-        Operation::Create { after } => impact("Opens", after.opens_to_all()?),
+        Operation::Create { after } => impact("Opens", after.opens_to_all(&about)?),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::Resource;
 use crate::notice::Notice;
-use crate::plan::Plan;
+use crate::plan::{Plan, name_peers};
 
 /// Returns the JSON document, indented, with a final newline.
 pub fn document(document: &Document, applied: bool) -> String {
@@ -159,11 +159,12 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
         let fields = resource.fields().into_iter();
         let fields = fields.filter(|(_, value)| !value.is_null());
         fields
-            .map(|(field, value)| {
-                let value = match field.as_str() {
-                    "peers" | "peer" => labelled(value, plan),
-                    _ => value,
+            .map(|(field, mut value)| {
+                let mut label = |id: &str| {
+                    let id = Id(id.to_owned());
+                    plan.peer_labels.get(&id).cloned().unwrap_or(id.0)
                 };
+                name_peers(&field, &mut value, &mut label);
                 (field, value)
             })
             .collect()
@@ -215,18 +216,6 @@ pub(super) fn named(address: &Address, field: &str, what: &str) -> Value {
         named["within"] = json!(within);
     }
     named
-}
-
-/// Names of peers in the place of their ids, as field changes have them.
-fn labelled(value: Value, plan: &Plan) -> Value {
-    match value {
-        Value::String(id) => {
-            let id = Id(id);
-            plan.peer_labels.get(&id).cloned().unwrap_or(id.0).into()
-        }
-        Value::Array(ids) => ids.into_iter().map(|id| labelled(id, plan)).collect(),
-        other => other,
-    }
 }
 
 /// Numbers of what was done; in a plan, of what would be. A replacement counts as one created and one deleted.

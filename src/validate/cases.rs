@@ -376,7 +376,8 @@ fn spellings_of_other_tools_have_a_way_out() {
     note: policies.p.sources[0]: group "*" is not declared here, so it must exist in NetBird | the group of every peer is called "All"
     note: policies.p.destinations[0]: group "10.0.0.0/8" is not declared here, so it must exist in NetBird | this looks like an address: groups stand here, by their names
 "policies": {"p": {"sources": ["All"], "destination_resource": {"id": "x"}}}
-    policies.p.destination_resource: a policy names groups here, no single resource | name groups in "destinations"; a policy with a resource stays as it is in NetBird when it is not declared
+    policies.p.destination_resource: a peer in the place of groups needs "peer"
+    policies.p.destination_resource.id: a network resource stands here by its name alone | write its name as a string, or { "peer": "NAME" }
 "policies": {"p": {"sources": ["acl", "al"], "destinations": ["d2m7q0rl0ubs73a9k2v0"]}}
     note: policies.p.sources[0]: group "acl" is not declared here, so it must exist in NetBird
     note: policies.p.sources[1]: group "al" is not declared here, so it must exist in NetBird

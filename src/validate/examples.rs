@@ -91,7 +91,13 @@ fn full_json_has_every_field_but_renames() {
         let inside = |entry: &&'_ Value| entry[kind.section()].as_array().cloned();
         let entries: Vec<Value> = match kind.parent() {
             Some(_) => entries.iter().filter_map(inside).flatten().collect(),
-            None => entries.into_iter().cloned().collect(),
+            None => {
+                let objects = |entry: &Value| match entry {
+                    Value::Array(all) => all.clone(),
+                    one => vec![one.clone()],
+                };
+                entries.into_iter().flat_map(objects).collect()
+            }
         };
         let rows = (kind.descriptor().outline)().rows;
         for row in rows.iter().filter(|row| row.name != "renamed_from") {

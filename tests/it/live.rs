@@ -12,6 +12,7 @@ fn record(bench: &Bench) -> Value {
     json!({
         "groups": list("/groups"), "setup_keys": list("/setup-keys"), "peers": list("/peers"), "policies": list("/policies"),
         "routes": list("/routes"), "nameserver_groups": list("/dns/nameservers"), "users": list("/users"), "events": list("/events"),
+        "network_resources": list("/networks/resources"), "posture_checks": list("/posture-checks"),
         "zones": list("/dns/zones"), "dns_settings": bench.server().call("GET", "/dns/settings", Value::Null).1
     })
 }
@@ -20,6 +21,7 @@ fn record(bench: &Bench) -> Value {
 fn a_recorded_account_needs_no_server_and_gives_the_same_plan() {
     let bench = Bench::fake();
     bench
+        .named_by_full()
         .text(include_str!("../../examples/full.json"))
         .apply(&[])
         .expect(0);

@@ -41,6 +41,7 @@ mod secrets;
 mod stale;
 mod superseded;
 mod sync_events;
+mod targets;
 mod whole_loop;
 mod without_gitea;
 mod words;

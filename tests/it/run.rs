@@ -230,6 +230,32 @@ impl Bench {
         self.server.write("POST", path, body)
     }
 
+    /// Makes a network with a resource of that name by hand, and returns the resource's id.
+    #[track_caller]
+    pub(crate) fn resource(&self, name: &str) -> String {
+        let network = self.create("/networks", json!({ "name": format!("network of {name}") }));
+        let resource =
+            json!({ "name": name, "address": "10.40.0.9", "enabled": true, "groups": [] });
+        id(&self.create(&format!("/networks/{}/resources", id(&network)), resource))
+    }
+
+    /// Makes a posture check by hand and returns its id.
+    #[track_caller]
+    pub(crate) fn check(&self, name: &str) -> String {
+        let checks = json!({ "nb_version_check": { "min_version": "0.60.0" } });
+        id(&self.create(
+            "/posture-checks",
+            json!({ "name": name, "description": "", "checks": checks }),
+        ))
+    }
+
+    /// Makes by hand what examples/full.json names and does not declare.
+    pub(crate) fn named_by_full(&self) -> &Bench {
+        self.resource("depot-printer");
+        self.check("recent-client");
+        self
+    }
+
     /// Makes an empty group by hand and returns its id.
     #[track_caller]
     pub(crate) fn group(&self, name: &str) -> String {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Beyond, OneRule, Policy, PortRange};
+use super::{OneRule, Policy, PortRange, Target};
 use crate::api::objects::{self, Reference, ResourceReference};
 use crate::entry::Entry;
 use crate::id::Id;
-use crate::kind::{Groups, Live, Resource};
+use crate::kind::{Groups, Live, Refers, Resource};
 
 /// An entry of `GET /policies`.
 #[derive(Debug, Clone, Deserialize)]
@@ -91,7 +91,7 @@ pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Err
         let reference = rule
             .and_then(pick)
             .filter(|resource| !resource.id.is_empty());
-        reference.map(|resource| format!("{} {}", resource.kind, resource.id))
+        reference.map(|resource| Target::read(&resource.id, &resource.kind, groups))
     };
     let word = |text: &str| serde_json::from_value(json!(text)).ok();
     let canonical = Policy {
@@ -106,15 +106,20 @@ pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Err
         destinations: side(|rule| &rule.destinations),
         source_resource: resource(|rule| rule.source_resource.as_ref()),
         destination_resource: resource(|rule| rule.destination_resource.as_ref()),
-        rules: OneRule(policy.rules.len()),
-        beyond: Beyond {
-            posture_checks: policy.source_posture_checks.into_iter().collect(),
-            authorized_groups: rule
-                .into_iter()
-                .flat_map(|rule| rule.authorized_groups.clone())
-                .map(|(group, users)| (group, users.unwrap_or_default()))
-                .collect(),
+        source_posture_checks: {
+            let checks = policy.source_posture_checks.iter();
+            let names = checks.map(|id| groups.other_name(Refers::Check, id));
+            Some(names.collect())
         },
+        authorized_groups: {
+            let users = rule.into_iter().flat_map(|rule| &rule.authorized_groups);
+            let users = users.map(|(group, users)| {
+                let users = users.iter().flatten().cloned().collect();
+                (groups.name(group), users)
+            });
+            Some(users.collect())
+        },
+        rules: OneRule(policy.rules.len()),
     };
     Ok(Live {
         within: None,

@@ -104,6 +104,25 @@ pub(crate) fn check_peer(name: &Cursor<'_>, log: &mut Log) {
     }
 }
 
+/// Notes what is wrong with the name of what lives in NetBird and is no group.
+pub(crate) fn check_resource(name: &Cursor<'_>, log: &mut Log) {
+    if let Some(flaw) = flaw(name_of(name)) {
+        flaw.report(name.place(), log).coded(Code::Name);
+    }
+}
+
+/// The same, of the name under which something stands.
+pub(crate) fn check_resource_name(member: &Cursor<'_>, log: &mut Log) {
+    if let Some(flaw) = flaw(member.name()) {
+        flaw.report(member.key_place(), log).coded(Code::Name);
+    }
+}
+
+/// Reads a list of names of what lives in NetBird and is no group; `wanted` says what.
+pub(crate) fn others(list: &Cursor<'_>, log: &mut Log, wanted: &str) -> Option<BTreeSet<String>> {
+    read(list, log, wanted, check_resource)
+}
+
 /// Reads a list of group names. One that NetBird made with blanks at its ends can be named only as it is.
 pub(crate) fn groups(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     read(list, log, "a list of group names", |name, log| {

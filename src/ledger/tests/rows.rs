@@ -213,7 +213,11 @@ fn what_was_said_of_an_entrys_ends() {
         let told = ledger.told(
             &Address::new(Kind::Route, "r"),
             Some(at),
-            &Form { shape, ties },
+            &Form {
+                shape,
+                ties,
+                more: Default::default(),
+            },
         );
         (told.same, told.other, told.is_fresh)
     };

@@ -166,7 +166,7 @@ one is older than the file
     note: route "r" has a namesake in NetBird that is not this file's and is left alone: daohgm50reig0m8bel20 (one more route of that name)
 one differs
     unmanaged: route r
-    note: route "r" has a namesake in NetBird that is not this file's and is left alone: daojn2d0reig0m8bel20 (through no group)
+    note: route "r" has a namesake in NetBird that is not this file's and is left alone: daojn2d0reig0m8bel20 (through nobody)
 
 "#]].raw());
 }

@@ -10,7 +10,7 @@ use super::held::holder;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::objects::Peer;
-use crate::change::Change;
+use crate::change::{Change, Operation};
 use crate::desired::Desired;
 use crate::enrollment::{Binding, Replaced};
 use crate::held::{Held, Why};
@@ -21,7 +21,6 @@ use crate::notice::{Notice, OfKey, OfMember, OfPeer, PeerStays};
 use crate::options::{Options, Prune};
 use crate::plan::referrers::deleted;
 use crate::plan::rows::Row;
-use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
 
 /// Returns the deletion of the peers whose keys' entries were removed.
@@ -77,13 +76,6 @@ pub(super) fn offboard(
             continue;
         }
         let users = users(peer, so_far, actual);
-        if users
-            .iter()
-            .any(|user| user.at.is_some_and(|at| desired.declares(at)))
-        {
-            part.problems.push(in_the_way(peer, users));
-            continue;
-        }
         if !users.is_empty() {
             let until_agreed = users.iter().all(|user| user.waits_for_agreement);
             part.held.push(waits(Why::PeerNeeded {
@@ -195,54 +187,53 @@ fn deletion(peer: &Peer, reason: Reason, actual: &Actual) -> Change {
 }
 
 /// What a peer's deletion would hit.
-struct User<'a> {
-    /// Its address, where it is of a kind that a file declares.
-    at: Option<&'a Address>,
+struct User {
     /// Its name for people.
     words: String,
     /// Whether it goes once somebody agrees.
     waits_for_agreement: bool,
 }
 
-/// What the peer's deletion would hit: the server deletes policies that name it whole, leaves routes through it dangling, and
-/// refuses while a router uses it (docs/netbird-api.md, "What keeps an object").
-fn users<'a>(peer: &Peer, so_far: &FollowUp, actual: &'a Actual) -> Vec<User<'a>> {
-    let goes = |id: &Id| {
-        let mut deleted = so_far.changes.iter().filter_map(Change::deleted);
-        deleted.any(|live| live.id == *id)
+/// What the peer's deletion would hit once the rest of the plan is carried out: the server deletes policies that name it whole,
+/// leaves routes through it dangling, and refuses while a router uses it (docs/netbird-api.md, "What keeps an object").
+fn users(peer: &Peer, so_far: &FollowUp, actual: &Actual) -> Vec<User> {
+    let uses = |resource: &Resource| resource.peers().contains(&PeerRef::Id(peer.id.clone()));
+    let change_of = |id: &Id| {
+        let mut changes = so_far.changes.iter();
+        changes.find(|change| change.operation.live().is_some_and(|live| live.id == *id))
     };
-    let uses = |live: &Live| match &live.resource {
-        Resource::Policy(policy) => {
-            let resource = format!("peer {}", peer.id);
-            [&policy.source_resource, &policy.destination_resource].contains(&&Some(resource))
+    // what the plan deletes, or brings to somebody else, is not hit
+    let stays_so = |live: &Live| match change_of(&live.id).map(|change| &change.operation) {
+        Some(Operation::Delete { .. }) => false,
+        Some(Operation::Update { after, .. } | Operation::Replace { after, .. }) => {
+            uses(&after.over(&live.resource))
         }
-        Resource::Route(route) => route.peer == Some(PeerRef::Id(peer.id.clone())),
-        _ => false,
+        Some(Operation::Create { .. }) | None => uses(&live.resource),
     };
     let agreed = |id: &Id| {
         let mut held = so_far.held.iter();
         held.any(|held| held.id == *id && held.weight() > 0)
     };
-    let using = actual.each().filter(|(_, live)| uses(live));
-    let users = using.filter(|(_, live)| !goes(&live.id));
+    let users = actual.each().filter(|(_, live)| stays_so(live));
     let users = users.map(|(address, live)| User {
-        at: Some(address),
         words: holder(address, live, actual),
         waits_for_agreement: agreed(&live.id),
     });
+    let made = so_far
+        .changes
+        .iter()
+        .filter(|change| match &change.operation {
+            Operation::Create { after } => uses(after),
+            _ => false,
+        });
     let routers = actual.peer_holders.get(&peer.id).into_iter().flatten();
+    let others = made
+        .map(|change| change.address.quoted())
+        .chain(routers.cloned());
     users
-        .chain(routers.map(|router| User {
-            at: None,
-            words: router.clone(),
+        .chain(others.map(|words| User {
+            words,
             waits_for_agreement: false,
         }))
         .collect()
-}
-
-/// What the file itself says stands in the way of the peer's deletion.
-fn in_the_way(peer: &Peer, users: Vec<User>) -> Problem {
-    let users = users.into_iter().map(|user| user.words).collect();
-    let address = Address::new(Kind::Peer, &peer.name);
-    Problem::new(&address, Impossible::PeerUsed(users))
 }

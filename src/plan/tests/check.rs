@@ -353,7 +353,7 @@ fn resources_and_single_routers_are_differences() {
         Case::new(file, live).outcome(),
         str![[r#"
 update policy p
-    destination_resource "host res1" → null
+    destination_resource "(network resource res1)" → null
     destinations [] → ["g"]
 update route r
     peer "edge" → null

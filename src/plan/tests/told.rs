@@ -127,9 +127,15 @@ fn a_peer_that_something_needs_stays_and_its_key_waits() {
         ),
     ];
     let rows = rows.map(|(what, case)| (what, with_way_out(&case)));
-    assert_data_eq!(table(rows), str![[r#"
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
 a policy of the file
-    impossible: peer gw cannot be deleted: policy "p" (daojn064mr64fain5cug) would be hit | take the peer out there first; a policy that names it would be deleted whole
+    update policy p
+        destination_resource {"peer":"gw"} → null
+        destinations [] → ["g"]
+    delete peer gw: enrolled with setup key "gw", whose entry was removed
+    delete setup key gw: no longer declared
 a policy that is unmanaged
     held: setup key gw: its peer "gw" stays: it is still used by policy "p" (daojn064mr64fain5cug)
     unmanaged: policy p
@@ -140,7 +146,9 @@ a policy that was ours, and was changed by hand
     way out: key and peer go with them once somebody agrees with Allow-Deletes
     way out: it goes once somebody agrees with Allow-Deletes, and stays until then
 
-"#]].raw());
+"#]]
+        .raw()
+    );
 }
 
 #[test]
@@ -233,7 +241,7 @@ a reference to a group that goes
     impossible: group g cannot be deleted: it is still used by policy p | take the group out there first, or declare it
     impossible: policy p refers to group "g", which this plan deletes | declare the group, or take it out here
 a group whose users are not named, where those of others are
-    impossible: policy p says in NetBird who of its sources may log in as whom, and nothing of group "g": the server would refuse it | give the group its users in NetBird's dashboard first: the file has no field for them
+    impossible: policy p says in NetBird who of its sources may log in as whom, and nothing of group "g": the server would refuse it | say it in "authorized_groups", with every source group
 a change of a group that was issued
     impossible: group g is issued by jwt: it is never changed here | refer to it without declaring it, or declare it without peers
 a key whose peer is to join such a one

@@ -114,6 +114,17 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 format!("refers to group {group:?}, which is neither declared nor in NetBird");
             return (text, hint.as_ref().map(meant));
         }
+        Impossible::OtherAbsent { what, name, hint } => {
+            let text = format!(
+                "refers to {} {name:?}, which is not in NetBird",
+                what.label()
+            );
+            return (text, hint.as_ref().map(meant));
+        }
+        Impossible::OtherAmbiguous(found) => (
+            format!("refers to a name that does not tell which is meant: {found}"),
+            "rename or delete the others in NetBird",
+        ),
         Impossible::GroupAmbiguous { group, found } => (
             format!("refers to group {group:?}, but {found}"),
             "rename or delete the others in NetBird",
@@ -132,7 +143,7 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 "says in NetBird who of its sources may log in as whom, and nothing of group {group:?}: the server would \
                  refuse it"
             ),
-            "give the group its users in NetBird's dashboard first: the file has no field for them",
+            "say it in \"authorized_groups\", with every source group",
         ),
         Impossible::Protected(why) => (
             format!("is {}: it is never changed here", protection(why)),
@@ -154,10 +165,6 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 users.join(", ")
             ),
             "take the group out there first, or declare it",
-        ),
-        Impossible::PeerUsed(users) => (
-            format!("cannot be deleted: {} would be hit", users.join(", ")),
-            "take the peer out there first; a policy that names it would be deleted whole",
         ),
         Impossible::Rename(old, why) => {
             let (why, hint) = rename(*why);

@@ -92,6 +92,8 @@ pub(crate) fn many(code: Code) -> Option<&'static str> {
         | C::BoundByTime
         | C::FlippedBack
         | C::ToBeReplaced
+        | C::SshEveryPort
+        | C::AnyLocalUser
         | C::PeerMeant
         | C::PeerAwaited
         | C::MemberTwin

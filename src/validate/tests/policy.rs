@@ -70,7 +70,7 @@ fn fields_of_policies() {
 "action": "Deny"
     policies.p.action: "Deny" is no action: it is "accept" or "drop" | write "drop"
 "posture_checks": []
-    policies.p.posture_checks: posture checks are not managed here | a policy keeps those it has in NetBird
+    policies.p.posture_checks: posture checks stand in "source_posture_checks" | write "source_posture_checks": [ … ] with names of posture checks that NetBird has
 "protocol": "tcp", "ports": "80, 443"
     policies.p.ports: expected a list of ports, found the string "80, 443" | write ["80", "443"]
 "protocol": 6
@@ -97,11 +97,10 @@ fn fields_of_policies() {
 "name": "p", "port_ranges": [], "source_posture_checks": [], "sourceResource": {}
     policies.p.name: a policy's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
     policies.p.port_ranges: port ranges stand in "ports" | write "8000-8100"
-    policies.p.source_posture_checks: posture checks are not managed here | a policy keeps those it has in NetBird
-    policies.p.sourceResource: a policy names groups here, no single resource | name groups in "sources"; a policy with a resource stays as it is in NetBird when it is not declared
+    policies.p.sourceResource: write "source_resource" | for one peer: "source_resource": { "peer": "NAME" }
 "destinationResource": {}, "authorized_groups": {}
-    policies.p.destinationResource: a policy names groups here, no single resource | name groups in "destinations"; a policy with a resource stays as it is in NetBird when it is not declared
-    policies.p.authorized_groups: SSH users are not managed here | a policy keeps those it has in NetBird
+    policies.p.destinationResource: write "destination_resource" | a network resource by its name, or { "peer": "NAME" }
+    policies.p.authorized_groups: users who may log in are of the protocol netbird-ssh alone | add "protocol": "netbird-ssh", or take them out
 
 "#]],
     );
@@ -124,15 +123,15 @@ fn both_sides_are_needed() {
         &rows,
         str![[r#"
 {}
-    policies.p: a policy needs "sources"
-    policies.p: a policy needs "destinations"
+    policies.p: a policy needs "sources" or "source_resource"
+    policies.p: a policy needs "destinations" or "destination_resource"
 {"sources": [], "destinations": ["b"]}
     policies.p.sources: "sources" cannot be empty | a rule with an empty side matches nothing; "enabled": false switches a policy off
 {"sources": ["a"], "destinations": []}
     policies.p.destinations: "destinations" cannot be empty | a rule with an empty side matches nothing; "enabled": false switches a policy off
 {"sources": "a", "destinations": null}
     policies.p.sources: expected a list of group names, found the string "a" | write ["a"]
-    policies.p.destinations: null is no value | a policy needs "destinations"
+    policies.p.destinations: null is no value | leave "destinations" out instead
 {"sources": ["a", "a"], "destinations": ["All"]}
     note: policies.p.sources[1]: "a" is in the list twice
 {"sources": ["a", 1, null, [], ""], "destinations": ["b "]}
@@ -143,9 +142,9 @@ fn both_sides_are_needed() {
     note: policies.p.destinations[0]: the name "b " ends with a blank | did you mean "b"?
     note: policies.p.destinations[0]: group "b " is not declared here, so it must exist in NetBird | did you mean "b"?
 []
-    policies.p: expected a policy { … }, found a list | write its fields in braces: description, enabled, sources, destinations, bidirectional, protocol, ports, action, renamed_from
+    policies.p: expected a policy { … }, found a list | write {}, or its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
 null
-    policies.p: null is no value: expected a policy { … } | write its fields in braces: description, enabled, sources, destinations, bidirectional, protocol, ports, action, renamed_from
+    policies.p: null is no value: expected a policy { … } | write {}, or its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
 
 "#]],
     );

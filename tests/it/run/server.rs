@@ -127,34 +127,14 @@ impl Server {
                 return;
             };
             for (name, mut entry) in std::mem::take(entries) {
-                for field in [
-                    "peers",
-                    "auto_groups",
-                    "sources",
-                    "destinations",
-                    "peer_groups",
-                    "groups",
-                    "access_control_groups",
-                    "distribution_groups",
-                ] {
-                    let names = entry.get_mut(field).and_then(Value::as_array_mut);
-                    for name in names.into_iter().flatten() {
-                        *name = json!(self.name(name.as_str().expect("a name")));
-                    }
+                // an entry of routes can be a list of them
+                if let Value::Array(objects) = &mut entry {
+                    objects
+                        .iter_mut()
+                        .for_each(|object| self.prefix_names(object));
+                } else {
+                    self.prefix_names(&mut entry);
                 }
-                if let Some(domain) = entry["domain"].as_str().map(str::to_owned) {
-                    for record in entry["records"].as_array_mut().into_iter().flatten() {
-                        for field in ["name", "content"] {
-                            let text = record[field].as_str().unwrap_or_default();
-                            record[field] = json!(text.replace(&domain, &self.name(&domain)));
-                        }
-                    }
-                    entry["domain"] = json!(self.name(&domain));
-                }
-                entry
-                    .as_object_mut()
-                    .expect("an entry")
-                    .retain(|_, value| !value.is_null());
                 entries.insert(self.name(&name), entry);
             }
         };
@@ -170,6 +150,55 @@ impl Server {
             }
         }
         file
+    }
+
+    /// Puts the prefix before every name in the fields of an entry.
+    fn prefix_names(&self, entry: &mut Value) {
+        for field in [
+            "peers",
+            "auto_groups",
+            "sources",
+            "destinations",
+            "peer_groups",
+            "groups",
+            "access_control_groups",
+            "distribution_groups",
+            "source_posture_checks",
+        ] {
+            let names = entry.get_mut(field).and_then(Value::as_array_mut);
+            for name in names.into_iter().flatten() {
+                *name = json!(self.name(name.as_str().expect("a name")));
+            }
+        }
+        for place in [
+            "/peer",
+            "/destination_resource",
+            "/destination_resource/peer",
+            "/source_resource/peer",
+        ] {
+            if let Some(Value::String(name)) = entry.pointer_mut(place) {
+                *name = self.name(name);
+            }
+        }
+        if let Some(Value::Object(users)) = entry.get_mut("authorized_groups") {
+            let named = std::mem::take(users).into_iter();
+            *users = named
+                .map(|(group, logins)| (self.name(&group), logins))
+                .collect();
+        }
+        if let Some(domain) = entry["domain"].as_str().map(str::to_owned) {
+            for record in entry["records"].as_array_mut().into_iter().flatten() {
+                for field in ["name", "content"] {
+                    let text = record[field].as_str().unwrap_or_default();
+                    record[field] = json!(text.replace(&domain, &self.name(&domain)));
+                }
+            }
+            entry["domain"] = json!(self.name(&domain));
+        }
+        entry
+            .as_object_mut()
+            .expect("an entry")
+            .retain(|_, value| !value.is_null());
     }
 
     pub(crate) fn unprefixed(&self, text: &str) -> String {

@@ -130,7 +130,7 @@ as declared
 and one through a peer
     declared
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (one more route of that name)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (through a single peer)
     removed
       delete route x: no longer declared
       unmanaged: route x
@@ -153,7 +153,7 @@ as the version before
       update route x
           network "10.9.0.0/16" → "10.1.0.0/16"
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (one more route of that name)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (through a single peer)
     removed
       delete route x: no longer declared
       unmanaged: route x
@@ -172,16 +172,16 @@ changed to a peer by hand
       held: route x: it was changed by hand into what the file never said
 only one through a peer, made later
     declared
-      update route x [made +180000 s]
-          peer "(deleted peer daojn06d1kv89ei3gkm0)" → null
-          peer_groups [] → ["g"]
+      create route x
+      unmanaged: route x
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: dapvl850refg0m8bdc90 (through a single peer)
     removed
-      held: route x: it was changed by hand into what the file never said
+      unmanaged: route x
 only others' ones
     declared
       create route x
       unmanaged: route x
-      note: route "x" has a namesake in NetBird that is not this file's and is left alone: daokj450refg0m8bdc90 (one more route of that name), dapvl850refg0m8bdc90 (one more route of that name), daq0hc50refg0m8bdc90 (one more route of that name), daq8eg50refg0m8bdc90 (one more route of that name)
+      note: route "x" has a namesake in NetBird that is not this file's and is left alone: daokj450refg0m8bdc90 (through a single peer), dapvl850refg0m8bdc90 (through a single peer), daq0hc50refg0m8bdc90 (through a single peer), daq8eg50refg0m8bdc90 (through a single peer)
     removed
       unmanaged: route x
 neither network nor routers were ever declared
@@ -203,7 +203,7 @@ older, through a peer
           peer_groups [] → ["g"]
       note: route "x" lives in NetBird already: the file takes it over
     removed
-      held: route x: it was there before the file declared it
+      unmanaged: route x
 
 "#]].raw());
 }
@@ -292,7 +292,7 @@ nothing as declared
 and one to a resource
     declared
       unmanaged: policy x
-      note: policy "x" has a namesake in NetBird that is not this file's and is left alone: dapvl864mr24fain3mig (to or from a resource, a peer or nobody)
+      note: policy "x" has a namesake in NetBird that is not this file's and is left alone: dapvl864mr24fain3mig (to or from a resource or a peer)
     removed
       delete policy x: no longer declared
       unmanaged: policy x
@@ -300,13 +300,13 @@ only one to a resource, made later
     declared
       create policy x
       unmanaged: policy x
-      note: policy "x" has a namesake in NetBird that is not this file's and is left alone: dapvl864mr24fain3mig (to or from a resource, a peer or nobody)
+      note: policy "x" has a namesake in NetBird that is not this file's and is left alone: dapvl864mr24fain3mig (to or from a resource or a peer)
     removed
       unmanaged: policy x
 changed to a resource by hand
     declared
       update policy x
-          destination_resource "host r1" → null
+          destination_resource "(network resource r1)" → null
           destinations [] → ["h"]
     removed
       held: policy x: it was changed by hand into what the file never said
