@@ -151,7 +151,8 @@ impl<T> Table<T> {
     /// Says how to write such an object.
     fn braces(&self) -> String {
         let mut required = self.fields.iter();
-        let empty = match required.any(|field| field.presence == Presence::Required) {
+        let needs_some = required.any(|field| field.presence == Presence::Required);
+        let empty = match needs_some || self.rules != "{}" {
             true => "",
             false => "{}, or ",
         };

@@ -66,10 +66,13 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
             (!std::ptr::eq(first, entry)).then_some((first, group))
         });
         let Some((first, group)) = twin else { continue };
+        let name = quote(&entry.address.name);
+        let both = match quote(&first.address.name) {
+            first if first == name => format!("two routes of {name}"),
+            first => format!("the routes {first} and {name}"),
+        };
         let message = format!(
-            "the routes {} and {} lead to the same {} through group {}: NetBird refuses the second",
-            quote(&first.address.name),
-            quote(&entry.address.name),
+            "{both} lead to the same {} through group {}: NetBird refuses the second",
             route.destination(),
             quote(group)
         );

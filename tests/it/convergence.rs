@@ -34,9 +34,17 @@ fn settle(bench: &Bench, file: &Value, prune: Prune) -> Result<Vec<String>, Test
     Ok(heard.0)
 }
 
-/// Returns a file with the domains of another one where it leaves a zone's records alone: those would go with the zone.
+/// Returns a file with the domains of another one where it leaves a zone's records alone: those would go with the zone. A
+/// policy of NetBird's SSH becomes another one where nothing is said of its users, who could be those of other sources.
 fn after(first: &Value, second: &Value) -> Value {
     let mut second = second.clone();
+    let policies = second.get_mut("policies").and_then(Value::as_object_mut);
+    for (name, policy) in policies.into_iter().flatten() {
+        let before = first.pointer(&format!("/policies/{name}/protocol"));
+        if before == Some(&json!("netbird-ssh")) && policy.get("protocol").is_none() {
+            policy["protocol"] = json!("all");
+        }
+    }
     let zones = second
         .pointer_mut("/dns/zones")
         .and_then(Value::as_object_mut);
@@ -122,8 +130,10 @@ fn any_file_arrives_after_any_other_on_a_real_server() {
         let bench = Bench::scenario_that_enrolls();
         bench.group("base");
         bench.enrolled(&["m1", "m2"]);
+        bench.resource("lan");
+        bench.check("new");
         let second = after(&first.0, &second.0);
-        let third = after(&second, &third.0);
+        let third = after(&first.0, &after(&second, &third.0));
         for file in [&first.0, &second, &third] {
             settle(&bench, file, Prune::None)?;
         }
@@ -147,8 +157,13 @@ fn files_of_the_property_are_rich() {
         .collect();
     let entries = |pointer: &str, field: &str| {
         let sections = files.iter().filter_map(|file| file.pointer(pointer));
-        let entries: Vec<&Value> = sections
+        let objects = |entry: &'_ Value| match entry {
+            Value::Array(all) => all.clone(),
+            one => vec![one.clone()],
+        };
+        let entries: Vec<Value> = sections
             .flat_map(|section| section.as_object().unwrap().values())
+            .flat_map(objects)
             .collect();
         let with = entries
             .iter()
@@ -159,8 +174,9 @@ fn files_of_the_property_are_rich() {
     let fields = json!({
         "/groups": ["peers"],
         "/setup_keys": ["usage_limit", "ephemeral", "auto_groups"],
-        "/policies": ["description", "enabled", "protocol", "ports", "action", "bidirectional"],
-        "/routes": ["network", "domains", "groups", "metric", "masquerade", "keep_route", "access_control_groups"],
+        "/policies": ["description", "enabled", "protocol", "ports", "action", "bidirectional", "sources", "source_resource",
+                      "destinations", "destination_resource", "source_posture_checks", "authorized_groups"],
+        "/routes": ["peer", "peer_groups", "network", "domains", "groups", "metric", "masquerade", "keep_route", "access_control_groups"],
         "/dns/nameserver_groups": ["domains", "search_domains_enabled", "enabled", "description"],
         "/dns/zones": ["records", "search_domain", "enabled"],
     });

@@ -25,7 +25,7 @@ fn routes(bench: &Bench) -> Vec<String> {
             let peer = peers.iter().find(|peer| peer["id"] == route["peer"]);
             let groups = route["peer_groups"].as_array().map_or(0, Vec::len);
             let through = match peer {
-                Some(peer) => peer["name"].as_str().unwrap().to_owned(),
+                Some(peer) => bench.server().own_name(peer).unwrap(),
                 None => groups.to_string(),
             };
             format!("{} {through}", route["network"].as_str().unwrap())

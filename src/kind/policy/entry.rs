@@ -238,7 +238,7 @@ fn check_ssh(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
         ));
     }
     for group in place.members() {
-        if users.get(group.name()).is_some_and(BTreeSet::is_empty) {
+        if group.is_list() && group.elements().next().is_none() {
             let text = format!(
                 "users of {} may log in as any local user, root too",
                 quote(group.name())

@@ -142,9 +142,9 @@ fn both_sides_are_needed() {
     note: policies.p.destinations[0]: the name "b " ends with a blank | did you mean "b"?
     note: policies.p.destinations[0]: group "b " is not declared here, so it must exist in NetBird | did you mean "b"?
 []
-    policies.p: expected a policy { … }, found a list | write {}, or its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
+    policies.p: expected a policy { … }, found a list | write its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
 null
-    policies.p: null is no value: expected a policy { … } | write {}, or its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
+    policies.p: null is no value: expected a policy { … } | write its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
 
 "#]],
     );
@@ -200,4 +200,93 @@ fn protocols_without_ports_want_none() {
             Some(BTreeSet::new())
         );
     }
+}
+
+#[test]
+fn what_stands_in_the_place_of_groups() {
+    let rows = [
+        r#""sources": ["a"], "destination_resource": "printer""#,
+        r#""sources": ["a"], "destination_resource": {"peer": "gw"}"#,
+        r#""source_resource": {"peer": "gw"}, "destinations": ["b"]"#,
+        r#""source_resource": "printer", "destinations": ["b"]"#,
+        r#""sources": ["a"], "source_resource": {"peer": "gw"}, "destinations": ["b"]"#,
+        r#""sources": ["a"], "destinations": ["b"], "destination_resource": "printer""#,
+        r#""sources": ["a"]"#,
+        r#""sources": ["a"], "destination_resource": {"id": "x", "type": "host"}"#,
+        r#""sources": ["a"], "destination_resource": {"peer": 1}"#,
+        r#""sources": ["a"], "destination_resource": ["printer"]"#,
+        r#""sources": ["a"], "destination_resource": """#,
+        r#""sources": ["a"], "destinations": ["b"], "source_posture_checks": ["linux", 1]"#,
+    ];
+    assert_table(
+        r#"{"groups": {"a": {}, "b": {}}, "policies": {"p": {ROW}}}"#,
+        &rows,
+        str![[r#"
+"sources": ["a"], "destination_resource": "printer"
+"sources": ["a"], "destination_resource": {"peer": "gw"}
+"source_resource": {"peer": "gw"}, "destinations": ["b"]
+"source_resource": "printer", "destinations": ["b"]
+    policies.p.source_resource: a network resource as a source does nothing: it never opens a connection | for a peer write { "peer": "NAME" }; what may reach a resource stands in "sources"
+"sources": ["a"], "source_resource": {"peer": "gw"}, "destinations": ["b"]
+    policies.p.source_resource: a policy has "sources" or "source_resource", not both | make two policies
+"sources": ["a"], "destinations": ["b"], "destination_resource": "printer"
+    policies.p.destination_resource: a policy has "destinations" or "destination_resource", not both | make two policies
+"sources": ["a"]
+    policies.p: a policy needs "destinations" or "destination_resource"
+"sources": ["a"], "destination_resource": {"id": "x", "type": "host"}
+    policies.p.destination_resource: a peer in the place of groups needs "peer"
+    policies.p.destination_resource.id: a network resource stands here by its name alone | write its name as a string, or { "peer": "NAME" }
+    policies.p.destination_resource.type: a network resource stands here by its name alone | write its name as a string, or { "peer": "NAME" }
+"sources": ["a"], "destination_resource": {"peer": 1}
+    policies.p.destination_resource.peer: expected the name of a setup key or of a peer, found the number 1
+"sources": ["a"], "destination_resource": ["printer"]
+    policies.p.destination_resource: expected the name of a network resource, or { "peer": … }, found a list
+"sources": ["a"], "destination_resource": ""
+    policies.p.destination_resource: a name cannot be empty
+"sources": ["a"], "destinations": ["b"], "source_posture_checks": ["linux", 1]
+    policies.p.source_posture_checks[1]: expected a name, found the number 1
+
+"#]],
+    );
+}
+
+#[test]
+fn who_may_log_in_by_ssh() {
+    let rows = [
+        r#""protocol": "netbird-ssh", "ports": [22]"#,
+        r#""protocol": "netbird-ssh""#,
+        r#""protocol": "netbird-ssh", "action": "drop""#,
+        r#""protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"a": ["root"], "ops": []}"#,
+        r#""protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"b": ["root"]}"#,
+        r#""protocol": "netbird-ssh", "ports": [22], "authorized_groups": {}"#,
+        r#""protocol": "netbird-ssh", "ports": [22], "authorized_groups": ["a"]"#,
+        r#""protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"a": "root"}"#,
+        r#""protocol": "tcp", "authorized_groups": {"a": ["root"]}"#,
+        r#""authorized_groups": {"a": ["root"]}"#,
+    ];
+    assert_table(
+        FILE,
+        &rows,
+        str![[r#"
+"protocol": "netbird-ssh", "ports": [22]
+"protocol": "netbird-ssh"
+    note: policies.p.protocol: netbird-ssh without ports opens every TCP port of the destination, not SSH alone | write "ports": [22]
+"protocol": "netbird-ssh", "action": "drop"
+"protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"a": ["root"], "ops": []}
+    note: policies.p.authorized_groups.ops: users of "ops" may log in as any local user, root too | name the local users
+"protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"b": ["root"]}
+    policies.p.authorized_groups: "authorized_groups" says nothing of the source group "a": NetBird refuses that | add "a": [ … ] with the local users that its users may log in as
+"protocol": "netbird-ssh", "ports": [22], "authorized_groups": {}
+    policies.p.authorized_groups: "authorized_groups" says nothing of the source group "a": NetBird refuses that | add "a": [ … ] with the local users that its users may log in as
+"protocol": "netbird-ssh", "ports": [22], "authorized_groups": ["a"]
+    policies.p.authorized_groups: expected groups of users with local users { … }, found a list | write { "GROUP": ["root"] }
+"protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"a": "root"}
+    policies.p.authorized_groups.a: expected a list of local users, found the string "root" | write ["root"]
+"protocol": "tcp", "authorized_groups": {"a": ["root"]}
+    policies.p.authorized_groups: users who may log in are of the protocol netbird-ssh alone | add "protocol": "netbird-ssh", or take them out
+"authorized_groups": {"a": ["root"]}
+    policies.p.authorized_groups: users who may log in are of the protocol netbird-ssh alone | add "protocol": "netbird-ssh", or take them out
+
+"#]],
+    );
 }

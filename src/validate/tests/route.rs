@@ -160,3 +160,64 @@ fn what_a_route_leaves_out_is_not_ours() {
     };
     assert_eq!(route("full"), full);
 }
+
+#[test]
+fn an_entry_is_a_route_or_a_list_of_them() {
+    let a = r#"{"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}"#;
+    let b = r#"{"network": "10.1.0.0/16", "peer": "p", "groups": ["g"]}"#;
+    let c = r#"{"network": "10.1.0.0/16", "peer_groups": ["g", "h"], "groups": ["g"]}"#;
+    let old = r#"{"network": "10.2.0.0/16", "peer": "p", "groups": ["g"], "renamed_from": "old"}"#;
+    let older =
+        r#"{"network": "10.3.0.0/16", "peer": "p", "groups": ["g"], "renamed_from": "older"}"#;
+    let rows = [
+        format!("[{a}]"),
+        format!("[{a}, {b}]"),
+        format!("[{a}, {c}]"),
+        format!("[{b}, {b}]"),
+        format!("[{old}, {a}]"),
+        format!("[{old}, {older}]"),
+        "[]".to_owned(),
+        format!("[{a}, [{b}], \"r\"]"),
+        format!(r#"[{a}, {{"network": "10.2.0.0/16", "peer": " p", "peer_groups": ["g"]}}]"#),
+    ];
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    assert_table(
+        r#"{"groups": {"g": {}, "h": {}}, "routes": {"r": ROW}}"#,
+        &rows,
+        str![[r#"
+[{"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}]
+[{"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}, {"network": "10.1.0.0/16", "peer": "p", "groups": ["g"]}]
+[{"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}, {"network": "10.1.0.0/16", "peer_groups": ["g", "h"], "groups": ["g"]}]
+    routes.r[1]: two routes of "r" lead to the same network through group "g": NetBird refuses the second | the first one is in line 1
+[{"network": "10.1.0.0/16", "peer": "p", "groups": ["g"]}, {"network": "10.1.0.0/16", "peer": "p", "groups": ["g"]}]
+    routes.r[1]: "r" leads to one network through the peer "p" twice: nothing tells the two apart | the first one is in line 1
+[{"network": "10.2.0.0/16", "peer": "p", "groups": ["g"], "renamed_from": "old"}, {"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}]
+[{"network": "10.2.0.0/16", "peer": "p", "groups": ["g"], "renamed_from": "old"}, {"network": "10.3.0.0/16", "peer": "p", "groups": ["g"], "renamed_from": "older"}]
+    routes.r[1].renamed_from: "r" had one name before, and another one of its list says it
+[]
+    routes.r: a list of routes has at least one | leave the entry out where there is to be no route
+[{"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}, [{"network": "10.1.0.0/16", "peer": "p", "groups": ["g"]}], "r"]
+    routes.r[1]: expected a route { … }, found a list | write its fields in braces: description, network, domains, peer_groups, peer, groups, access_control_groups, metric, masquerade, keep_route, skip_auto_apply, enabled, renamed_from
+    routes.r[2]: expected a route { … }, found the string "r" | write its fields in braces: description, network, domains, peer_groups, peer, groups, access_control_groups, metric, masquerade, keep_route, skip_auto_apply, enabled, renamed_from
+[{"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}, {"network": "10.2.0.0/16", "peer": " p", "peer_groups": ["g"]}]
+    note: routes.r[1]: a new route without "groups" goes to every peer (All) | name the groups that shall get it in "groups"
+    routes.r[1].peer: a route goes through groups of peers or through one peer, not both | put the peer into one of the groups, or make two routes
+    routes.r[1].peer: the name " p" begins with a blank | did you mean "p"?
+
+"#]],
+    );
+    assert_eq!(
+        routes(&format!("[{a}]")),
+        routes(a),
+        "a list of one is the same as that one"
+    );
+}
+
+fn routes(entry: &str) -> Vec<Resource> {
+    let file = check(&format!(
+        r#"{{"groups": {{"g": {{}}}}, "routes": {{"r": {entry}}}}}"#
+    ))
+    .expect("valid");
+    let address = Address::new(Kind::Route, "r");
+    file.desired.resource(&address).to_vec()
+}

@@ -144,7 +144,20 @@ fn key(at: usize) -> BoxedStrategy<Value> {
 }
 
 fn policy() -> impl Strategy<Value = Value> {
-    let protocol = option::of(select(vec!["all", "tcp", "udp", "icmp", "TCP"]));
+    let protocol = option::of(select(vec![
+        "all",
+        "tcp",
+        "udp",
+        "icmp",
+        "TCP",
+        "netbird-ssh",
+    ]));
+    let in_place = (
+        option::weighted(0.2, Just(json!({ "peer": "m1" }))),
+        option::weighted(0.3, select(vec![json!("lan"), json!({ "peer": "m2" })])),
+        option::of(subsequence(vec!["new"], 0..=1)),
+        btree_set(select(vec!["root", "pilot"]), 0..3),
+    );
     let ports = option::of(btree_set(
         select(vec!["22", "443", "8000-8100", "9000-9001"]),
         0..4,
@@ -155,11 +168,21 @@ fn policy() -> impl Strategy<Value = Value> {
         option::of(select(vec!["accept", "drop"])),
     );
     let description = option::of(select(vec!["", "why", "zwei \u{1f989} | `x`"]));
-    (names(1), names(1), protocol, ports, flags, description).prop_map(
-        |(sources, destinations, protocol, ports, (enabled, bidirectional, action), description)| {
+    (names(1), names(1), protocol, ports, flags, description, in_place).prop_map(
+        |(sources, destinations, protocol, ports, flags, description, in_place)| {
+            let (enabled, bidirectional, action) = flags;
+            let (source, destination, checks, logins) = in_place;
+            let (sources, destinations) = (
+                source.is_none().then_some(sources),
+                destination.is_none().then_some(destinations),
+            );
+            // the groups are those of the sources, which `repair` knows; what is not said could contradict what lives
+            let users = (protocol == Some("netbird-ssh")).then(|| json!({ "a": logins }));
             let takes_ports = protocol.is_some_and(|protocol| !matches!(protocol, "all" | "icmp"));
             entry(json!({
-                "sources": sources, "destinations": destinations, "protocol": protocol,
+                "sources": sources, "source_resource": source, "destinations": destinations,
+                "destination_resource": destination, "source_posture_checks": checks, "authorized_groups": users,
+                "protocol": protocol,
                 "ports": ports.filter(|_| takes_ports), "enabled": enabled, "bidirectional": bidirectional,
                 "action": action, "description": description,
             }))
@@ -167,7 +190,33 @@ fn policy() -> impl Strategy<Value = Value> {
     )
 }
 
+/// A route, or a list of a route and another one of that name.
 fn route(at: usize) -> BoxedStrategy<Value> {
+    let networks = [
+        ["10.6.0.0/16", "10.7.0.0/16"],
+        ["10.8.0.0/16", "10.9.0.0/16"],
+    ][at];
+    let through = prop_oneof![
+        select(vec!["a", "b", "base"]).prop_map(|group| json!({ "peer_groups": [group] })),
+        select(vec!["m1", "m2"]).prop_map(|peer| json!({ "peer": peer })),
+    ];
+    let second = (
+        select(networks.to_vec()),
+        through,
+        option::of(select(vec![1, 100])),
+    );
+    let second = second.prop_map(|(network, through, metric)| {
+        entry(json!({ "network": network, "peer_groups": through["peer_groups"], "peer": through["peer"], "metric": metric }))
+    });
+    (one_route(at), option::weighted(0.3, second))
+        .prop_map(|(route, second)| match second {
+            Some(second) => json!([route, second]),
+            None => route,
+        })
+        .boxed()
+}
+
+fn one_route(at: usize) -> BoxedStrategy<Value> {
     // networks of its own: the exchange of networks has a suite
     let networks = [
         ["10.1.0.0/16", "10.2.0.0/16", "fd00:1::/64"],
@@ -281,6 +330,7 @@ fn repair(file: &mut Value) {
             .and_then(Value::as_object_mut)
             .into_iter()
             .flat_map(Map::values_mut)
+            .flat_map(objects)
         {
             for field in [
                 "auto_groups",
@@ -305,6 +355,13 @@ fn repair(file: &mut Value) {
                     names.push(json!("base"));
                 }
             }
+            if let Some(logins) = entry.pointer("/authorized_groups/a").cloned() {
+                let sources = entry.get("sources").and_then(Value::as_array);
+                let sources = sources.cloned().unwrap_or(vec![json!("base")]).into_iter();
+                let users = sources
+                    .map(|group| (group.as_str().expect("a name").to_owned(), logins.clone()));
+                entry["authorized_groups"] = Value::Object(users.collect());
+            }
         }
     }
     let joins = file
@@ -326,6 +383,14 @@ fn repair(file: &mut Value) {
     }
 }
 
+/// The objects of an entry, which can be a list of them.
+fn objects(entry: &mut Value) -> Vec<&mut Value> {
+    match entry {
+        Value::Array(all) => all.iter_mut().collect(),
+        one => vec![one],
+    }
+}
+
 /// Says every reference to groups: one that is not said is kept, and may be to a group that is to go.
 fn name_all_groups(file: &mut Value) {
     let fields = [
@@ -341,7 +406,8 @@ fn name_all_groups(file: &mut Value) {
     }
     for (section, field, default) in fields {
         let entries = file.pointer_mut(section).and_then(Value::as_object_mut);
-        for entry in entries.into_iter().flat_map(Map::values_mut) {
+        let entries = entries.into_iter().flat_map(Map::values_mut);
+        for entry in entries.flat_map(objects) {
             if entry.get(field).is_none() {
                 entry[field] = default.clone();
             }

@@ -149,6 +149,8 @@ fn a_bench_on_a_real_server_leaves_nothing_behind() {
     let Some(server) = Server::real() else { return };
     let bench = Bench::scenario();
     bench.agreed(one_of_each());
+    bench.resource("lan");
+    bench.check("new");
     let bear = |list: &str| {
         server
             .list(list)
@@ -163,6 +165,8 @@ fn a_bench_on_a_real_server_leaves_nothing_behind() {
         "/policies",
         "/routes",
         "/dns/nameservers",
+        "/networks",
+        "/posture-checks",
     ];
     let prefix = bench.server().name("");
     drop(bench);

@@ -23,7 +23,7 @@ pub(crate) struct Real {
 }
 
 /// Lists in the order in which their objects can be deleted.
-const LISTS: [&str; 8] = [
+const LISTS: [&str; 9] = [
     "/policies",
     "/routes",
     "/dns/nameservers",
@@ -32,6 +32,7 @@ const LISTS: [&str; 8] = [
     "/networks",
     "/peers",
     "/groups",
+    "/posture-checks",
 ];
 
 impl Server {
