@@ -319,7 +319,7 @@ fn a_policy_that_names_the_peer_since_the_plan_was_made_keeps_it() {
 }
 
 #[test]
-fn a_policy_of_the_file_that_names_the_peer_is_an_error() {
+fn a_policy_that_the_file_brings_to_others_does_not_keep_the_peer() {
     let bench = enrolled(&["k"]);
     let peer = bench.id("/peers", "k");
     let mut declared = file(&["k"]);
@@ -330,9 +330,11 @@ fn a_policy_of_the_file_that_names_the_peer_is_an_error() {
     bench.edit("/policies", "to-k", json!({ "rule": rule }));
     declared["setup_keys"] = json!({});
     bench.declared(9.0, declared);
-    bench
-        .cannot(&["--allow-deletes", "2"])
-        .says("cannot be deleted: policy \"to-k\" (");
+    // the policy is brought to its groups first: else it would go with the peer
+    let policy = bench.id("/policies", "to-k");
+    bench.apply(&["--allow-deletes", "2"]).expect(0);
+    assert!(!bench.names("/peers").contains(&"k".to_owned()));
+    assert_eq!(bench.id("/policies", "to-k"), policy);
 }
 
 #[test]
