@@ -14,7 +14,7 @@ use crate::enrollment::{self, Bindings};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::json;
-use crate::kind::{self, Groups, Kind, Live, Refers, Resource};
+use crate::kind::{self, Answers, Groups, Kind, Live, Other, Refers, Resource};
 use crate::protection::Protection;
 use crate::snapshot::{Peers, Snapshot};
 use crate::who::Who;
@@ -26,6 +26,8 @@ pub use referrers::optional_lists;
 pub struct Actual {
     /// Every object of the kinds that a file can declare; namesakes by id, which is by age.
     pub objects: BTreeMap<Address, Vec<Live>>,
+    /// The addresses of what others can stand in, by id.
+    parents: BTreeMap<Id, Address>,
     /// Names and ids of the groups.
     pub groups: Groups,
     /// Groups that nobody may touch: `All` and what an identity provider issued.
@@ -130,16 +132,7 @@ impl Actual {
             };
             actual.groups.insert(group.id.clone(), name);
         }
-        let rest = &snapshot.rest;
-        for (what, answers) in [
-            (Refers::Resource, &rest.network_resources),
-            (Refers::Check, &rest.posture_checks),
-        ] {
-            let answers = answers.as_deref();
-            if let Some(answers) = answers {
-                actual.groups.insert_others(what, answers);
-            }
-        }
+        actual.read_others(snapshot, names)?;
         let peers = snapshot.peers.read();
         actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
         let keys = typed::<objects::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
@@ -159,6 +152,7 @@ impl Actual {
         actual.read_referrers(snapshot, &groups)?;
         drop(groups);
 
+        let lists = lists(snapshot);
         for kind in Kind::sections() {
             for entry in snapshot.list(kind) {
                 let mut live = Resource::read(kind, entry.clone(), &actual.groups)
@@ -170,9 +164,10 @@ impl Actual {
                     true => actual.groups.name(&live.id),
                     false => live.name.clone(),
                 };
-                actual.add(Address::new(kind, name), live)?;
+                actual.add(Address::new(kind, name), live, names, &lists)?;
             }
         }
+        actual.read_routers();
         for namesakes in actual.objects.values_mut() {
             // what stands in one object stands side by side
             namesakes.sort_by(|a, b| (&a.within, &a.id).cmp(&(&b.within, &b.id)));
@@ -180,31 +175,75 @@ impl Actual {
         Ok(actual)
     }
 
-    /// Adds an object with what stands in it.
-    fn add(&mut self, address: Address, live: Live) -> Result<(), Unreadable> {
-        for kind in address.kind.children() {
-            let Some(listed) = kind.listed() else {
-                continue;
-            };
-            let unreadable = |cause| unreadable(address.kind.section(), &live.wire, cause);
-            let mut answer = live.wire.value().map_err(unreadable)?;
-            let Value::Array(entries) = answer[listed.answers].take() else {
-                continue;
-            };
-            for entry in entries.into_iter().map(Entry::from) {
-                let child = Resource::read(kind, entry, &self.groups).map_err(unreadable)?;
-                let child = Live {
-                    within: Some(live.id.clone()),
-                    ..child
-                };
-                self.add(address.child(kind, &child.name), child)?;
+    /// Reads the names of what is no group and that entries name, where they were asked for.
+    fn read_others(&mut self, snapshot: &Snapshot, names: &NewNames) -> Result<(), Unreadable> {
+        if snapshot.has(Kind::NetworkResource) {
+            let list = snapshot.list(Kind::NetworkResource);
+            let mut resources = typed::<Other>("network_resources", list)?;
+            for resource in &mut resources {
+                if let Some(new) = names.get(&(Kind::NetworkResource, resource.id.clone())) {
+                    resource.name.clone_from(new);
+                }
             }
+            self.groups.insert_others(Refers::Resource, resources);
+        }
+        if let Some(checks) = &snapshot.rest.posture_checks {
+            let checks = typed::<Other>("posture_checks", checks)?;
+            self.groups.insert_others(Refers::Check, checks);
+        }
+        Ok(())
+    }
+
+    /// Adds an object with what stands in it, of which `lists` are the lists.
+    fn add(
+        &mut self,
+        address: Address,
+        live: Live,
+        names: &NewNames,
+        lists: &Lists,
+    ) -> Result<(), Unreadable> {
+        for (kind, inside) in address.kind.children().filter_map(Kind::inside_as) {
+            let list = address.kind.section();
+            let mut answer = live
+                .wire
+                .value()
+                .map_err(|cause| unreadable(list, &live.wire, cause))?;
+            let entries: Vec<Entry> = match inside.answers {
+                Answers::Embedded(field) => match answer[field].take() {
+                    Value::Array(entries) => entries.into_iter().map(Entry::from).collect(),
+                    _ => Vec::new(),
+                },
+                Answers::Listed { ids, .. } => {
+                    let ids = answer[ids].as_array().into_iter().flatten();
+                    let ids = ids.filter_map(Value::as_str);
+                    let entries = ids.filter_map(|id| lists.get(&(kind, id.to_owned())));
+                    entries.map(|entry| (*entry).clone()).collect()
+                }
+            };
+            for entry in entries {
+                let unreadable = |cause| unreadable(kind.section(), &entry, cause);
+                let mut child =
+                    Resource::read(kind, entry.clone(), &self.groups).map_err(unreadable)?;
+                child.within = Some(live.id.clone());
+                if let Some(new) = names.get(&(kind, child.id.clone())) {
+                    child.name.clone_from(new);
+                }
+                self.add(address.child(kind, &child.name), child, names, lists)?;
+            }
+        }
+        if address.kind.children().next().is_some() {
+            self.parents.insert(live.id.clone(), address.clone());
         }
         let namesakes = self.objects.entry(address);
         // room for one: a list grows to four at its first entry, and most names are borne once
         let namesakes = namesakes.or_insert_with(|| Vec::with_capacity(1));
         namesakes.push(live);
         Ok(())
+    }
+
+    /// Returns the address of what an object stands in, if in anything.
+    pub fn parent_of(&self, live: &Live) -> Option<&Address> {
+        self.parents.get(live.within.as_ref()?)
     }
 
     /// Returns what stands in that object.
@@ -262,6 +301,24 @@ impl Actual {
             None => format!("(deleted peer {id})"),
         }
     }
+}
+
+/// What stands in other objects and has lists of its own, by kind and id.
+type Lists<'a> = BTreeMap<(Kind, String), &'a Entry>;
+
+fn lists(snapshot: &Snapshot) -> Lists<'_> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        id: String,
+    }
+    let kinds = Kind::declared().filter(|kind| kind.parent().is_some());
+    let entries = kinds.flat_map(|kind| snapshot.list(kind).iter().map(move |entry| (kind, entry)));
+    // what has no id is in no other object's answer
+    let named = entries.filter_map(|(kind, entry)| {
+        let named: Named = entry.read().ok()?;
+        Some(((kind, named.id), entry))
+    });
+    named.collect()
 }
 
 /// The groups of an identity provider whose name exactly one API-made group has too.

@@ -29,7 +29,7 @@ use crate::change::{Change, Operation};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::json;
-use crate::kind::{FieldChange, Groups, Kind, Live, Resource, Unresolved, differences};
+use crate::kind::{FieldChange, Groups, Kind, Live, Refers, Resource, Unresolved, differences};
 use crate::plan::{Part, Plan, Step};
 use crate::reason::Reason;
 use crate::render::Status;
@@ -361,8 +361,14 @@ impl Run<'_> {
 
     /// Notes what others refer to, or stand in.
     fn learn(&mut self, address: &Address, live: &Live) {
-        if address.kind == Kind::Group {
-            self.groups.insert(live.id.clone(), live.name.clone());
+        match address.kind {
+            Kind::Group => self.groups.insert(live.id.clone(), live.name.clone()),
+            // an answer that was read has what others need of it
+            Kind::NetworkResource => {
+                let others = live.wire.read().ok();
+                self.groups.insert_others(Refers::Resource, others);
+            }
+            _ => {}
         }
         if address.kind.children().next().is_some() {
             self.parents.insert(address.clone(), live.id.clone());

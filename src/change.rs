@@ -83,10 +83,14 @@ impl Operation {
         }
     }
 
-    /// Returns what makes a live object so, with its new name, if it gets one; nothing where it is so.
-    pub fn update(live: &Live, after: &Resource, name: Option<FieldChange>) -> Option<Self> {
+    /// Returns what makes a live object so, with its new name or place, if it gets one; nothing where it is so.
+    pub fn update(
+        live: &Live,
+        after: &Resource,
+        place: impl IntoIterator<Item = FieldChange>,
+    ) -> Option<Self> {
         let differences = differences(after, &live.resource);
-        let fields: Vec<FieldChange> = name.into_iter().chain(differences).collect();
+        let fields: Vec<FieldChange> = place.into_iter().chain(differences).collect();
         (!fields.is_empty()).then(|| Operation::Update {
             live: live.clone(),
             fields,

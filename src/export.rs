@@ -13,7 +13,7 @@ use crate::api::objects;
 use crate::config::Source;
 use crate::edit::pretty;
 use crate::enrollment::Binding;
-use crate::kind::{ALL, KeyType, Kind, Live, PeerRef, Resource};
+use crate::kind::{ALL, KeyType, Kind, Live, NameOf, PeerRef, Resource};
 use crate::render::words;
 use crate::validate::validate;
 
@@ -192,18 +192,24 @@ fn fields(live: &Live, export: &Export, actual: &Actual) -> Result<Map<String, V
 /// Adds what stands in an object to its entry.
 fn with_children(mut entry: Value, parent: &Live, export: &mut Export, actual: &Actual) -> Value {
     let kinds = parent.resource.kind().children();
-    for (kind, listed) in kinds.filter_map(Kind::listed_as) {
-        let mut list = Vec::new();
+    for (kind, inside) in kinds.filter_map(Kind::inside_as) {
+        let mut found = Vec::new();
         for (address, live) in actual.children(parent) {
             if address.kind != kind {
                 continue;
             }
             match fields(live, export, actual) {
-                Ok(fields) => list.push(Value::Object((listed.written)(fields, &entry))),
+                Ok(fields) => {
+                    let fields = Value::Object((inside.written)(fields, &entry));
+                    found.push((address.name.clone(), fields));
+                }
                 Err(why) => export.left_out.push((address.clone(), why)),
             }
         }
-        entry[kind.section()] = list.into();
+        entry[kind.section()] = match inside.name {
+            NameOf::Key => Value::Object(found.into_iter().collect()),
+            NameOf::Texts { .. } => found.into_iter().map(|(_, fields)| fields).collect(),
+        };
     }
     entry
 }

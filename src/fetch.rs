@@ -86,10 +86,14 @@ impl Needs {
     }
 
     fn paths(&self) -> Vec<&'static str> {
-        // what stands in others comes with them
-        let kinds: BTreeSet<Kind> = self.kinds.iter().map(|kind| kind.top()).collect();
-        let mut paths: Vec<&str> = kinds.into_iter().map(Kind::path).collect();
-        paths.extend(self.others.iter().map(|what| list_of(*what)));
+        let tops: BTreeSet<Kind> = self.kinds.iter().map(|kind| kind.top()).collect();
+        let mut paths: Vec<&str> = tops.into_iter().flat_map(lists).collect();
+        let others = self.others.iter().map(|what| list_of(*what));
+        paths.extend(
+            others
+                .filter(|path| !paths.contains(path))
+                .collect::<Vec<&str>>(),
+        );
         paths.push("/users?service_user=true");
         if self.account {
             paths.push("/accounts");
@@ -103,7 +107,7 @@ impl Needs {
 pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
     let used = Kind::sections().filter(|kind| desired.manages(*kind));
-    let used: BTreeSet<&str> = used.map(Kind::path).collect();
+    let used: BTreeSet<&str> = used.flat_map(lists).collect();
     fetch_all(api, &needs.paths(), &used, &mut snapshot)?;
     let unnamed = unnamed(&snapshot).filter(|what| !needs.others.contains(what));
     let paths: Vec<&str> = unnamed.map(list_of).collect();
@@ -147,18 +151,13 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
     // the resources alone are there where a policy names one
     if more.referrers && snapshot.rest.parts.is_empty() {
         // all of these can keep a group or a peer, and so can every kind of the file
-        paths.extend([
-            "/users",
-            "/networks",
-            "/networks/resources",
-            "/networks/routers",
-        ]);
+        paths.push("/users");
         paths.extend(optional_lists());
         if snapshot.rest.accounts.is_none() {
             paths.push("/accounts");
         }
-        let missing = Kind::sections().filter(|kind| snapshot.list(*kind).is_empty());
-        paths.extend(missing.map(Kind::path));
+        let missing = Kind::declared().filter(|kind| !snapshot.has(*kind));
+        paths.extend(missing.filter_map(Kind::list));
     }
     if more.events && snapshot.rest.events.is_none() {
         paths.push("/events");
@@ -209,6 +208,13 @@ fn fetch_all(
     failed.map_or(Ok(()), Err)
 }
 
+/// The lists of a kind and of what stands in its objects.
+fn lists(kind: Kind) -> impl Iterator<Item = &'static str> {
+    std::iter::once(kind)
+        .chain(kind.children())
+        .filter_map(Kind::list)
+}
+
 /// An answer, as it is read later.
 enum Answer {
     /// A list of a kind whose objects are read one by one.
@@ -222,18 +228,14 @@ fn fetch_one(api: &Api, path: &str, is_used: bool) -> Result<Answer, ApiError> {
         path if kind_of(path).is_some_and(Kind::is_one) => {
             api.get(path).map(|one| Answer::Entries(vec![one.into()]))
         }
-        "/networks" | "/networks/resources" | "/posture-checks" | "/accounts" => {
-            api.values(path).map(Answer::Values)
-        }
+        "/accounts" => api.values(path).map(Answer::Values),
         path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
         _ => api.list(path).map(Answer::Entries),
     };
     match answer {
         // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
         Err(error) if is_optional(path) && !is_used && error.is_absent() => Ok(match path {
-            path if path == "/networks/routers" || kind_of(path).is_some() => {
-                Answer::Entries(Vec::new())
-            }
+            path if kind_of(path).is_some() => Answer::Entries(Vec::new()),
             _ => Answer::Values(Vec::new()),
         }),
         answer => answer,
@@ -254,9 +256,6 @@ fn what(path: &str) -> &str {
     }
     match path.split('?').next().unwrap_or(path) {
         "/users" => "users",
-        "/networks" => "networks",
-        "/networks/resources" => "network resources",
-        "/networks/routers" => "network routers",
         "/posture-checks" => "posture checks",
         "/accounts" => "accounts",
         "/events" => "events",
@@ -265,16 +264,12 @@ fn what(path: &str) -> &str {
 }
 
 fn kind_of(path: &str) -> Option<Kind> {
-    Kind::ALL.into_iter().find(|kind| kind.path() == path)
+    Kind::ALL.into_iter().find(|kind| kind.list() == Some(path))
 }
 
 fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
     match (path.split('?').next().unwrap_or(path), answer) {
-        ("/networks", Answer::Values(entries)) => snapshot.rest.networks = entries,
-        ("/networks/resources", Answer::Values(entries)) => {
-            snapshot.rest.network_resources = Some(entries);
-        }
-        ("/posture-checks", Answer::Values(entries)) => {
+        ("/posture-checks", Answer::Entries(entries)) => {
             snapshot.rest.posture_checks = Some(entries);
         }
         ("/accounts", Answer::Values(entries)) => snapshot.rest.accounts = Some(entries),
@@ -286,7 +281,6 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
             *snapshot.list_mut(kind) = entries;
         }
         ("/users", Answer::Entries(entries)) => snapshot.rest.users = entries,
-        ("/networks/routers", Answer::Entries(entries)) => snapshot.rest.routers = entries,
         ("/events", Answer::Entries(entries)) => snapshot.rest.events = Some(entries),
         (path, _) => unreachable!("nobody asks for {path}"),
     }

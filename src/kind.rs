@@ -17,6 +17,9 @@ mod form;
 mod group;
 mod groups;
 mod nameserver_group;
+mod network;
+mod network_resource;
+mod network_router;
 mod peer;
 mod peer_ref;
 mod policy;
@@ -38,14 +41,17 @@ use crate::sentence::Sentence;
 
 pub use crate::key_type::KeyType;
 pub use descriptor::Descriptor;
-pub(crate) use descriptor::{Entries, InFile, Listed, NameOf};
+pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf};
 pub use dns_record::{DnsRecord, RecordType};
 pub use dns_settings::DnsSettings;
 pub use dns_zone::DnsZone;
 pub use form::{End, Form, Shape, Tie, Trace};
 pub use group::{DeclaredGroup, Group};
-pub use groups::{ALL, Groups, Refers, Unresolved};
+pub use groups::{ALL, Groups, Other, Refers, Unresolved};
 pub use nameserver_group::{Nameserver, NameserverGroup};
+pub use network::Network;
+pub use network_resource::NetworkResource;
+pub use network_router::NetworkRouter;
 pub use peer::Peer;
 pub use peer_ref::PeerRef;
 pub use policy::{Action, Policy, PortRange, Protocol, Target};
@@ -273,6 +279,12 @@ kinds! {
     SetupKey(SetupKey),
     /// An enrolled machine; never declared, of which we only ever change the name.
     Peer(Peer),
+    /// What is reached through routers.
+    Network(Network),
+    /// An address, a subnet or a domain in a network.
+    NetworkResource(NetworkResource),
+    /// Peers through which a network is reached.
+    NetworkRouter(NetworkRouter),
     /// A firewall rule between groups.
     Policy(Policy),
     /// A network or a list of domains reached through peers.
@@ -296,7 +308,7 @@ impl Kind {
 
     /// The kind of what its objects stand in.
     pub fn parent(self) -> Option<Kind> {
-        self.listed().map(|listed| listed.parent)
+        self.inside().map(|inside| inside.parent)
     }
 
     /// The kind whose section of the file holds it: its own, or that of what its objects stand in.
@@ -305,16 +317,25 @@ impl Kind {
     }
 
     /// How its objects stand in the entry of another one, if they do.
-    pub(crate) fn listed(self) -> Option<&'static Listed> {
+    pub(crate) fn inside(self) -> Option<&'static Inside> {
         match &self.descriptor().entries {
-            Entries::Listed(listed) => Some(listed),
+            Entries::Inside(inside) => Some(inside),
             Entries::Never | Entries::Named(_) | Entries::One(_) => None,
         }
     }
 
     /// The kind and how its objects stand in the entry of another one.
-    pub(crate) fn listed_as(self) -> Option<(Kind, &'static Listed)> {
-        Some((self, self.listed()?))
+    pub(crate) fn inside_as(self) -> Option<(Kind, &'static Inside)> {
+        Some((self, self.inside()?))
+    }
+
+    /// The path of its list under `/api`; none where what it stands in brings it along.
+    pub fn list(self) -> Option<&'static str> {
+        match self.inside().map(|inside| inside.answers) {
+            None => Some(self.path()),
+            Some(Answers::Listed { path, .. }) => Some(path),
+            Some(Answers::Embedded(_)) => None,
+        }
     }
 
     /// The kinds whose objects stand in one of it.

@@ -21,12 +21,12 @@ pub(crate) mod tests;
 mod ties;
 mod timeline;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use crate::address::Address;
 use crate::git::{Blob, Git, GitError, RepoPath, Sha};
-use crate::kind::Tie;
+use crate::kind::{Kind, Tie};
 use crate::notice::{Notice, OfHistory};
 
 pub use crate::notice::NoHistory;
@@ -84,6 +84,8 @@ pub struct Ledger {
     /// By new address: the old name, and the index of the commit that first said so (one past the last commit
     /// where only the working file does).
     renames: HashMap<Address, Vec<(String, usize)>>,
+    /// By kind and name of what can move: what it ever stood in.
+    places: HashMap<(Kind, String), BTreeSet<String>>,
     /// By address: whatever a version said of what the entry connects, and at which place of its list.
     ties: HashMap<Address, Vec<(Tie, usize)>>,
     /// The file of this run.
@@ -204,6 +206,10 @@ impl Ledger {
                     let links = self.renames.entry(new.clone()).or_default();
                     links.push((old.clone(), first.from));
                 }
+                (Fact::Declared(address), _) if address.kind.descriptor().is_anywhere => {
+                    let places = self.places.entry((address.kind, address.name.clone()));
+                    places.or_default().extend(address.within.clone());
+                }
                 (Fact::Tied(address, tie, at), _) => {
                     let ties = self.ties.entry(address.clone()).or_default();
                     ties.push((tie.clone(), *at));
@@ -220,6 +226,10 @@ impl Ledger {
     /// The addresses that an entry had, with the commit index up to which each is meant: its own first. What stands in
     /// another object had those that the names of that one make.
     fn lineage(&self, address: &Address) -> Vec<(Address, usize)> {
+        let descriptor = address.kind.descriptor();
+        if descriptor.is_anywhere {
+            return self.lineage_anywhere(address);
+        }
         if let Some(parent) = address.parent() {
             let within = |(parent, limit): (Address, usize)| {
                 let within = Some(parent.name);
@@ -238,6 +248,47 @@ impl Ledger {
                 }
             }
             next += 1;
+        }
+        lineage
+    }
+
+    /// The same of what can move: it is known by its name, whatever it stood in.
+    fn lineage_anywhere(&self, address: &Address) -> Vec<(Address, usize)> {
+        let mut lineage: Vec<(Address, usize)> = Vec::new();
+        let mut names = vec![(address.name.clone(), usize::MAX)];
+        let mut next = 0;
+        while let Some((name, limit)) = names.get(next).cloned() {
+            let places = self.places.get(&(address.kind, name.clone()));
+            let places = places.into_iter().flatten().map(|within| Address {
+                kind: address.kind,
+                within: Some(within.clone()),
+                name: name.clone(),
+            });
+            for place in places {
+                for (old, at) in self.renames.get(&place).into_iter().flatten() {
+                    if *at <= limit && !names.iter().any(|(known, _)| known == old) {
+                        names.push((old.clone(), *at));
+                    }
+                }
+                lineage.push((place, limit));
+            }
+            next += 1;
+        }
+        if !lineage.iter().any(|(known, _)| known == address) {
+            // what only the working file says of it
+            for (old, at) in self.renames.get(address).into_iter().flatten() {
+                let old = Address {
+                    name: old.clone(),
+                    ..address.clone()
+                };
+                let before = self.lineage_anywhere(&old);
+                lineage.extend(
+                    before
+                        .into_iter()
+                        .map(|(at_then, limit)| (at_then, limit.min(*at))),
+                );
+            }
+            lineage.insert(0, (address.clone(), usize::MAX));
         }
         lineage
     }

@@ -98,7 +98,7 @@ fn name(longest: usize) -> Value {
 /// The lists of objects in these fields.
 fn objects(outline: &Outline) -> impl Iterator<Item = Objects> {
     outline.rows.iter().filter_map(|row| match row.shape {
-        Shape::Objects(inner) => Some(inner),
+        Shape::Objects(inner) | Shape::Named(inner) => Some(inner),
         _ => None,
     })
 }
@@ -151,6 +151,10 @@ fn field(row: &Row) -> Value {
             }
             list
         }
+        Shape::Named(Objects { word, .. }) => parsed(&format!(
+            r##"{{"type": "object", "propertyNames": {{"$ref": "#/definitions/name"}},
+                 "additionalProperties": {{"$ref": "#/definitions/{word}"}}}}"##
+        )),
         Shape::Objects(Objects { word, count, .. }) => {
             let items = json!({ "$ref": format!("#/definitions/{word}") });
             let count = count.into_iter().flat_map(|(least, most)| {
@@ -227,6 +231,9 @@ mod tests {
             rows.filter_map(|row| match row.shape {
                 Shape::Objects(inner) => {
                     Some(reference(&(inner.outline)(), &format!("{}[].", row.name)))
+                }
+                Shape::Named(inner) => {
+                    Some(reference(&(inner.outline)(), &format!("{}.*.", row.name)))
                 }
                 _ => None,
             })

@@ -35,19 +35,12 @@ pub struct Rest {
     /// `GET /events`, where a key moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<Entry>>,
-    /// `GET /networks`, where a group can be deleted: which network its resources and routers are in.
-    pub networks: Vec<Value>,
-    /// `GET /networks/resources`, likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network_resources: Option<Vec<Value>>,
     /// `GET /posture-checks`, where a policy names one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub posture_checks: Option<Vec<Value>>,
-    /// Lists that not every server has, likewise, by path.
+    pub posture_checks: Option<Vec<Entry>>,
+    /// Lists that not every server has, where a group can be deleted, by path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, Vec<Value>>,
-    /// `GET /networks/routers`, where a group can be deleted.
-    pub routers: Vec<Entry>,
     /// `GET /accounts`, where `--account` was given or a group can be deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accounts: Option<Vec<Value>>,
@@ -62,6 +55,14 @@ impl Snapshot {
         }
     }
 
+    /// Returns whether the list of a kind was asked for.
+    pub fn has(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Peer => !self.peers.is_empty(),
+            kind => self.lists.contains_key(&kind),
+        }
+    }
+
     /// Returns a kind's list, to change it.
     pub fn list_mut(&mut self, kind: Kind) -> &mut Vec<Entry> {
         match kind {
@@ -71,18 +72,19 @@ impl Snapshot {
     }
 }
 
-/// The name of a kind's list: that of its section, or the kind's word where that is no list.
-fn name(kind: Kind) -> &'static str {
-    match kind.is_one() {
-        true => kind.word(),
-        false => kind.section(),
+/// The name of a kind's list: that of its section, or what the kind is called where that is no section at the top.
+fn name(kind: Kind) -> String {
+    match kind.parent() {
+        Some(_) => kind.plural().replace(' ', "_"),
+        None if kind.is_one() => kind.word().to_owned(),
+        None => kind.section().to_owned(),
     }
 }
 
-/// The kinds that have a list of their own: what stands in others comes with them.
+/// The kinds that have a list of their own.
 fn listed() -> impl Iterator<Item = Kind> {
     let all = Kind::ALL.into_iter();
-    all.filter(|kind| kind.parent().is_none())
+    all.filter(|kind| kind.list().is_some())
 }
 
 /// As an object with a member for each list.
@@ -100,7 +102,7 @@ impl Serialize for Snapshot {
 #[derive(Serialize)]
 struct Whole<'a> {
     #[serde(flatten)]
-    lists: BTreeMap<&'static str, &'a [Entry]>,
+    lists: BTreeMap<String, &'a [Entry]>,
     #[serde(flatten)]
     rest: &'a Rest,
 }
@@ -110,7 +112,7 @@ impl<'de> Deserialize<'de> for Snapshot {
         let mut members: Map<String, Value> = Map::deserialize(deserializer)?;
         let mut snapshot = Snapshot::default();
         for kind in listed() {
-            *snapshot.list_mut(kind) = match members.remove(name(kind)) {
+            *snapshot.list_mut(kind) = match members.remove(&name(kind)) {
                 None => continue,
                 Some(one @ Value::Object(_)) if kind.is_one() => vec![one.into()],
                 Some(list) => serde_json::from_value(list).map_err(de::Error::custom)?,

@@ -144,18 +144,25 @@ fn entries<'a>(root: &Cursor<'a>) -> Vec<Entry<'a>> {
 
 /// An entry, and what stands in it.
 fn with_children<'a>(address: Address, cursor: Cursor<'a>) -> Vec<Entry<'a>> {
-    let children = address.kind.children().filter_map(Kind::listed_as);
-    let children = children.flat_map(|(kind, listed)| {
-        let list = cursor.get(kind.section()).into_iter();
-        let elements = list.flat_map(|list| list.elements().collect::<Vec<_>>());
-        let child = |element: Cursor<'a>| {
+    let children = address.kind.children().filter_map(Kind::inside_as);
+    let children = children.flat_map(|(kind, inside)| {
+        let section = cursor.get(kind.section()).into_iter();
+        let all = section.flat_map(|section| {
+            section
+                .members()
+                .chain(section.elements())
+                .collect::<Vec<_>>()
+        });
+        let child = |one: Cursor<'a>| {
             let text = |of: &Cursor<'a>, field: &str| of.get(field).and_then(|field| field.text());
-            let name = listed
-                .name
-                .of(|field| text(&cursor, field), |field| text(&element, field));
-            with_children(address.child(kind, name), element)
+            let name = inside.name.of(
+                one.name(),
+                |field| text(&cursor, field),
+                |field| text(&one, field),
+            );
+            with_children(address.child(kind, name), one)
         };
-        elements.flat_map(child).collect::<Vec<_>>()
+        all.flat_map(child).collect::<Vec<_>>()
     });
     let children: Vec<Entry<'a>> = children.collect();
     let entry = Entry { address, cursor };

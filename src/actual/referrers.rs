@@ -4,14 +4,14 @@
 //! Some of it the server checks and refuses, naming one at a time; some it lets dangle. Both are named here, all of it,
 //! in words that people know: by name, with the network it is in.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::{Actual, Unreadable, typed};
 use crate::api::objects;
 use crate::id::Id;
-use crate::kind::ALL;
+use crate::kind::{ALL, Kind, PeerRef, Resource};
 use crate::snapshot::Snapshot;
 
 /// Which settings of the account hold groups: path, and what people call it. The server does not check them.
@@ -71,59 +71,19 @@ pub fn optional_lists() -> impl Iterator<Item = &'static str> {
     PARTS.iter().map(|part| part.path)
 }
 
-/// The networks, by id of what is in them.
-struct Places<'a>(BTreeMap<&'a str, &'a str>);
-
-impl<'a> Places<'a> {
-    fn of(networks: &'a [Value]) -> Self {
-        let mut places = BTreeMap::new();
-        for network in networks {
-            let name = network["name"].as_str().unwrap_or_default();
-            let ids = ["resources", "routers"].map(|list| network[list].as_array());
-            for id in ids
-                .into_iter()
-                .flatten()
-                .flatten()
-                .filter_map(Value::as_str)
-            {
-                places.insert(id, name);
-            }
-        }
-        Places(places)
-    }
-
-    /// ` of network "office"`
-    fn of_network(&self, id: &str) -> String {
-        let name = self.0.get(id);
-        name.map(|name| format!(" of network {name:?}"))
-            .unwrap_or_default()
-    }
-}
-
 impl Actual {
     pub(super) fn read_referrers(
         &mut self,
         snapshot: &Snapshot,
         groups: &[objects::Group],
     ) -> Result<(), Unreadable> {
-        let places = Places::of(&snapshot.rest.networks);
-        self.read_resources(snapshot, groups, &places);
+        self.read_resources(snapshot, groups)?;
         for user in typed::<objects::User>("users", &snapshot.rest.users)? {
             for group in &user.auto_groups {
                 self.refer(group, format!("user {}", user.name));
             }
             if user.is_current {
                 self.me = Some(user);
-            }
-        }
-        for router in typed::<objects::Router>("routers", &snapshot.rest.routers)? {
-            let place = places.of_network(&router.id.0);
-            let words = format!("network router {}{place}", router.id);
-            if !router.peer.is_empty() {
-                self.hold(&router.peer, words.clone());
-            }
-            for group in &router.peer_groups {
-                self.refer(group, words.clone());
             }
         }
         for account in snapshot.rest.accounts.iter().flatten() {
@@ -143,37 +103,64 @@ impl Actual {
         Ok(())
     }
 
-    /// Network resources that are in groups.
-    fn read_resources(&mut self, snapshot: &Snapshot, groups: &[objects::Group], places: &Places) {
-        let listed = snapshot.rest.network_resources.as_deref();
-        let names: BTreeMap<&str, &str> = listed
-            .into_iter()
-            .flatten()
-            .filter_map(|resource| Some((resource["id"].as_str()?, resource["name"].as_str()?)))
-            .collect();
+    /// What groups hold beside peers and network resources: peers as resources, and resources that are no more.
+    fn read_resources(
+        &mut self,
+        snapshot: &Snapshot,
+        groups: &[objects::Group],
+    ) -> Result<(), Unreadable> {
+        #[derive(serde::Deserialize)]
+        struct Listed {
+            id: String,
+        }
+        let is_known = snapshot.has(Kind::NetworkResource);
+        let listed = typed::<Listed>("network_resources", snapshot.list(Kind::NetworkResource))?;
+        let listed: BTreeSet<String> = listed.into_iter().map(|resource| resource.id).collect();
         for group in groups {
             for resource in &group.resources {
                 let id = resource.id.as_str();
-                let words = match names.get(id) {
-                    _ if resource.kind == "peer" => {
+                let words = match resource.kind == "peer" {
+                    true => {
                         let peer = self.peer_label(&Id(id.to_owned()));
                         format!("peer {peer:?} as a resource of it")
                     }
-                    Some(name) => {
-                        format!("network resource {name:?} ({id}){}", places.of_network(id))
-                    }
-                    None if listed.is_some() => {
+                    // it says itself which groups it is in
+                    false if listed.contains(id) => continue,
+                    false if is_known => {
                         let words = format!("network resource {id}, which no longer exists");
                         let gone = self.gone_resources.entry(group.id.clone());
                         gone.or_default().insert(words.clone());
                         words
                     }
-                    None => format!("network resource {id}"),
+                    false => format!("network resource {id}"),
                 };
                 if group.name != ALL {
                     self.refer(&group.id, words);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Routers that are a peer, once all objects are read.
+    pub(super) fn read_routers(&mut self) {
+        let routers = self.each().filter_map(|(address, live)| {
+            let Resource::NetworkRouter(router) = &live.resource else {
+                return None;
+            };
+            let Some(PeerRef::Id(peer)) = &router.peer else {
+                return None;
+            };
+            let network = address.parent().map(|at| format!(" of {}", at.quoted()));
+            let network = network.unwrap_or_default();
+            Some((
+                peer.0.clone(),
+                format!("network router {}{network}", live.id),
+            ))
+        });
+        let routers: Vec<(String, String)> = routers.collect();
+        for (peer, words) in routers {
+            self.hold(&peer, words);
         }
     }
 

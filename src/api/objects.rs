@@ -198,16 +198,3 @@ impl Event {
         self.meta.get(key)?.as_str()
     }
 }
-
-/// An entry of `GET /networks/routers`: it keeps its groups and its peer from being deleted.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Router {
-    /// Id.
-    pub id: Id,
-    /// One router.
-    #[serde(default, deserialize_with = "nullable")]
-    pub peer: String,
-    /// Groups of routers.
-    #[serde(default, deserialize_with = "nullable")]
-    pub peer_groups: Vec<Id>,
-}

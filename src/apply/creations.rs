@@ -11,7 +11,7 @@ use super::{Run, paths, same};
 use crate::address::Address;
 use crate::api::ApiError;
 use crate::id::Id;
-use crate::kind::{Live, Resource};
+use crate::kind::{Live, Resource, differences};
 
 impl Run<'_> {
     pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<String> {
@@ -20,13 +20,35 @@ impl Run<'_> {
             Ok(answer) => {
                 let live = self.read(address.kind, answer)?;
                 self.record(address, &live);
-                same(after, &live)?;
+                self.complete(address, after, &live)?;
                 Ok("created".into())
             }
             Err(error) if error.already_exists() => self.adopt(address, after, error),
             Err(error) if error.outcome_unknown() => self.settle(address, after, error),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Compares what was made with what was wanted, and writes what creation takes no notice of.
+    fn complete(&mut self, address: &Address, after: &Resource, live: &Live) -> Result<()> {
+        let late = address.kind.descriptor().not_at_creation;
+        let lost = differences(after, &live.resource);
+        if lost.is_empty()
+            || !lost
+                .iter()
+                .all(|change| late.contains(&change.field.as_str()))
+        {
+            return same(after, live);
+        }
+        let within = self.within(address)?.cloned();
+        let live = Live {
+            within,
+            ..live.clone()
+        };
+        let body = after.request(&address.name, Some(&live.wire.value()?), &self.groups)?;
+        let is_done = |found: &Live| same(after, found).is_ok();
+        let (stored, _) = self.put(address, &paths::object(&live)?, &body, is_done)?;
+        same(after, &stored)
     }
 
     /// Another run made it meanwhile: then it is taken as it is, if it is what is wanted.
@@ -89,14 +111,18 @@ impl Run<'_> {
 
     /// Returns the path of the collection that an object of that address is made in.
     fn collection(&self, address: &Address) -> Result<String> {
-        let within = match address.parent() {
-            None => None,
+        Ok(paths::collection(address.kind, self.within(address)?)?)
+    }
+
+    /// Returns what an object of that address is to stand in, if in anything.
+    pub(super) fn within(&self, address: &Address) -> Result<Option<&Id>> {
+        match address.parent() {
+            None => Ok(None),
             Some(parent) => match self.parents.get(&parent) {
-                Some(id) => Some(id),
-                None => return Err(NoParent(parent).into()),
+                Some(id) => Ok(Some(id)),
+                None => Err(NoParent(parent).into()),
             },
-        };
-        Ok(paths::collection(address.kind, within)?)
+        }
     }
 
     /// Returns objects of that name that were not there when the run began and that it did not make.

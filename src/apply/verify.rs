@@ -94,7 +94,10 @@ pub fn verify(
 fn deletes(plan: &Plan) -> bool {
     plan.changes.iter().any(|change| {
         matches!(change.operation, Operation::Delete { .. })
-            && matches!(change.address.kind, Kind::Group | Kind::Peer)
+            && matches!(
+                change.address.kind,
+                Kind::Group | Kind::Peer | Kind::NetworkResource
+            )
     })
 }
 

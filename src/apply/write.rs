@@ -43,12 +43,18 @@ impl Run<'_> {
         self.same_form(live, &fresh)?;
         self.tell_overwritten(change, live, &fresh, after)?;
         let is_right = |found: &Live| found.name == address.name && same(after, found).is_ok();
-        if is_right(&fresh) {
+        // what moves to another object is written there
+        let moved = Live {
+            within: self.within(address)?.cloned(),
+            ..live.clone()
+        };
+        let moves = moved.within != live.within;
+        if !moves && is_right(&fresh) {
             self.learn_label(&fresh);
             return Ok("is so already: somebody else changed it meanwhile".into());
         }
         let body = after.request(&address.name, Some(&fresh.wire.value()?), &self.groups)?;
-        let path = paths::object(live)?;
+        let path = paths::object(&moved)?;
         let (stored, lost) = self.put(address, &path, &body, is_right)?;
         same(after, &stored)?;
         let label = self.learn_label(&stored);

@@ -260,7 +260,10 @@ impl Session {
             )
         };
         More {
-            referrers: goes(Kind::Group) || goes(Kind::Peer) || plan.held.iter().any(is_needed),
+            referrers: goes(Kind::Group)
+                || goes(Kind::Peer)
+                || goes(Kind::NetworkResource)
+                || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All
                 && (loses() || !plan.unmanaged_members.is_empty()),
         }

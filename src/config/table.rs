@@ -42,6 +42,8 @@ pub(crate) enum Shape {
     SomeGroups,
     /// A list of objects that have a table of their own.
     Objects(Objects),
+    /// Such objects under their names.
+    Named(Objects),
     /// Anything else: its JSON Schema, without the description.
     Schema(&'static str),
 }
@@ -124,7 +126,9 @@ impl Outline {
     /// The names of the fields, each followed by those of the objects in it.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         let of = |row: &Row| match row.shape {
-            Shape::Objects(inner) => [vec![row.name], (inner.outline)().names()].concat(),
+            Shape::Objects(inner) | Shape::Named(inner) => {
+                [vec![row.name], (inner.outline)().names()].concat()
+            }
             _ => vec![row.name],
         };
         self.rows.iter().flat_map(of).collect()

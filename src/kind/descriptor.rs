@@ -36,8 +36,12 @@ pub struct Descriptor {
     /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared. An
     /// entry of a section is then an object or a list of objects.
     pub is_several: bool,
+    /// Whether a name is unique in the account whatever its object stands in, so that it can move from one to another.
+    pub is_anywhere: bool,
     /// The fields that only creation takes: another value makes the object anew.
     pub fixed: &'static [&'static str],
+    /// The fields that creation takes no notice of: another value than the server's own is written after it.
+    pub not_at_creation: &'static [&'static str],
     /// The fields that the history of the file is read for, beside names.
     pub traces: &'static [(&'static str, Trace)],
     /// How they stand in the file.
@@ -56,21 +60,21 @@ pub(crate) enum Entries {
     Named(ReadEntry),
     /// The section is the entry of the one that there is.
     One(ReadEntry),
-    /// In a list, which is a field of the entry of what they stand in.
-    Listed(Listed),
+    /// In a field of the entry of what they stand in.
+    Inside(Inside),
 }
 
 /// Reads an entry of a section, or notes what is wrong with it.
 pub(crate) type ReadEntry = fn(&Cursor<'_>, &mut Log) -> Option<Declared>;
 
 /// Objects that stand in the entry of another one.
-pub(crate) struct Listed {
+pub(crate) struct Inside {
     /// The kind of that one.
     pub(crate) parent: Kind,
-    /// The field of its answers that holds them.
-    pub(crate) answers: &'static str,
+    /// Where the server's answers have them.
+    pub(crate) answers: Answers,
     /// Reads one with its name, or notes what is wrong with it. What it stands in is read already.
-    pub(crate) read: ReadListed,
+    pub(crate) read: ReadInside,
     /// Returns its fields as people write them in the entry of what they stand in.
     pub(crate) written: fn(Map<String, Value>, &Value) -> Map<String, Value>,
     /// How its name is made.
@@ -78,34 +82,61 @@ pub(crate) struct Listed {
 }
 
 /// Reads an object that stands in another one's entry.
-pub(crate) type ReadListed = fn(&Cursor<'_>, &Declared, &mut Log) -> Option<(String, Resource)>;
+pub(crate) type ReadInside = fn(&Cursor<'_>, &Declared, &mut Log) -> Option<(String, Resource)>;
 
 /// An object of the file: its name, what it is, and where it stands.
 pub(crate) type InFile<'a> = (String, Resource, Cursor<'a>);
 
-/// How the name of an object is made that stands in a list: of texts in what it stands in, and of its own.
-pub(crate) struct NameOf {
-    /// The fields of what it stands in.
-    pub(crate) of_parent: &'static [&'static str],
-    /// Its own fields.
-    pub(crate) own: &'static [&'static str],
-    /// Makes the name of their texts, in that order; a field that is no text is empty.
-    pub(crate) make: fn(&[&str], &[&str]) -> String,
+/// Where the server's answers have what stands in other objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// In this field of the other one's answer.
+    Embedded(&'static str),
+    /// In a list of their own at that path under `/api`; this field of the other one's answer has their ids.
+    Listed {
+        /// The field.
+        ids: &'static str,
+        /// The list's path.
+        path: &'static str,
+    },
+}
+
+/// How objects stand in the field of the entry of what they stand in.
+pub(crate) enum NameOf {
+    /// Under their names.
+    Key,
+    /// In a list: the name is made of texts in what they stand in, and of their own.
+    Texts {
+        /// The fields of what they stand in.
+        of_parent: &'static [&'static str],
+        /// Their own fields.
+        own: &'static [&'static str],
+        /// Makes the name of their texts, in that order; a field that is no text is empty.
+        make: fn(&[&str], &[&str]) -> String,
+    },
 }
 
 impl NameOf {
-    /// Returns the name of an object in the entry of another one, by the texts of their fields.
+    /// Returns the name of an object by the key that it stands under, and by the texts of fields.
     pub(crate) fn of<'a>(
         &self,
+        key: &str,
         parent: impl Fn(&str) -> Option<&'a str>,
         own: impl Fn(&str) -> Option<&'a str>,
     ) -> String {
-        let texts = self
-            .of_parent
-            .iter()
-            .map(|field| parent(field).unwrap_or_default());
-        let of_parent: Vec<&str> = texts.collect();
-        let own = self.own.iter().map(|field| own(field).unwrap_or_default());
-        (self.make)(&of_parent, &own.collect::<Vec<_>>())
+        match self {
+            NameOf::Key => key.to_owned(),
+            NameOf::Texts {
+                of_parent,
+                own: fields,
+                make,
+            } => {
+                let of_parent = of_parent
+                    .iter()
+                    .map(|field| parent(field).unwrap_or_default());
+                let own = fields.iter().map(|field| own(field).unwrap_or_default());
+                make(&of_parent.collect::<Vec<_>>(), &own.collect::<Vec<_>>())
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::values::domain;
 use super::{
-    About, Descriptor, End, Entries, Form, Groups, Kind, Listed, Live, NameOf, Resource,
+    About, Answers, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf, Resource,
     Shape as FormShape, Spec, Tie, Trace, Unresolved,
 };
 use crate::config::{Objects, Table};
@@ -121,14 +121,16 @@ impl Spec for DnsRecord {
         has_unique_names: false,
         deletion_event: Some("dns.zone.record.delete"),
         is_several: true,
+        is_anywhere: false,
         fixed: &[],
+        not_at_creation: &[],
         traces: &[("content", Trace::Tie(End::Content))],
-        entries: Entries::Listed(Listed {
+        entries: Entries::Inside(Inside {
             parent: Kind::DnsZone,
-            answers: "records",
+            answers: Answers::Embedded("records"),
             read: entry::listed,
             written: entry::written,
-            name: NameOf {
+            name: NameOf::Texts {
                 of_parent: &["domain"],
                 own: &["name", "type"],
                 make: |zone, own| entry::address_of(&entry::full_name(own[0], zone[0]), own[1]),

@@ -65,8 +65,10 @@ const TABLE: Table<DeclaredGroup> = Table {
         ),
         Refused::new(
             &["resources"],
-            "network resources are not managed here",
-            Some("a group keeps those it has in NetBird"),
+            "which groups a network resource is in stands with the resource",
+            Some(
+                "write \"networks\": { \"NAME\": { \"resources\": { \"NAME\": { \"groups\": [ … ] } } } }",
+            ),
         ),
     ],
     rules: "{}",
@@ -123,7 +125,9 @@ impl Spec for Group {
         has_unique_names: false,
         deletion_event: Some("group.delete"),
         is_several: false,
+        is_anywhere: false,
         fixed: &[],
+        not_at_creation: &[],
         traces: &[("peers", Trace::Members)],
         entries: Entries::Named(entry),
         check: |_, _| {},

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::id::Id;
@@ -29,6 +30,18 @@ impl Refers {
     }
 }
 
+/// An answer about what is no group.
+#[derive(Debug, Deserialize)]
+pub struct Other {
+    /// Its id.
+    pub id: Id,
+    /// Its name.
+    pub name: String,
+    /// Of a network resource: `host`, `subnet` or `domain`.
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
 /// Names and ids of objects of one kind.
 #[derive(Debug, Clone, Default)]
 struct Names {
@@ -39,7 +52,12 @@ struct Names {
 impl Names {
     fn insert(&mut self, id: Id, name: String) {
         self.ids.entry(name.clone()).or_default().insert(id.clone());
-        self.names.insert(id, name);
+        let before = self.names.insert(id.clone(), name.clone());
+        if let Some(before) = before.filter(|before| *before != name)
+            && let Some(ids) = self.ids.get_mut(&before)
+        {
+            ids.remove(&id);
+        }
     }
 
     fn ids(&self, name: &str) -> impl Iterator<Item = &Id> {
@@ -78,25 +96,13 @@ impl Groups {
         self.groups.insert(id, name);
     }
 
-    /// Adds the answers of a list of what is no group.
-    pub fn insert_others(&mut self, what: Refers, answers: &[Value]) {
-        self.others.entry(what).or_default();
-        answers
-            .iter()
-            .for_each(|answer| self.insert_other(what, answer));
-    }
-
-    /// Adds the answer of one that is no group.
-    pub fn insert_other(&mut self, what: Refers, answer: &Value) {
-        let text = |field: &str| answer[field].as_str().unwrap_or_default().to_owned();
-        let id = Id(text("id"));
-        if what == Refers::Resource {
-            self.types.insert(id.clone(), text("type"));
+    /// Adds what is no group: all of a list, or one that was made.
+    pub fn insert_others(&mut self, what: Refers, others: impl IntoIterator<Item = Other>) {
+        let names = self.others.entry(what).or_default();
+        for other in others {
+            self.types.insert(other.id.clone(), other.kind);
+            names.insert(other.id, other.name);
         }
-        self.others
-            .entry(what)
-            .or_default()
-            .insert(id, text("name"));
     }
 
     /// Returns the id of the one of that name that is no group.

@@ -144,7 +144,9 @@ impl Spec for Policy {
         has_unique_names: false,
         deletion_event: Some("policy.delete"),
         is_several: false,
+        is_anywhere: false,
         fixed: &[],
+        not_at_creation: &[],
         traces: &[
             ("sources", Trace::Tie(End::From)),
             ("source_resource", Trace::Tie(End::FromPeer)),

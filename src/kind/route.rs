@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::body::{base_of, fill};
 use super::peer_ref::{self, PeerRef};
 use super::rows::{own, own_groups};
-use super::values::{domain, flag, names, network, renamed_from, text};
+use super::values::{domain, flag, metric, names, network, renamed_from, text};
 use super::words::{disabled, named};
 use super::{
     ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource,
@@ -263,15 +263,6 @@ fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     Some(domains)
 }
 
-fn metric(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
-    let metric = value.integer(log, "a whole number from 1 to 9999")?;
-    if !(1..=9999).contains(&metric) {
-        log.error(value.place(), "a metric is 1 to 9999")
-            .suggest("the lowest wins".to_owned());
-    }
-    Some(metric)
-}
-
 impl Route {
     /// Returns what it leads to, in a word.
     pub(crate) fn destination(&self) -> &'static str {
@@ -347,7 +338,9 @@ impl Spec for Route {
         has_unique_names: false,
         deletion_event: Some("route.delete"),
         is_several: true,
+        is_anywhere: false,
         fixed: &[],
+        not_at_creation: &[],
         traces: &[
             ("network", Trace::Tie(End::Network)),
             ("domains", Trace::Tie(End::Network)),

@@ -107,7 +107,9 @@ impl Spec for SetupKey {
         has_unique_names: false,
         deletion_event: Some("setupkey.delete"),
         is_several: false,
+        is_anywhere: false,
         fixed: &[],
+        not_at_creation: &[],
         traces: &[
             ("enrolled", Trace::Done),
             ("reissue_after", Trace::Anew),

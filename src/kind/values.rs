@@ -19,6 +19,16 @@ pub(crate) fn flag(value: &Cursor<'_>, log: &mut Log) -> Option<bool> {
     value.boolean(log)
 }
 
+/// Reads a priority.
+pub(crate) fn metric(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
+    let metric = value.integer(log, "a whole number from 1 to 9999")?;
+    if !(1..=9999).contains(&metric) {
+        log.error(value.place(), "a metric is 1 to 9999")
+            .suggest("the lowest wins".to_owned());
+    }
+    Some(metric)
+}
+
 /// The field by which an entry is renamed; what it names is checked when all entries are read.
 pub(crate) const fn renamed_from<T>() -> Field<T> {
     Field::optional("renamed_from", |_, value, log| {

@@ -108,13 +108,24 @@ fn declared(
     }
     let mut found: Vec<FactId> = said.into_iter().map(|fact| facts.id(fact)).collect();
     for kind in address.kind.children() {
-        let (section, listed) = (kind.section(), kind.listed());
-        let (Some(Value::Array(list)), Some(listed)) = (entry.get(section), listed) else {
+        let Some((inside, within)) = kind.inside().zip(entry.get(kind.section())) else {
             continue;
         };
+        let all: Vec<(&str, &Value)> = match within {
+            Value::Object(named) => named
+                .iter()
+                .map(|(name, one)| (name.as_str(), one))
+                .collect(),
+            Value::Array(list) => list.iter().map(|one| ("", one)).collect(),
+            _ => continue,
+        };
         found.push(facts.id(Fact::Section(kind, address.name.clone())));
-        for child in list.iter().filter_map(Value::as_object) {
-            let name = listed.name.of(
+        for (key, child) in all {
+            let Some(child) = child.as_object() else {
+                continue;
+            };
+            let name = inside.name.of(
+                key,
                 |field| entry.get(field)?.as_str(),
                 |field| child.get(field)?.as_str(),
             );

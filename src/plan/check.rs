@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::{Step, order};
-use super::referrers::{deleted, referrers};
+use super::referrers::{deleted, naming, referrers};
 use super::resolve::Resolved;
 use crate::actual::Actual;
 use crate::address::Address;
@@ -41,6 +41,7 @@ pub(super) fn check(
         problems.extend(ssh_sources(change));
         problems.extend(protected(change, actual));
         problems.extend(takes_along(change, changes, actual));
+        problems.extend(resource_in_use(change, changes, actual));
     }
     problems.extend(group_deletions(changes, actual));
     problems.extend(pending_members(&resolved.members, actual));
@@ -71,6 +72,11 @@ fn references(
     });
     let keys: BTreeMap<Address, Vec<Resource>> = keys.collect();
     let made: BTreeSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
+    let resources_made = resources
+        .keys()
+        .filter(|address| address.kind == Kind::NetworkResource)
+        .map(|address| (Refers::Resource, address.name.as_str()));
+    let made_others: BTreeSet<(Refers, &str)> = resources_made.collect();
     let going: BTreeSet<&str> = deleted(changes, Kind::Group)
         .map(|(_, live)| live.name.as_str())
         .collect();
@@ -100,11 +106,16 @@ fn references(
         for (what, name) in others.collect::<BTreeSet<(Refers, &str)>>() {
             let problem = match groups.other(what, name) {
                 Ok(_) => None,
-                Err(Unresolved::Absent(..)) => Some(Impossible::OtherAbsent {
-                    what,
-                    hint: hint::other(name, groups.other_names(what)),
-                    name: name.to_owned(),
-                }),
+                Err(Unresolved::Absent(..)) if made_others.contains(&(what, name)) => None,
+                Err(Unresolved::Absent(..)) => {
+                    let made = made_others.iter().filter(|(made, _)| *made == what);
+                    let names = groups.other_names(what).chain(made.map(|(_, name)| *name));
+                    Some(Impossible::OtherAbsent {
+                        what,
+                        hint: hint::other(name, names),
+                        name: name.to_owned(),
+                    })
+                }
                 Err(found) => Some(Impossible::OtherAmbiguous(found)),
             };
             problems.extend(problem.map(|what| Problem::new(address, what)));
@@ -234,6 +245,16 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
             (!all.is_empty()).then(|| Problem::new(&address, Impossible::GroupUsed(all)))
         })
         .collect()
+}
+
+/// A policy would be left with a resource that is no more: the server does not refuse that (docs/netbird-api.md, "Networks").
+fn resource_in_use(change: &Change, changes: &[Change], actual: &Actual) -> Option<Problem> {
+    let live = change
+        .deleted()
+        .filter(|_| change.address.kind == Kind::NetworkResource)?;
+    let users = naming(live, changes, actual);
+    let users: Vec<String> = users.iter().map(|(at, _)| at.to_string()).collect();
+    (!users.is_empty()).then(|| Problem::new(&change.address, Impossible::GroupUsed(users)))
 }
 
 /// What is made anew takes along all that stands in it, so all of that has to be the plan's.

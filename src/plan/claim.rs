@@ -81,6 +81,7 @@ pub(super) fn claim<'a>(
     let mut claims = Claims {
         actual,
         options,
+        moves: moves(desired, actual, &options.ledger),
         claimed: Claimed {
             notices: notices
                 .chain(gone_sections.iter().map(section_gone))
@@ -94,9 +95,28 @@ pub(super) fn claim<'a>(
         // what stands in an object that no entry stands for was looked at with that one
         let namesakes = match address.parent().map(|parent| claims.claimed.one(&parent)) {
             None => namesakes.as_slice(),
+            // what moves is looked at wherever it is
+            Some(_)
+                if namesakes
+                    .iter()
+                    .any(|live| claims.moves.contains_key(&live.id)) =>
+            {
+                namesakes.as_slice()
+            }
             Some(parent) => inside(namesakes, parent),
         };
-        if namesakes.is_empty() {
+        for live in namesakes {
+            if let Some(home) = claims.moves.get(&live.id) {
+                claims
+                    .claimed
+                    .managed
+                    .insert(home.clone(), vec![Some(live)]);
+            }
+        }
+        let moves = namesakes
+            .first()
+            .is_some_and(|live| claims.moves.contains_key(&live.id));
+        if namesakes.is_empty() || moves {
             continue;
         }
         if let Some(wanted) = resolved.resources.get(address) {
@@ -116,6 +136,24 @@ pub(super) fn claim<'a>(
 
 fn section_gone(gone: &Gone) -> Notice {
     Notice::general(OfRun::SectionGone(gone.clone()))
+}
+
+/// Returns the live objects that the file has in another object than they stand in, and where it has them: each name is
+/// unique in the account. One that is not ours moves only from where the file says what is there.
+fn moves(desired: &Desired, actual: &Actual, ledger: &Ledger) -> BTreeMap<Id, Address> {
+    let is_anywhere = |address: &Address| address.kind.descriptor().is_anywhere;
+    let entries = desired.entries.keys().filter(|at| is_anywhere(at));
+    let homes: BTreeMap<(Kind, &str), &Address> = entries
+        .map(|at| ((at.kind, at.name.as_str()), at))
+        .collect();
+    let all = actual.each().filter(|(at, _)| is_anywhere(at));
+    let moved = all.filter_map(|(at, live)| {
+        let home = *homes.get(&(at.kind, at.name.as_str()))?;
+        let is_said = at.parent().is_some_and(|parent| desired.declares(&parent));
+        let may = is_said || ledger.proof(at, live.id.created_at()) == Proof::Ours;
+        (home != at && may).then(|| (live.id.clone(), home.clone()))
+    });
+    moved.collect()
 }
 
 /// Returns those of the namesakes that stand in this object.
@@ -159,6 +197,8 @@ fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String
 struct Claims<'a> {
     actual: &'a Actual,
     options: &'a Options,
+    /// What moves to another object, and where to.
+    moves: BTreeMap<Id, Address>,
     claimed: Claimed<'a>,
 }
 
@@ -367,6 +407,9 @@ impl<'a> Claims<'a> {
         }
         let mut staying = BTreeSet::new();
         for (address, live) in actual.children(parent) {
+            if self.moves.contains_key(&live.id) {
+                continue;
+            }
             let standing = standing::standing(&self.options.ledger, actual, address, live);
             match self.fate((address, live), standing, false) {
                 Fate::Goes(why) => {

@@ -49,7 +49,8 @@ pub(super) fn diff(
             let live = claimed.unwrap_or_default().get(index);
             let live = live.copied().flatten();
             let name = live.and_then(|live| renames.of(address, live));
-            let operation = entry(after, live, name);
+            let moved = live.and_then(|live| moved(address, live, actual));
+            let operation = entry(after, live, name.into_iter().chain(moved));
             let change = match live
                 .and_then(|live| Some((live, anew.why(address, operation.as_ref())?)))
             {
@@ -132,18 +133,29 @@ impl Anew<'_> {
     }
 }
 
-/// Returns what makes a live object as its entry says. `name` is the change of its name.
+/// Returns what makes a live object as its entry says. `place` has the change of its name, and of what it stands in.
 pub(super) fn entry(
     after: &Resource,
     live: Option<&Live>,
-    name: Option<FieldChange>,
+    place: impl IntoIterator<Item = FieldChange>,
 ) -> Option<Operation> {
     match live {
-        Some(live) => Operation::update(live, after, name),
+        Some(live) => Operation::update(live, after, place),
         None => Some(Operation::Create {
             after: after.clone(),
         }),
     }
+}
+
+/// The change of what an object stands in, where that is another one than its entry says.
+fn moved(address: &Address, live: &Live, actual: &Actual) -> Option<FieldChange> {
+    let parent = address.parent()?;
+    let before = actual.parent_of(live)?;
+    (*before != parent).then(|| FieldChange {
+        field: parent.kind.word().to_owned(),
+        before: before.name.clone().into(),
+        after: parent.name.into(),
+    })
 }
 
 fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {

@@ -89,6 +89,7 @@ pub(super) fn follow_up(
         ..FollowUp::default()
     };
     all.add(held::keep_parents(&all, desired, actual));
+    all.add(held::keep_resources(&all, desired, actual));
     all.add(offboard::offboard(&all, desired, actual, options));
     all.add(offboard::replace(&all, &resolved.replaced, actual, options));
     // the name is free once the peer of the older key goes

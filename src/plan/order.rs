@@ -226,15 +226,19 @@ impl<'a> Order<'a> {
         let own = change.operation.live().map(|live| &live.id);
         let actual: &'a Actual = self.actual;
         let others = actual.each();
+        let is_anywhere = change.address.kind.descriptor().is_anywhere;
         let others = others.filter(|(address, live)| {
             address.kind == change.address.kind
-                && address.within == change.address.within
+                && (is_anywhere || address.within == change.address.within)
                 && Some(&live.id) != own
-                && live.within.as_ref().is_none_or(|parent| !self.goes(parent))
+                && (is_anywhere || live.within.as_ref().is_none_or(|parent| !self.goes(parent)))
         });
+        let takes_its_name = |address: &Address| is_anywhere && address.name == change.address.name;
         others
+            .filter(|(address, live)| {
+                takes_its_name(address) || self.blocks(&live.resource, wanted)
+            })
             .map(|(_, live)| live)
-            .filter(|live| self.blocks(&live.resource, wanted))
             .collect()
     }
 

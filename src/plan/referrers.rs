@@ -6,7 +6,7 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
-use crate::kind::{Kind, Live};
+use crate::kind::{Kind, Live, Refers};
 
 /// Returns the objects of a kind that go.
 pub(super) fn deleted(changes: &[Change], kind: Kind) -> impl Iterator<Item = (&Address, &Live)> {
@@ -38,4 +38,30 @@ pub(super) fn referrers<'a>(
         }
     }
     referrers
+}
+
+/// Returns the policies that name a network resource once the changes are carried out.
+pub(super) fn naming<'a>(
+    resource: &Live,
+    changes: &[Change],
+    actual: &'a Actual,
+) -> Vec<(&'a Address, &'a Live)> {
+    let names = |live: &Live| {
+        let change = changes.iter().find(|change| {
+            let at = change.operation.live();
+            at.is_some_and(|at| at.id == live.id)
+        });
+        let after = match change.map(|change| &change.operation) {
+            Some(Operation::Delete { .. }) => return false,
+            Some(operation) => operation.after().map(|after| after.over(&live.resource)),
+            None => None,
+        };
+        after
+            .as_ref()
+            .unwrap_or(&live.resource)
+            .others()
+            .contains(&(Refers::Resource, resource.name.as_str()))
+    };
+    let policies = actual.each().filter(|(at, _)| at.kind == Kind::Policy);
+    policies.filter(|(_, live)| names(live)).collect()
 }

@@ -17,12 +17,28 @@ pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
     for entry in entries {
         let Address { kind, within, name } = &entry.address;
         let (kind, within) = (*kind, within.as_deref());
+        // of what can move, a name is one in the whole account
+        let is_anywhere = kind.descriptor().is_anywhere;
+        let within = within.filter(|_| !is_anywhere);
         let twin = *composed.entry((kind, within, nfc(name))).or_insert(entry);
         let sibling = *folded
             .entry((kind, within, nfc(name).to_lowercase()))
             .or_insert(entry);
         let place = || entry.cursor.key_place();
-        if twin.address != entry.address {
+        if is_anywhere && twin.address != entry.address && twin.address.name == *name {
+            let parent = twin
+                .address
+                .parent()
+                .map(|at| at.quoted())
+                .unwrap_or_default();
+            let message = format!(
+                "{} is in {parent} too, in line {}: the names of {} are unique in the account",
+                quote(name),
+                twin.cursor.key_place().line,
+                kind.plural()
+            );
+            log.error(place(), message).coded(Code::Duplicate);
+        } else if twin.address != entry.address {
             let message = format!(
                 "the name {} looks like the one in line {}, but is made of other characters",
                 quote(name),

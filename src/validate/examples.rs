@@ -88,7 +88,11 @@ fn full_json_has_every_field_but_renames() {
                 .flat_map(Map::values)
                 .collect(),
         };
-        let inside = |entry: &&'_ Value| entry[kind.section()].as_array().cloned();
+        let inside = |entry: &&'_ Value| match &entry[kind.section()] {
+            Value::Array(list) => Some(list.clone()),
+            Value::Object(named) => Some(named.values().cloned().collect()),
+            _ => None,
+        };
         let entries: Vec<Value> = match kind.parent() {
             Some(_) => entries.iter().filter_map(inside).flatten().collect(),
             None => {

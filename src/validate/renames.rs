@@ -12,7 +12,10 @@ use crate::text::is_hidden;
 
 /// Returns the old names by the new address, and notes those that cannot be.
 pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<Address, String> {
-    let declared: HashSet<&Address> = entries.iter().map(|entry| &entry.address).collect();
+    // what can move has one name in the whole account
+    let named = |at: &Address| (at.kind, at.name.clone());
+    let declared: HashSet<(Kind, String)> =
+        entries.iter().map(|entry| named(&entry.address)).collect();
     let mut renames = BTreeMap::new();
     let mut taken: HashMap<Address, &Address> = HashMap::new();
     let can_be = |entry: &&Entry| entry.address.kind.descriptor().can_be_renamed;
@@ -33,7 +36,7 @@ pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<Address, St
             format!("{} is the name it has", quote(old))
         } else if *kind == Kind::Group && old == ALL {
             "All is NetBird's own group of every peer: it cannot be renamed".to_owned()
-        } else if declared.contains(&address) {
+        } else if declared.contains(&named(&address)) {
             format!("{} is declared as well: it was not renamed", quote(old))
         } else if renames
             .get(&entry.address)

@@ -7,7 +7,7 @@ use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Table, quote};
 use crate::desired::Desired;
 use crate::kind::values::names;
-use crate::kind::{Declared, Entries, InFile, Kind};
+use crate::kind::{Declared, Entries, InFile, Inside, Kind, NameOf};
 
 /// The fields of the file: the schema, and the sections of the kinds.
 pub(super) fn top() -> Table<Desired> {
@@ -97,18 +97,11 @@ const REFUSED: &[Refused] = &[
         Some("its groups can be named in policies and routes without being declared"),
     ),
     Refused::new(
-        &[
-            "networks",
-            "network",
-            "resources",
-            "network_resources",
-            "routers",
-        ],
-        "networks with resources and routers are not managed here",
-        Some(
-            "what NetBird has stays as it is; \"routes\" is the section for networks behind peers",
-        ),
-    ),
+        &["network", "resources", "network_resources", "routers"],
+        "resources and routers stand in the network that they are in",
+        Some("write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }"),
+    )
+    .meant("networks"),
     Refused::new(
         &[
             "posture_checks",
@@ -170,14 +163,11 @@ fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
         }
         Entries::Named(read) => {
             if !section.is_object() {
-                let hint = "entries stand under their names: { \"NAME\": { … } }";
-                let wanted = "an object of names { … }";
-                return section.wrong(log, wanted, Some(hint.into())).unwrap_or(());
+                return no_names(section, log).unwrap_or(());
             }
             desired.sections.insert((kind, None));
             for entry in section.members() {
-                names::check_declared(&entry, log);
-                names::check_length(&entry, kind.label(), descriptor.longest_name, log);
+                check_name(&entry, kind, log);
                 let address = Address::new(kind, entry.name());
                 let objects = objects(kind, &entry);
                 if objects.is_empty() {
@@ -192,7 +182,7 @@ fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
                 keep(desired, address, declared, &entry, &objects, &mut all, log);
             }
         }
-        Entries::Listed(_) | Entries::Never => unreachable!("the file has no such section"),
+        Entries::Inside(_) | Entries::Never => unreachable!("the file has no such section"),
     }
     (descriptor.check)(&all, log);
 }
@@ -202,6 +192,35 @@ pub(super) fn objects<'a>(kind: Kind, entry: &Cursor<'a>) -> Vec<Cursor<'a>> {
     match kind.descriptor().is_several && entry.is_list() {
         true => entry.elements().collect(),
         false => vec![*entry],
+    }
+}
+
+/// Notes that something else stands where entries stand under their names.
+fn no_names<R>(section: &Cursor<'_>, log: &mut Log) -> Option<R> {
+    let hint = "entries stand under their names: { \"NAME\": { … } }";
+    section.wrong(log, "an object of names { … }", Some(hint.into()))
+}
+
+fn check_name(entry: &Cursor<'_>, kind: Kind, log: &mut Log) {
+    names::check_declared(entry, log);
+    names::check_length(entry, kind.label(), kind.descriptor().longest_name, log);
+}
+
+/// Returns what stands in a field of another object's entry.
+fn inside_of<'a>(
+    within: &Cursor<'a>,
+    kind: Kind,
+    inside: &Inside,
+    log: &mut Log,
+) -> Option<Vec<Cursor<'a>>> {
+    match inside.name {
+        NameOf::Texts { .. } => within.list(log, &format!("a list of {}", kind.plural())),
+        NameOf::Key if !within.is_object() => no_names(within, log),
+        NameOf::Key => {
+            let all: Vec<Cursor<'a>> = within.members().collect();
+            all.iter().for_each(|entry| check_name(entry, kind, log));
+            Some(all)
+        }
     }
 }
 
@@ -218,23 +237,22 @@ fn keep<'a>(
     let Some(declared) = declared else {
         return;
     };
-    for (kind, listed) in address.kind.children().filter_map(Kind::listed_as) {
+    for (kind, inside) in address.kind.children().filter_map(Kind::inside_as) {
         // a null is told with the field
-        let list = entry.get(kind.section());
-        let Some(list) = list.filter(|list| !list.is_null()) else {
+        let within = entry.get(kind.section());
+        let Some(within) = within.filter(|within| !within.is_null()) else {
             continue;
         };
-        let wanted = format!("a list of {}", kind.plural());
-        let Some(list) = list.list(log, &wanted) else {
+        let Some(all) = inside_of(&within, kind, inside, log) else {
             continue;
         };
         let section = (kind, Some(address.name.clone()));
         desired.sections.insert(section);
         let read = |element: Cursor<'a>| {
-            let (name, resource) = (listed.read)(&element, &declared, log)?;
+            let (name, resource) = (inside.read)(&element, &declared, log)?;
             Some((name, resource, element))
         };
-        let children: Vec<InFile<'a>> = list.into_iter().filter_map(read).collect();
+        let children: Vec<InFile<'a>> = all.into_iter().filter_map(read).collect();
         (kind.descriptor().check)(&children, log);
         for (name, resource, _) in children {
             let child = desired.entries.entry(address.child(kind, name));

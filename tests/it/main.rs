@@ -26,6 +26,7 @@ mod lost_answers;
 mod mark_enrolled;
 mod meanwhile;
 mod merge_plans;
+mod networks;
 mod old_servers;
 mod order;
 mod ownership;

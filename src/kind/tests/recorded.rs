@@ -6,16 +6,16 @@ use serde_json::{Map, Value, json};
 use crate::actual::Actual;
 use crate::api::objects;
 use crate::id::Id;
-use crate::kind::{Groups, Kind, Policy, Resource, Route, SetupKey, differences};
+use crate::kind::{Answers, Groups, Kind, Policy, Resource, Route, SetupKey, differences};
 use crate::snapshot::Snapshot;
 use crate::testing::recordings;
 
 /// The recorded objects of a kind: name of the recording and object. What stands in others comes in their answers.
 fn objects(kind: Kind) -> Vec<(String, Value)> {
     let mut objects = Vec::new();
-    if let Some(listed) = kind.listed() {
-        for (name, parent) in self::objects(listed.parent) {
-            let inside = parent[listed.answers].as_array().into_iter().flatten();
+    if let Some(Answers::Embedded(field)) = kind.inside().map(|inside| inside.answers) {
+        for (name, parent) in self::objects(kind.top()) {
+            let inside = parent[field].as_array().into_iter().flatten();
             objects.extend(inside.map(|entry| (name.clone(), entry.clone())));
         }
         return objects;
@@ -24,7 +24,14 @@ fn objects(kind: Kind) -> Vec<(String, Value)> {
         let path = recording["request"]["path"].as_str().expect("a path");
         let of_kind = path
             .strip_prefix("/api")
-            .and_then(|path| path.strip_prefix(kind.path()))
+            .and_then(|path| match kind.parent() {
+                Some(parent) => {
+                    let inside = path.strip_prefix(parent.path())?.strip_prefix('/')?;
+                    let (_, rest) = inside.split_once('/')?;
+                    rest.strip_prefix(kind.path().strip_prefix('/')?)
+                }
+                None => path.strip_prefix(kind.path()),
+            })
             .is_some_and(|rest| {
                 rest.is_empty() || rest.starts_with('/') && rest.matches('/').count() == 1
             });
@@ -36,6 +43,7 @@ fn objects(kind: Kind) -> Vec<(String, Value)> {
             Value::Array(list) => {
                 objects.extend(list.iter().map(|entry| (name.clone(), entry.clone())))
             }
+            Value::Null => {}
             entry if entry.get("id").is_some() || kind.is_one() => {
                 objects.push((name, entry.clone()));
             }
@@ -65,6 +73,9 @@ fn there_are_recordings_of_every_kind() {
         ("group", 9),
         ("setup_key", 12),
         ("peer", 10),
+        ("network", 1),
+        ("network_resource", 0),
+        ("network_router", 1),
         ("policy", 11),
         ("route", 5),
         ("nameserver_group", 2),
@@ -110,6 +121,18 @@ fn left_alone(resource: Resource) -> Resource {
             })
         }
         Resource::Peer(peer) => Resource::Peer(peer),
+        Resource::Network(_) => Resource::Network(crate::kind::Network::default()),
+        Resource::NetworkResource(resource) => {
+            Resource::NetworkResource(crate::kind::NetworkResource {
+                address: resource.address,
+                ..Default::default()
+            })
+        }
+        Resource::NetworkRouter(router) => Resource::NetworkRouter(crate::kind::NetworkRouter {
+            peer: router.peer,
+            peer_groups: router.peer_groups,
+            ..Default::default()
+        }),
         Resource::DnsSettings(_) => Resource::DnsSettings(crate::kind::DnsSettings::default()),
         Resource::DnsZone(zone) => Resource::DnsZone(crate::kind::DnsZone {
             search_domain: None,
@@ -173,8 +196,17 @@ fn keeps_everything(kind: Kind, answer: &Value) -> Value {
             }
             fields.entry("access_control_groups").or_insert(json!([]));
         }
+        Kind::Network => {
+            for computed in ["routers", "resources", "policies", "routing_peers_count"] {
+                fields.remove(computed);
+            }
+        }
+        Kind::NetworkResource => {
+            fields.remove("type");
+            fields.insert("groups".into(), ids(&answer["groups"]));
+        }
         Kind::DnsZone => drop(fields.remove("records")),
-        Kind::NameserverGroup | Kind::DnsSettings | Kind::DnsRecord => {}
+        Kind::NameserverGroup | Kind::DnsSettings | Kind::DnsRecord | Kind::NetworkRouter => {}
     }
     // an empty list is sent as such
     for value in fields.values_mut().filter(|value| value.is_null()) {
@@ -263,7 +295,7 @@ fn the_recorded_account_reads() {
         "events": body("events-after-enrolment"),
         "zones": body("zones-list"),
         "dns_settings": body("dns-settings"),
-        "routers": [body("network-router-created-enabled-ignored")],
+        "network_routers": [body("network-router-created-enabled-ignored")],
         "accounts": body("accounts"),
     });
     let snapshot: Snapshot = serde_json::from_value(live.clone()).expect("lists of an account");

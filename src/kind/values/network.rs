@@ -29,6 +29,21 @@ pub(crate) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
     }
 }
 
+/// Returns the canonical text of a network; one with host bits is refused.
+pub(crate) fn exact(text: &str) -> Result<String, Flaw> {
+    let (network, address) = network(text)?;
+    match network.starts_with(&format!("{address}/")) {
+        true => Ok(network),
+        false => {
+            let message = format!("{} has host bits: it is inside {network}", quote(text));
+            Err(Flaw::with_hint(
+                message,
+                format!("write {}", quote(&network)),
+            ))
+        }
+    }
+}
+
 /// Returns the canonical text of an address, without the brackets that may stand around an IPv6 one.
 pub(crate) fn address(text: &str) -> Result<String, Flaw> {
     let bare = text

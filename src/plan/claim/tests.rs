@@ -230,7 +230,8 @@ fn offboarding() {
             case(
                 &[],
                 true,
-                json!({ "routers": [{ "id": "router1", "peer": id(Kind::Peer, "x") }] }),
+                json!({ "networks": [{ "id": "net", "name": "office", "routers": ["router1"] }],
+                        "network_routers": [{ "id": "router1", "peer": id(Kind::Peer, "x") }] }),
             ),
         ),
     ];
@@ -250,7 +251,7 @@ a policy names the peer
 a route goes through the peer
     held: setup key k: its peer "x" stays: it is still used by route "r" (daojn050reig0m8bel20)
 a network router is the peer
-    held: setup key k: its peer "x" stays: it is still used by network router router1
+    held: setup key k: its peer "x" stays: it is still used by network router router1 of network "office"
 
 "#]].raw());
 }

@@ -10,7 +10,7 @@ use crate::desired::Desired;
 use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::kind::{Kind, Live, Resource};
-use crate::plan::referrers::{deleted, referrers};
+use crate::plan::referrers::{deleted, naming, referrers};
 use crate::reason::Reason;
 
 /// Names an object for people, with its id and, of a key, its state.
@@ -22,7 +22,11 @@ pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String 
     let state = state.unwrap_or_default();
     match address.kind.is_one() {
         true => format!("the {address}"),
-        false => format!("{} ({}{state})", address.quoted(), live.id),
+        false => {
+            let parent = address.parent().map(|at| format!(" of {}", at.quoted()));
+            let parent = parent.unwrap_or_default();
+            format!("{} ({}{state}){parent}", address.quoted(), live.id)
+        }
     }
 }
 
@@ -78,6 +82,36 @@ pub(super) fn keep_groups(
                 false => Why::Needed(holders),
             };
             part.held.push(Held::new(address, live, why));
+        }
+    }
+    part
+}
+
+/// Holds every network resource that policies name which stay: the server would let them dangle. Where the file's own does, the
+/// deletion stays in the plan, and is impossible.
+pub(super) fn keep_resources(so_far: &FollowUp, desired: &Desired, actual: &Actual) -> FollowUp {
+    let mut part = FollowUp::default();
+    for (address, live) in deleted(&so_far.changes, Kind::NetworkResource) {
+        let users = naming(live, &so_far.changes, actual);
+        let is_ours = |(at, _): &(&Address, &Live)| desired.declares(at);
+        if !users.is_empty() && !users.iter().any(is_ours) {
+            let holders = users.iter().map(|(at, live)| holder(at, live, actual));
+            part.held
+                .push(Held::new(address, live, Why::Needed(holders.collect())));
+        }
+    }
+    // the network would take them along
+    for (address, live) in deleted(&so_far.changes, Kind::Network) {
+        let staying = part.held.iter().filter(|held| {
+            let mut inside = actual.children(live);
+            inside.any(|(_, child)| child.id == held.id)
+        });
+        let staying: BTreeSet<String> = staying
+            .map(|held| format!("{} ({})", held.address.quoted(), held.id))
+            .collect();
+        if !staying.is_empty() {
+            part.held
+                .push(Held::new(address, live, Why::Holds(staying)));
         }
     }
     part

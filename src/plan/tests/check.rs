@@ -33,7 +33,8 @@ fn a_group_in_use_names_whoever_uses_it() {
         ("a network resource, a user, a router, a zone, the DNS settings", by(json!({
             "groups": [over(group("g", &[]), json!({ "resources": [{ "id": "res1", "type": "host" }] })), group("keep", &[])],
             "users": [{ "id": "u", "name": "Mira", "auto_groups": [id] }],
-            "routers": [{ "id": "router1", "peer": "", "peer_groups": [id] }],
+            "networks": [{ "id": "net", "name": "office", "routers": ["router1"] }],
+            "network_routers": [{ "id": "router1", "peer": "", "peer_groups": [id] }],
             "zones": [{ "id": "z", "name": "lab", "domain": "lab.example", "enabled": true, "distribution_groups": [id] }],
             "dns_settings": { "disabled_management_groups": [id] },
         }))),
@@ -41,9 +42,9 @@ fn a_group_in_use_names_whoever_uses_it() {
             "groups": [over(group("g", &[]), json!({ "resources": [{ "id": "res1", "type": "host" }, { "id": "res2", "type": "host" },
                                                                    { "id": id_of_peer, "type": "peer" }] })), group("keep", &[])],
             "peers": [peer("gw")],
-            "networks": [{ "name": "office", "resources": ["res1"], "routers": ["router1"] }],
-            "network_resources": [{ "id": "res1", "name": "printer" }],
-            "routers": [{ "id": "router1", "peer": "", "peer_groups": [id] }],
+            "networks": [{ "id": "net", "name": "office", "resources": ["res1"], "routers": ["router1"] }],
+            "network_resources": [{ "id": "res1", "name": "printer", "address": "10.0.0.9/32", "groups": [{ "id": id }] }],
+            "network_routers": [{ "id": "router1", "peer": "", "peer_groups": [id] }],
         }))),
         ("settings of the account that the server does not check", by(json!({
             "accounts": [{ "settings": { "peer_expose_groups": [id], "ipv6_enabled_groups": [id],
@@ -74,9 +75,9 @@ nobody
 a policy, a route, nameservers and a key that are not managed
     held: group g: it is still used by nameserver group "n" (daojn07mlbcpef9967cg), policy "p" (daojn064mr64fain5cug), policy "q" (daojn064mr5kfain5650), route "s" (daojn050rej00m8berrg), setup key "k" (daojn058v557f7ctlctg, valid)
 a network resource, a user, a router, a zone, the DNS settings
-    held: group g: it is still used by DNS zone "lab" (z), network resource res1, network router router1, the DNS settings, user Mira
+    held: group g: it is still used by DNS zone "lab" (z), network resource res1, network router (router1) of network "office", the DNS settings, user Mira
 a resource, a peer and a router, by the names of their networks
-    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office", peer "gw" as a resource of it
+    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router (router1) of network "office", peer "gw" as a resource of it
 settings of the account that the server does not check
     held: group g: it is still used by the account's settings (ipv6_enabled_groups), the account's settings (network_traffic_logs_groups), the account's settings (peer_expose_groups)
 parts that not every server has
@@ -99,10 +100,12 @@ a field that is not ours
 /// A group that lists nothing but resources that are no more has a way out of its own: no page of NetBird shows them.
 #[test]
 fn resources_that_are_no_more() {
-    let way_out = |resources: Value| {
+    let way_out = |resources: Value, of_res1: &[&str]| {
         let live = json!({
             "groups": [over(group("g", &[]), json!({ "resources": resources })), group("keep", &[])],
-            "network_resources": [{ "id": "res1", "name": "printer" }],
+            "networks": [{ "id": "net", "name": "office", "resources": ["res1"] }],
+            "network_resources": [{ "id": "res1", "name": "printer", "address": "10.0.0.9/32",
+                                    "groups": groups(of_res1).iter().map(|id| json!({ "id": id })).collect::<Vec<_>>() }],
         });
         let plan = Case::new(json!({ "groups": { "keep": {} } }), live)
             .prune_all()
@@ -112,13 +115,13 @@ fn resources_that_are_no_more() {
     };
     let gone = json!({ "id": "res2", "type": "host" });
     let there = json!({ "id": "res1", "type": "host" });
-    let alone = way_out(json!([gone]));
+    let alone = way_out(json!([gone]), &[]);
     assert!(
         alone
             .contains("network resource res2, which no longer exists; only the API takes that out"),
         "{alone}"
     );
-    let both = way_out(json!([gone, there]));
+    let both = way_out(json!([gone, there]), &["g"]);
     assert!(both.contains("take it out there in NetBird"), "{both}");
 }
 

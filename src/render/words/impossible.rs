@@ -164,7 +164,10 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 "cannot be deleted: it is still used by {}",
                 users.join(", ")
             ),
-            "take the group out there first, or declare it",
+            match address.kind {
+                Kind::Group => "take the group out there first, or declare it",
+                _ => "take it out there first, or declare it",
+            },
         ),
         Impossible::Rename(old, why) => {
             let (why, hint) = rename(*why);

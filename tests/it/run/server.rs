@@ -140,6 +140,27 @@ impl Server {
             }
         };
         if !self.prefix().is_empty() {
+            let networks = file.get_mut("networks").and_then(Value::as_object_mut);
+            for network in networks.into_iter().flat_map(|all| all.values_mut()) {
+                network.get_mut("resources").map(entries);
+                for router in network
+                    .get_mut("routers")
+                    .and_then(Value::as_array_mut)
+                    .into_iter()
+                    .flatten()
+                {
+                    for field in ["peer_groups", "peer"] {
+                        match router.get_mut(field) {
+                            Some(Value::Array(names)) => names.iter_mut().for_each(|name| {
+                                *name = json!(self.name(name.as_str().expect("a name")))
+                            }),
+                            Some(name) => *name = json!(self.name(name.as_str().expect("a name"))),
+                            None => {}
+                        }
+                    }
+                }
+            }
+            file.get_mut("networks").map(entries);
             for section in ["groups", "setup_keys", "policies", "routes"] {
                 file.get_mut(section).map(entries);
             }

@@ -1,0 +1,154 @@
+//! Networks: what is reached through routers, as a place for resources and routers (docs/netbird-api.md, "Networks").
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::body::{base_of, fill};
+use super::rows::own;
+use super::values::{names, renamed_from, text};
+use super::{
+    About, Declared, Descriptor, Entries, Groups, Live, Resource, Spec, Unresolved,
+    network_resource, network_router,
+};
+use crate::api::objects;
+use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+
+/// A network in canonical form, without what is in it. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Network {
+    /// Text for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+const TABLE: Table<Network> = Table {
+    what: "a network",
+    fields: &[
+        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
+        Field::<Network>::section("resources", |_, _, _| {}).says(
+            Shape::Named(network_resource::LIST),
+            None,
+            "What is reached in it, by name. Left out: the resources are left alone; empty: it shall have none.",
+        ),
+        Field::<Network>::list("routers", |_, _, _| {}).says(
+            Shape::Objects(network_router::LIST),
+            None,
+            "Through whom it is reached. Left out: the routers are left alone; empty: it shall have none.",
+        ),
+        renamed_from(),
+    ],
+    refused: &[
+        Refused::new(
+            &["name"],
+            "a network's name is the name of its entry",
+            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        ),
+        Refused::new(
+            &["address", "addresses", "cidr", "network", "subnet", "range"],
+            "a network has no address: its resources have",
+            Some("write \"resources\": { \"NAME\": { \"address\": \"10.20.0.0/16\" } }"),
+        )
+        .meant("resources"),
+        Refused::new(
+            &["peer", "peers", "peer_groups", "routing_peers", "router"],
+            "who routes stands in \"routers\"",
+            Some("write \"routers\": [{ \"peer_groups\": [ … ] }]"),
+        )
+        .meant("routers"),
+        Refused::new(
+            &["policies"],
+            "policies stand at the top of the file",
+            Some("who reaches a resource is said by a policy to one of its groups"),
+        ),
+    ],
+    rules: "{}",
+};
+
+fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let mut network = Network::default();
+    entry.object(log, &TABLE, &mut network);
+    Some(Declared::one(Resource::Network(network)))
+}
+
+/// An entry of `GET /networks`, without the ids of what is in it.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Not unique.
+    name: String,
+    /// Text for people.
+    #[serde(default, deserialize_with = "objects::nullable")]
+    description: String,
+}
+
+impl Spec for Network {
+    const KIND: Descriptor = Descriptor {
+        label: "network",
+        plural: "networks",
+        word: "network",
+        section: &["networks"],
+        about: "Networks by name, with their resources and routers.",
+        longest_name: names::MAX_CHARS,
+        reserved_name: None,
+        collection: "/networks",
+        name_field: "name",
+        can_be_renamed: true,
+        has_unique_names: false,
+        deletion_event: Some("network.delete"),
+        is_several: false,
+        is_anywhere: false,
+        fixed: &[],
+        not_at_creation: &[],
+        traces: &[],
+        entries: Entries::Named(entry),
+        check: |_, _| {},
+        outline: || TABLE.outline(),
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
+        let network: Answer = wire.read()?;
+        let canonical = Network {
+            description: Some(network.description),
+        };
+        Ok(Live {
+            id: network.id,
+            name: network.name,
+            within: None,
+            resource: Resource::Network(canonical),
+            wire,
+        })
+    }
+
+    fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let computed = [
+            "id",
+            "routers",
+            "resources",
+            "policies",
+            "routing_peers_count",
+        ];
+        let mut body = base_of(live, &computed);
+        body.insert("name".into(), json!(name));
+        fill(&mut body, &TABLE, self, groups, &["description"])?;
+        Ok(Value::Object(body))
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        String::new()
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        Sentence::default().say("what is in it is reached through it no more")
+    }
+}

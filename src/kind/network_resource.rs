@@ -1,0 +1,271 @@
+//! Resources of networks: an address, a subnet or a domain that the network's routers reach (docs/netbird-api.md,
+//! "Networks").
+//!
+//! Its name is unique in the account, and it can move from one network to another.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::body::{base_of, embedded_ids, fill};
+use super::rows::{own, own_groups};
+use super::values::{domain, flag, names, network, renamed_from, text};
+use super::words::{disabled, named};
+use super::{
+    About, Answers, Declared, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Resource,
+    Spec, Unresolved,
+};
+use crate::api::objects;
+use crate::config::{Cursor, Field, Flaw, Log, Objects, Refused, Shape, Table, quote};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+use crate::spelling;
+use crate::text::visible;
+
+/// A resource in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct NetworkResource {
+    /// Text for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A masked network, of a single address too (`10.20.0.9/32`); or a domain, in lower case and Unicode, which `*.` may
+    /// begin.
+    pub address: String,
+    /// Groups that it is in: policies to them are for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<BTreeSet<String>>,
+    /// Whether it can be reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+}
+
+const TABLE: Table<NetworkResource> = Table {
+    what: "a network resource",
+    fields: &[
+        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
+        Field::<NetworkResource>::required("address", |resource, value, log| {
+            let text = value.string(log, "an address, a network or a domain");
+            let address = text.map(address);
+            match address {
+                Some(Ok(address)) => resource.address = address,
+                Some(Err(flaw)) => drop(flaw.report(value.place(), log)),
+                None => {}
+            }
+        })
+        .says(
+            Shape::Schema(
+                r#"{"type": "string", "minLength": 1, "maxLength": 255, "examples": ["10.20.0.9", "10.20.0.0/16", "*.corp.example"]}"#,
+            ),
+            None,
+            "An IPv4 or IPv6 address or network, or a domain; *. may begin it.",
+        ),
+        own_groups!(
+            groups,
+            Shape::Groups,
+            Some("[]"),
+            "Groups that it is in: a policy to one of them is for it. They own the membership: a group's peers say nothing of it.",
+            names::groups
+        ),
+        own!(enabled, Shape::Flag, Some("true"), "Whether it can be reached.", flag),
+        renamed_from(),
+    ],
+    refused: &[
+        Refused::new(
+            &["name"],
+            "a resource's name is the name of its entry",
+            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        ),
+        Refused::new(
+            &["type"],
+            "its type follows from its address: host, subnet or domain",
+            Some("leave it out"),
+        ),
+        Refused::new(&["cidr", "domain", "ip", "subnet"], "write \"address\"", None)
+            .meant("address"),
+    ],
+    rules: "{}",
+};
+
+/// What the field of a network for them takes.
+pub(super) const LIST: Objects = Objects {
+    word: NetworkResource::KIND.word,
+    count: None,
+    outline: NetworkResource::KIND.outline,
+};
+
+/// Checks an address, where the server answers 500 or takes a mistyped one for a domain (docs/netbird-api.md, "Networks").
+fn address(text: &str) -> Result<String, Flaw> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        return network::exact(&format!("{address}/{bits}"));
+    }
+    if text.contains('/') {
+        return network::exact(text);
+    }
+    let none = |why: &str| {
+        let message = format!("{} is no address, network or domain: {why}", quote(text));
+        Err(Flaw::new(message))
+    };
+    let bare = text.strip_prefix("*.").unwrap_or(text);
+    if !bare.contains('.') {
+        return none("a domain has a dot in it");
+    }
+    if bare.contains('_') {
+        return none("a domain of a resource has no underscore");
+    }
+    domain::of_route(text)
+}
+
+fn read(entry: &Cursor<'_>, _network: &Declared, log: &mut Log) -> Option<(String, Resource)> {
+    let mut resource = NetworkResource::default();
+    entry.object(log, &TABLE, &mut resource);
+    Some((entry.name().to_owned(), Resource::NetworkResource(resource)))
+}
+
+/// The one spelling of an address of an answer.
+fn canonical(text: &str) -> String {
+    match text.parse::<IpAddr>() {
+        Ok(address) if address.is_ipv4() => format!("{address}/32"),
+        Ok(address) => format!("{address}/128"),
+        Err(_) if text.contains('/') => spelling::network(text),
+        Err(_) => spelling::domain(text),
+    }
+}
+
+/// An entry of `GET /networks/resources`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Unique in the account.
+    name: String,
+    /// Text for people.
+    #[serde(default, deserialize_with = "objects::nullable")]
+    description: String,
+    /// With its prefix, or a domain as it was sent.
+    address: String,
+    /// Reached or not.
+    #[serde(default)]
+    enabled: bool,
+    /// Groups that it is in.
+    #[serde(default, deserialize_with = "objects::nullable")]
+    groups: Vec<Named>,
+}
+
+/// A group in an answer.
+#[derive(Debug, Clone, Deserialize)]
+struct Named {
+    id: Id,
+}
+
+impl Spec for NetworkResource {
+    const KIND: Descriptor = Descriptor {
+        label: "network resource",
+        plural: "network resources",
+        word: "network_resource",
+        section: &["resources"],
+        about: "Resources of a network by name.",
+        longest_name: names::MAX_CHARS,
+        reserved_name: None,
+        collection: "/resources",
+        name_field: "name",
+        can_be_renamed: true,
+        has_unique_names: false,
+        deletion_event: Some("network.resource.delete"),
+        is_several: false,
+        is_anywhere: true,
+        fixed: &[],
+        not_at_creation: &[],
+        traces: &[],
+        entries: Entries::Inside(Inside {
+            parent: Kind::Network,
+            answers: Answers::Listed {
+                ids: "resources",
+                path: "/networks/resources",
+            },
+            read,
+            written: |resource, _| resource,
+            name: NameOf::Key,
+        }),
+        check: |_, _| {},
+        outline: || TABLE.outline(),
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let resource: Answer = wire.read()?;
+        let ids: Vec<Id> = resource.groups.into_iter().map(|group| group.id).collect();
+        let canonical = NetworkResource {
+            description: Some(resource.description),
+            address: canonical(&resource.address),
+            groups: Some(groups.read(&ids)),
+            enabled: Some(resource.enabled),
+        };
+        Ok(Live {
+            id: resource.id,
+            name: resource.name,
+            within: None,
+            resource: Resource::NetworkResource(canonical),
+            wire,
+        })
+    }
+
+    fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let mut body = base_of(live, &["id", "type"]);
+        body.insert("name".into(), json!(name));
+        body.insert("address".into(), json!(self.address));
+        let ids = embedded_ids(body.get("groups"));
+        body.insert("groups".into(), ids);
+        let fields = ["description", "groups", "enabled"];
+        fill(&mut body, &TABLE, self, groups, &fields)?;
+        Ok(Value::Object(body))
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let bare = self
+            .address
+            .strip_suffix("/32")
+            .filter(|bare| !bare.contains(':'));
+        let bare = bare.or_else(|| self.address.strip_suffix("/128"));
+        let written = bare.unwrap_or(&self.address);
+        if address(written).ok().as_deref() != Some(&self.address) {
+            return Err(format!(
+                "a file cannot say its address {}",
+                quote(&self.address)
+            ));
+        }
+        fields.insert("address".into(), json!(written));
+        Ok(fields)
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        let groups = self.groups.iter().flatten();
+        let groups = match groups.clone().count() {
+            0 => "in no group".to_owned(),
+            _ => format!("in {}", named(groups.map(String::as_str))),
+        };
+        format!(
+            "{} {groups}{}",
+            visible(&self.address),
+            disabled(self.enabled)
+        )
+    }
+
+    fn is_on(&self) -> bool {
+        self.enabled != Some(false)
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        let text = Sentence::default().say("nobody reaches ");
+        text.name(&self.address).say(" by it any more")
+    }
+}

@@ -1,0 +1,287 @@
+//! Routers of networks: the peers through which its resources are reached (docs/netbird-api.md, "Networks").
+//!
+//! A router has no name: what tells it from others of its network is through whom it goes.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::body::{base_of, fill};
+use super::peer_ref::{self, PeerRef};
+use super::rows::own;
+use super::values::{flag, metric, names};
+use super::words::{disabled, named};
+use super::{
+    About, Answers, Declared, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf,
+    Resource, Shape as FormShape, Spec, Tie, Trace, Unresolved,
+};
+use crate::api::objects;
+use crate::code::Code;
+use crate::config::{Cursor, Field, Log, Objects, Refused, Shape, Table};
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+use crate::text::visible;
+
+/// A router in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct NetworkRouter {
+    /// The one peer that routes.
+    pub peer: Option<PeerRef>,
+    /// Groups whose peers route; empty where `peer` does.
+    pub peer_groups: BTreeSet<String>,
+    /// Priority among the routers of a network, 1 to 9999, the lowest wins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<i64>,
+    /// Whether routed traffic bears the router's address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub masquerade: Option<bool>,
+    /// Whether it is in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+}
+
+const TABLE: Table<NetworkRouter> = Table {
+    what: "a router",
+    fields: &[
+        Field {
+            groups: Some(|router| Some(&router.peer_groups)),
+            ..Field::<NetworkRouter>::optional("peer_groups", |router, value, log| {
+                let why = "the peers of these groups do the routing";
+                router.peer_groups = names::some_groups(value, log, why);
+            })
+            .says(
+                Shape::SomeGroups,
+                None,
+                "Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.",
+            )
+        },
+        Field::<NetworkRouter>::optional("peer", |router, value, log| {
+            router.peer = peer_ref::peer(value, log)
+        })
+        .says(
+            Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
+            None,
+            "The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.",
+        ),
+        own!(
+            metric,
+            Shape::Whole(1, 9999),
+            Some("9999"),
+            "Priority among the routers of the network; the lowest wins.",
+            metric
+        ),
+        own!(masquerade, Shape::Flag, Some("true"), "Routed traffic bears the router's address.", flag),
+        own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
+    ],
+    refused: &[
+        Refused::new(&["name", "description"], "a router has none", None),
+        Refused::new(
+            &["peers", "groups", "routing_peers"],
+            "write \"peer_groups\": [ … ] with names of groups, or \"peer\" with the name of one peer",
+            None,
+        )
+        .meant("peer_groups"),
+    ],
+    rules: r#"{"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}"#,
+};
+
+/// What the field of a network for them takes.
+pub(super) const LIST: Objects = Objects {
+    word: NetworkRouter::KIND.word,
+    count: None,
+    outline: NetworkRouter::KIND.outline,
+};
+
+fn read(entry: &Cursor<'_>, _network: &Declared, log: &mut Log) -> Option<(String, Resource)> {
+    let mut router = NetworkRouter::default();
+    entry.object(log, &TABLE, &mut router);
+    match (entry.get("peer_groups"), entry.get("peer")) {
+        (Some(_), Some(peer)) => {
+            log.error(
+                peer.key_place(),
+                "a router is groups of peers or one peer, not both",
+            )
+            .suggest("make two routers".to_owned());
+        }
+        (None, None)
+            if entry.is_object()
+                && !entry.mentions(&TABLE, "peer_groups")
+                && !entry.mentions(&TABLE, "peer") =>
+        {
+            log.error(
+                entry.key_place(),
+                "a router needs \"peer_groups\" or \"peer\"",
+            )
+            .coded(Code::MissingField);
+        }
+        _ => (),
+    }
+    Some((String::new(), Resource::NetworkRouter(router)))
+}
+
+/// An entry of `GET /networks/routers`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// One router; empty where `peer_groups` are used.
+    #[serde(default, deserialize_with = "objects::nullable")]
+    peer: String,
+    /// Groups of routers.
+    #[serde(default, deserialize_with = "objects::nullable")]
+    peer_groups: Vec<Id>,
+    /// Not checked by the server.
+    #[serde(default)]
+    metric: i64,
+    /// Hides the origin of routed traffic.
+    #[serde(default)]
+    masquerade: bool,
+    /// In use or not.
+    #[serde(default)]
+    enabled: bool,
+}
+
+impl Spec for NetworkRouter {
+    const KIND: Descriptor = Descriptor {
+        label: "network router",
+        plural: "network routers",
+        word: "network_router",
+        section: &["routers"],
+        about: "Routers of a network.",
+        longest_name: 0,
+        reserved_name: None,
+        collection: "/routers",
+        name_field: "",
+        can_be_renamed: false,
+        has_unique_names: false,
+        deletion_event: Some("network.router.delete"),
+        is_several: true,
+        is_anywhere: false,
+        fixed: &[],
+        not_at_creation: &["enabled"],
+        traces: &[
+            ("peer_groups", Trace::Tie(End::Through)),
+            ("peer", Trace::Tie(End::ThroughPeer)),
+        ],
+        entries: Entries::Inside(Inside {
+            parent: Kind::Network,
+            answers: Answers::Listed {
+                ids: "routers",
+                path: "/networks/routers",
+            },
+            read,
+            written: |router, _| router,
+            name: NameOf::Texts {
+                of_parent: &[],
+                own: &[],
+                make: |_, _| String::new(),
+            },
+        }),
+        check: |_, _| {},
+        outline: || TABLE.outline(),
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let router: Answer = wire.read()?;
+        let canonical = NetworkRouter {
+            peer: PeerRef::read(router.peer),
+            peer_groups: groups.read(&router.peer_groups),
+            metric: Some(router.metric),
+            masquerade: Some(router.masquerade),
+            enabled: Some(router.enabled),
+        };
+        Ok(Live {
+            id: router.id,
+            name: String::new(),
+            within: None,
+            resource: Resource::NetworkRouter(canonical),
+            wire,
+        })
+    }
+
+    /// Of peer and peer_groups, the other one is sent empty.
+    fn request(
+        &self,
+        _name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let mut body = base_of(live, &["id"]);
+        let peer = self.peer.as_ref().map_or("", PeerRef::text);
+        body.insert("peer".into(), json!(peer));
+        body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?);
+        let fields = ["metric", "masquerade", "enabled"];
+        fill(&mut body, &TABLE, self, groups, &fields)?;
+        Ok(Value::Object(body))
+    }
+
+    fn peers(&mut self) -> Vec<&mut PeerRef> {
+        self.peer.iter_mut().collect()
+    }
+
+    fn form(&self) -> Form {
+        let through = match &self.peer {
+            Some(peer) => Tie {
+                end: End::ThroughPeer,
+                names: BTreeSet::from([peer.text().to_owned()]),
+            },
+            None => Tie {
+                end: End::Through,
+                names: self.peer_groups.clone(),
+            },
+        };
+        Form {
+            shape: match self.peer.is_none() && self.peer_groups.is_empty() {
+                true => FormShape::Elsewhere,
+                false => FormShape::Plain,
+            },
+            ties: vec![through],
+            more: BTreeSet::new(),
+        }
+    }
+
+    fn form_in_words(&self) -> &'static str {
+        "through others"
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        match (&self.peer, self.peer_groups.is_empty()) {
+            (None, true) => return Err("it goes through nobody".into()),
+            (Some(_), _) => drop(fields.remove("peer_groups")),
+            (None, false) => drop(fields.remove("peer")),
+        }
+        // the server checks no metric, and the file has 1 to 9999
+        if self
+            .metric
+            .is_some_and(|metric| !(1..=9999).contains(&metric))
+        {
+            fields.remove("metric");
+        }
+        Ok(fields)
+    }
+
+    fn summary(&self, about: &About) -> String {
+        let through = match &self.peer {
+            Some(peer) => format!("the peer {}", visible(about.peer(peer))),
+            None => named(self.peer_groups.iter().map(String::as_str)),
+        };
+        format!("through {through}{}", disabled(self.enabled))
+    }
+
+    fn is_on(&self) -> bool {
+        self.enabled != Some(false)
+    }
+
+    fn loss(&self, about: &About) -> Sentence {
+        let text = Sentence::default().say("nothing of its network is reached through ");
+        let text = match &self.peer {
+            Some(peer) => text.name(about.peer(peer)),
+            None => text.names(self.peer_groups.iter().map(String::as_str)),
+        };
+        text.say(" any more")
+    }
+}
