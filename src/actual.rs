@@ -167,7 +167,6 @@ impl Actual {
                 actual.add(Address::new(kind, name), live, names, &lists)?;
             }
         }
-        actual.read_routers();
         for namesakes in actual.objects.values_mut() {
             // what stands in one object stands side by side
             namesakes.sort_by(|a, b| (&a.within, &a.id).cmp(&(&b.within, &b.id)));

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Actual, Unreadable, typed};
 use crate::api::objects;
 use crate::id::Id;
-use crate::kind::{ALL, Kind, PeerRef, Resource};
+use crate::kind::{ALL, Kind};
 use crate::snapshot::Snapshot;
 
 /// Which settings of the account hold groups: path, and what people call it. The server does not check them.
@@ -140,28 +140,6 @@ impl Actual {
             }
         }
         Ok(())
-    }
-
-    /// Routers that are a peer, once all objects are read.
-    pub(super) fn read_routers(&mut self) {
-        let routers = self.each().filter_map(|(address, live)| {
-            let Resource::NetworkRouter(router) = &live.resource else {
-                return None;
-            };
-            let Some(PeerRef::Id(peer)) = &router.peer else {
-                return None;
-            };
-            let network = address.parent().map(|at| format!(" of {}", at.quoted()));
-            let network = network.unwrap_or_default();
-            Some((
-                peer.0.clone(),
-                format!("network router {}{network}", live.id),
-            ))
-        });
-        let routers: Vec<(String, String)> = routers.collect();
-        for (peer, words) in routers {
-            self.hold(&peer, words);
-        }
     }
 
     fn read_parts(&mut self, snapshot: &Snapshot) {

@@ -266,3 +266,61 @@ fn what_is_exported_and_adopted_plans_nothing() {
     bench.run(&["adopt", "networks/office"]).expect(0);
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
+
+#[test]
+fn a_policy_leads_to_a_resource_of_the_same_file() {
+    let bench = Bench::in_git();
+    let with = |resources: Value, to: &str| {
+        let mut file = file(json!({ "office": { "resources": resources } }));
+        file["policies"] = json!({ "print": { "sources": ["hosts"], "destination_resource": to, "protocol": "tcp", "ports": [631] } });
+        file
+    };
+    let printer = json!({ "address": "10.20.0.9" });
+    bench.applied(0.0, with(json!({ "printer": printer }), "printer"));
+    let (made, policy) = (
+        bench.id("/networks/resources", "printer"),
+        bench.id("/policies", "print"),
+    );
+    let target = |bench: &Bench| {
+        let policy = bench.one("/policies", "print");
+        policy["rules"][0]["destinationResource"]["id"].clone()
+    };
+    assert_eq!(target(&bench), json!(made));
+    // a renamed one is the same one, so the policy does not change
+    let renamed = json!({ "printer-1": { "address": "10.20.0.9", "renamed_from": "printer" } });
+    bench.declared(1.0, with(renamed, "printer-1"));
+    bench.apply(&[]).expect(0).shows("1 changed");
+    assert_eq!(target(&bench), json!(made));
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+    // the policy goes over to another one before this one goes
+    bench.declared(
+        2.0,
+        with(
+            json!({ "printer-2": { "address": "10.20.0.10" } }),
+            "printer-2",
+        ),
+    );
+    bench.apply(&[]).expect(0).shows("1 created, 1 changed");
+    assert_eq!(
+        target(&bench),
+        json!(bench.id("/networks/resources", "printer-2"))
+    );
+    assert_eq!(bench.names("/networks/resources"), ["printer-2"]);
+    assert_eq!(bench.id("/policies", "print"), policy);
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+    // what the file's own policy names does not go
+    bench.declared(3.0, with(json!({}), "printer-2"));
+    bench.plan(&[]).expect(1).says("printer-2");
+    bench.declared(4.0, with(json!({}), "printer"));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("network resource \"printer\"")
+        .says("which is not in NetBird");
+    bench.declared(
+        5.0,
+        json!({ "groups": { "gw": {}, "gw2": {}, "hosts": {} }, "networks": {}, "policies": {} }),
+    );
+    bench.apply(&[]).expect(0).shows("3 deleted");
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+}

@@ -25,7 +25,10 @@ pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String 
         false => {
             let parent = address.parent().map(|at| format!(" of {}", at.quoted()));
             let parent = parent.unwrap_or_default();
-            format!("{} ({}{state}){parent}", address.quoted(), live.id)
+            match address.name.as_str() {
+                "" => format!("{address} {}{parent}", live.id),
+                _ => format!("{} ({}{state}){parent}", address.quoted(), live.id),
+            }
         }
     }
 }

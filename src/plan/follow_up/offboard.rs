@@ -226,10 +226,10 @@ fn users(peer: &Peer, so_far: &FollowUp, actual: &Actual) -> Vec<User> {
             Operation::Create { after } => uses(after),
             _ => false,
         });
-    let routers = actual.peer_holders.get(&peer.id).into_iter().flatten();
+    let unmanaged = actual.peer_holders.get(&peer.id).into_iter().flatten();
     let others = made
         .map(|change| change.address.quoted())
-        .chain(routers.cloned());
+        .chain(unmanaged.cloned());
     users
         .chain(others.map(|words| User {
             words,

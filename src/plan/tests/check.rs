@@ -75,9 +75,9 @@ nobody
 a policy, a route, nameservers and a key that are not managed
     held: group g: it is still used by nameserver group "n" (daojn07mlbcpef9967cg), policy "p" (daojn064mr64fain5cug), policy "q" (daojn064mr5kfain5650), route "s" (daojn050rej00m8berrg), setup key "k" (daojn058v557f7ctlctg, valid)
 a network resource, a user, a router, a zone, the DNS settings
-    held: group g: it is still used by DNS zone "lab" (z), network resource res1, network router (router1) of network "office", the DNS settings, user Mira
+    held: group g: it is still used by DNS zone "lab" (z), network resource res1, network router router1 of network "office", the DNS settings, user Mira
 a resource, a peer and a router, by the names of their networks
-    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router (router1) of network "office", peer "gw" as a resource of it
+    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office", peer "gw" as a resource of it
 settings of the account that the server does not check
     held: group g: it is still used by the account's settings (ipv6_enabled_groups), the account's settings (network_traffic_logs_groups), the account's settings (peer_expose_groups)
 parts that not every server has
