@@ -93,9 +93,7 @@ impl Actual {
             id: peer.id.clone(),
             name: peer.name.clone(),
             within: None,
-            resource: Resource::Peer(kind::Peer {
-                name: peer.name.clone(),
-            }),
+            resource: Resource::Peer(kind::Peer::of(peer)),
             wire: answer.unwrap_or_else(|| Value::Null.into()),
         }
     }
@@ -153,7 +151,7 @@ impl Actual {
         drop(groups);
 
         let lists = lists(snapshot);
-        for kind in Kind::sections() {
+        for kind in Kind::sections().filter(|kind| !kind.enrolls()) {
             for entry in snapshot.list(kind) {
                 let mut live = Resource::read(kind, entry.clone(), &actual.groups)
                     .map_err(|cause| unreadable(kind.section(), entry, cause))?;
@@ -310,7 +308,7 @@ fn lists(snapshot: &Snapshot) -> Lists<'_> {
     struct Named {
         id: String,
     }
-    let kinds = Kind::declared().filter(|kind| kind.parent().is_some());
+    let kinds = Kind::ALL.into_iter().filter(|kind| kind.parent().is_some());
     let entries = kinds.flat_map(|kind| snapshot.list(kind).iter().map(move |entry| (kind, entry)));
     // what has no id is in no other object's answer
     let named = entries.filter_map(|(kind, entry)| {

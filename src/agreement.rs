@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::id::Id;
 use crate::ledger::{AllowDeletes, Cause, Ledger, Taken};
 use crate::notice::{Notice, OfAgreement};
-use crate::plan::{Plan, Row};
+use crate::plan::{Piece, Plan, Row};
 
 use matter::{Judged, Matter, What, parts_of};
 
@@ -233,11 +233,16 @@ impl Statements {
         }
         let mut taken = Taken::default();
         for (_, row) in &matter.rows {
-            let member = row.member.as_ref().map(|id| {
+            let label = |id| {
                 let label = plan.peer_labels.get(id);
                 label.map_or(id.0.as_str(), String::as_str)
-            });
-            taken.add(row.address.clone(), member);
+            };
+            let address = row.address.clone();
+            match &row.piece {
+                Piece::Whole => taken.add(address, None),
+                Piece::Member(id) => taken.add(address, Some(label(id))),
+                Piece::Field { field, value } => taken.add_value(address, field, value),
+            }
         }
         for (_, held) in &matter.held {
             taken.add(held.address.clone(), None);

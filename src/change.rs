@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::address::Address;
 use crate::id::Id;
-use crate::kind::{FieldChange, Kind, Live, Resource, differences};
+use crate::kind::{FieldChange, Kind, Live, Moved, Resource, differences};
 use crate::reason::Reason;
 
 /// What happens to one object.
@@ -46,9 +46,9 @@ impl Operation {
         match self {
             Operation::Create { .. } => "create",
             Operation::Update {
-                after: Resource::Peer(_),
+                after: Resource::Peer(peer),
                 ..
-            } => "rename",
+            } if peer.name.is_some() => "rename",
             Operation::Update { .. } => "update",
             Operation::Replace { .. } => "replace",
             Operation::Delete { .. } => "delete",
@@ -108,6 +108,8 @@ pub struct Change {
     pub operation: Operation,
     /// Why, where the fields do not say it.
     pub reason: Option<Reason>,
+    /// Machines that get another address or name by it.
+    pub moved: Vec<Moved>,
 }
 
 impl Change {
@@ -117,6 +119,7 @@ impl Change {
             address,
             operation,
             reason: why.into(),
+            moved: Vec::new(),
         }
     }
 
@@ -124,6 +127,19 @@ impl Change {
     pub fn deletion(address: &Address, live: &Live, why: impl Into<Option<Reason>>) -> Self {
         let live = live.clone();
         Change::new(address.clone(), Operation::Delete { live }, why)
+    }
+
+    /// Returns whether it gives a machine another name.
+    pub fn renames_peer(&self) -> bool {
+        matches!(self.operation.after(), Some(Resource::Peer(peer)) if peer.name.is_some())
+    }
+
+    /// The fields that its line does not tell: that of a machine that is renamed tells the names.
+    pub fn told_fields(&self) -> impl Iterator<Item = &FieldChange> {
+        let of_file = self.renames_peer().then(|| self.address.kind.field_names());
+        let is_told = move |field: &str| of_file.as_ref().is_none_or(|of| of.contains(&field));
+        let fields = self.operation.fields().iter();
+        fields.filter(move |change| is_told(&change.field))
     }
 
     /// Returns whether it makes a setup key, whose secret has to be sealed.

@@ -11,7 +11,7 @@ use crate::change::{Change, Operation};
 use crate::desired::Desired;
 use crate::held::Why;
 use crate::id::Id;
-use crate::kind::{FieldChange, Kind};
+use crate::kind::FieldChange;
 use crate::options::Options;
 use crate::plan::{Plan, Renames, plan};
 use crate::reason::Reason;
@@ -146,7 +146,7 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
 
 /// What only a peer that enrolled leaves to do is no drift: the next sync-events does it.
 fn is_enrollment(change: &Change, enrolling: &BTreeMap<Id, String>) -> bool {
-    change.address.kind == Kind::Peer
+    change.renames_peer()
         || (change.removed_members().is_empty()
             && !change.added_members().is_empty()
             && change

@@ -13,7 +13,7 @@ use crate::api::objects;
 use crate::config::Source;
 use crate::edit::pretty;
 use crate::enrollment::Binding;
-use crate::kind::{ALL, KeyType, Kind, Live, NameOf, PeerRef, Resource};
+use crate::kind::{ALL, EXPIRY, KeyType, Kind, Live, NameOf, PeerRef, Resource};
 use crate::render::words;
 use crate::validate::validate;
 
@@ -63,6 +63,7 @@ pub fn export(actual: &Actual) -> Export {
         }
     }
     list_members(&mut export, actual);
+    set_machines(&mut export, actual);
     let listed = list_pending(&mut export);
     drop_invalid(&mut export);
     // the name of a key that is left out would be that of a peer
@@ -168,8 +169,7 @@ fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>,
     }
     let entry = fields(live, export, actual)?;
     // there is always one of it, so only what it says is worth an entry
-    let says = |value: &Value| value.as_array().is_none_or(|list| !list.is_empty());
-    let is_idle = live.resource.kind().is_one() && !entry.values().any(says);
+    let is_idle = live.resource.kind().is_one() && entry.is_empty();
     Ok((!is_idle).then_some(Value::Object(entry)))
 }
 
@@ -271,6 +271,30 @@ fn list_members(export: &mut Export, actual: &Actual) {
         }
         if let Some(entry) = export.entries.get_mut(&address) {
             entry["peers"] = json!(names);
+        }
+    }
+}
+
+/// Says of machines what is otherwise than when they came: with SSH off, and expiring where they are a person's.
+fn set_machines(export: &mut Export, actual: &Actual) {
+    for peer in actual.peers.iter() {
+        let is_persons = !peer.user_id.is_empty();
+        let Ok(mut entry) = actual.live_peer(peer).resource.export() else {
+            continue;
+        };
+        entry
+            .retain(|field, value| *value != json!(is_persons && EXPIRY.contains(&field.as_str())));
+        if entry.is_empty() {
+            continue;
+        }
+        let address = Address::new(Kind::Peer, &peer.name);
+        let why = match actual.peers_named(&peer.name).count() {
+            1 => unnamed(peer, export, actual),
+            _ => Some("several peers have this name"),
+        };
+        match why {
+            None => drop(export.entries.insert(address, Value::Object(entry))),
+            Some(why) => export.left_out.push((address, why.to_owned())),
         }
     }
 }

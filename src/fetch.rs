@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::actual::optional_lists;
+use crate::address::Address;
 use crate::api::objects;
 use crate::api::{Api, ApiError};
 use crate::desired::Desired;
@@ -21,8 +22,6 @@ pub struct Needs {
     kinds: BTreeSet<Kind>,
     /// Lists of what is no group and that entries name.
     others: BTreeSet<Refers>,
-    /// Whether to ask for the account.
-    account: bool,
 }
 
 /// Returns the list of what is no group and that entries name.
@@ -48,12 +47,19 @@ impl Needs {
         if managed(Kind::Group) || managed(Kind::SetupKey) || names_peers {
             kinds.extend([Kind::SetupKey, Kind::Peer]);
         }
+        let settings = desired.resource(&Address::new(Kind::AccountSettings, ""));
+        if settings.iter().any(|one| !one.form().ties.is_empty()) {
+            // machines that they move, and zones that they may be in the way of
+            kinds.extend([Kind::Peer, Kind::DnsZone]);
+        }
+        if account {
+            kinds.insert(Kind::AccountSettings);
+        }
         let named = desired.resources().flat_map(|(_, all)| all);
         let others = named.flat_map(Resource::others).map(|(what, _)| what);
         Needs {
             kinds,
             others: others.collect(),
-            account,
         }
     }
 
@@ -72,7 +78,6 @@ impl Needs {
         Needs {
             kinds,
             others: BTreeSet::new(),
-            account: false,
         }
     }
 
@@ -81,7 +86,6 @@ impl Needs {
         Needs {
             kinds: Kind::ALL.into_iter().collect(),
             others: BTreeSet::from([Refers::Resource, Refers::Check]),
-            account: false,
         }
     }
 
@@ -95,9 +99,6 @@ impl Needs {
                 .collect::<Vec<&str>>(),
         );
         paths.push("/users?service_user=true");
-        if self.account {
-            paths.push("/accounts");
-        }
         paths
     }
 }
@@ -153,10 +154,8 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
         // all of these can keep a group or a peer, and so can every kind of the file
         paths.push("/users");
         paths.extend(optional_lists());
-        if snapshot.rest.accounts.is_none() {
-            paths.push("/accounts");
-        }
-        let missing = Kind::declared().filter(|kind| !snapshot.has(*kind));
+        let missing = Kind::ALL.into_iter();
+        let missing = missing.filter(|kind| !kind.enrolls() && !snapshot.has(*kind));
         paths.extend(missing.filter_map(Kind::list));
     }
     if more.events && snapshot.rest.events.is_none() {
@@ -225,10 +224,9 @@ enum Answer {
 
 fn fetch_one(api: &Api, path: &str, is_used: bool) -> Result<Answer, ApiError> {
     let answer = match path {
-        path if kind_of(path).is_some_and(Kind::is_one) => {
+        path if kind_of(path).is_some_and(|kind| kind.is_one() && !kind.is_listed_one()) => {
             api.get(path).map(|one| Answer::Entries(vec![one.into()]))
         }
-        "/accounts" => api.values(path).map(Answer::Values),
         path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
         _ => api.list(path).map(Answer::Entries),
     };
@@ -257,7 +255,6 @@ fn what(path: &str) -> &str {
     match path.split('?').next().unwrap_or(path) {
         "/users" => "users",
         "/posture-checks" => "posture checks",
-        "/accounts" => "accounts",
         "/events" => "events",
         other => other,
     }
@@ -272,7 +269,6 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
         ("/posture-checks", Answer::Entries(entries)) => {
             snapshot.rest.posture_checks = Some(entries);
         }
-        ("/accounts", Answer::Values(entries)) => snapshot.rest.accounts = Some(entries),
         (path, Answer::Values(entries)) => {
             drop(snapshot.rest.parts.insert(path.to_owned(), entries))
         }

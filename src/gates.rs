@@ -10,7 +10,7 @@ use crate::change::Operation;
 use crate::held::Why;
 use crate::id::Id;
 use crate::kind::{Kind, Live};
-use crate::plan::{Plan, Row};
+use crate::plan::{Piece, Plan, Row};
 use crate::text::count;
 
 /// Why an apply must not start.
@@ -60,7 +60,8 @@ const GATES: [Gate; 4] = [halted, account, role, recipients];
 type DeletionGate = fn(&Plan, usize, &BTreeSet<Row>, &BTreeSet<Row>) -> Option<Refusal>;
 
 /// The gates that somebody's agreement lifts, likewise.
-const DELETION_GATES: [DeletionGate; 4] = [too_many_deletions, last_of_a_kind, peers, made_anew];
+const DELETION_GATES: [DeletionGate; 5] =
+    [too_many_deletions, last_of_a_kind, peers, made_anew, moved];
 
 /// Returns the refusals of a plan; an apply needs there to be none.
 pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
@@ -161,7 +162,7 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
     }
     let may_write = |kind: Kind| match me.role.as_str() {
         "owner" | "admin" => true,
-        "network_admin" => !matches!(kind, Kind::SetupKey | Kind::Peer),
+        "network_admin" => !matches!(kind, Kind::SetupKey | Kind::Peer | Kind::AccountSettings),
         _ => false,
     };
     let denied = plan
@@ -235,10 +236,19 @@ fn too_many_deletions(
     if open.len() <= max_deletes {
         return None;
     }
-    let members = open.iter().filter(|row| row.member.is_some()).count();
+    let number = |is_one: fn(&Piece) -> bool| open.iter().filter(|row| is_one(&row.piece)).count();
+    let members = number(|piece| matches!(piece, Piece::Member(_)));
+    let fields = number(|piece| matches!(piece, Piece::Field { .. }));
+    let objects = open.len() - members - fields;
     let what = [
-        (open.len() - members, "deletes", "object", "objects"),
+        (objects, "deletes", "object", "objects"),
         (members, "removes", "group member", "group members"),
+        (
+            fields,
+            "changes",
+            "setting that moves machines",
+            "settings that move machines",
+        ),
     ];
     let what: Vec<String> = what
         .into_iter()
@@ -300,7 +310,7 @@ fn last_of_a_kind(
     }
     let words: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
     let text = format!("this plan deletes all {}", words.join(", all "));
-    let rows = open.iter().filter(|row| row.member.is_none());
+    let rows = open.iter().filter(|row| row.piece == Piece::Whole);
     let rows = rows
         .filter(|row| kinds.contains(&row.address.kind))
         .cloned();
@@ -350,6 +360,21 @@ fn made_anew(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> 
     let text = format!("this plan makes {what} anew, with all that stands in it");
     rows.extend(open.iter().filter(inside).cloned());
     Some(deletion("made-anew", text, rows))
+}
+
+/// A setting that gives many machines another address or another name at once is one line of a file.
+fn moved(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
+    let is_field = |row: &&Row| matches!(row.piece, Piece::Field { .. });
+    let rows: BTreeSet<Row> = open.iter().filter(is_field).cloned().collect();
+    let changes = plan.changes.iter();
+    let moved = changes.flat_map(|change| Row::moved(change).into_iter().zip(&change.moved));
+    let moved = moved.filter(|(row, _)| rows.contains(row));
+    let moved: Vec<String> = moved.map(|(_, moved)| moved.to_string()).collect();
+    if moved.is_empty() {
+        return None;
+    }
+    let text = format!("by this plan {}", moved.join(", and "));
+    Some(deletion("moved", text, rows))
 }
 
 /// A refusal that somebody's agreement lifts: the way out is that of all of them, see [`crate::agreement::way_out`].

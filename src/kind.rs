@@ -8,6 +8,7 @@
 //! left out; `None` is "not ours": no difference, and the live value is sent back. Field changes are found by comparing
 //! serialised fields, so `Serialize` of a resource is part of its meaning.
 
+mod account_settings;
 mod body;
 mod descriptor;
 mod dns_record;
@@ -16,6 +17,7 @@ mod dns_zone;
 mod form;
 mod group;
 mod groups;
+mod moves;
 mod nameserver_group;
 mod network;
 mod network_resource;
@@ -40,18 +42,21 @@ use crate::id::Id;
 use crate::sentence::Sentence;
 
 pub use crate::key_type::KeyType;
+pub use account_settings::AccountSettings;
 pub use descriptor::Descriptor;
-pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf};
+pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf, One};
 pub use dns_record::{DnsRecord, RecordType};
 pub use dns_settings::DnsSettings;
 pub use dns_zone::DnsZone;
 pub use form::{End, Form, Shape, Tie, Trace};
 pub use group::{DeclaredGroup, Group};
 pub use groups::{ALL, Groups, Other, Refers, Unresolved};
+pub use moves::{Moved, Moves};
 pub use nameserver_group::{Nameserver, NameserverGroup};
 pub use network::Network;
 pub use network_resource::NetworkResource;
 pub use network_router::NetworkRouter;
+pub(crate) use peer::EXPIRY;
 pub use peer::Peer;
 pub use peer_ref::PeerRef;
 pub use policy::{Action, Policy, PortRange, Protocol, Target};
@@ -85,6 +90,13 @@ macro_rules! kinds {
             pub fn descriptor(self) -> &'static Descriptor {
                 match self {
                     $(Kind::$kind => &<$form as Spec>::KIND),+
+                }
+            }
+
+            /// What another value of a field moves of the account's machines, if it does.
+            pub fn moves(self, field: &str) -> Option<Moves> {
+                match self {
+                    $(Kind::$kind => <$form as Spec>::moves(field)),+
                 }
             }
         }
@@ -277,7 +289,7 @@ kinds! {
     Group(Group),
     /// A credential that enrolls peers into groups.
     SetupKey(SetupKey),
-    /// An enrolled machine; never declared, of which we only ever change the name.
+    /// An enrolled machine, of which an entry says settings: it is never made by one.
     Peer(Peer),
     /// What is reached through routers.
     Network(Network),
@@ -289,6 +301,8 @@ kinds! {
     Policy(Policy),
     /// A network or a list of domains reached through peers.
     Route(Route),
+    /// The account's settings; there is one of it.
+    AccountSettings(AccountSettings),
     /// Name servers for groups.
     NameserverGroup(NameserverGroup),
     /// Which groups' peers get no DNS settings at all; there is one of it.
@@ -300,12 +314,6 @@ kinds! {
 }
 
 impl Kind {
-    /// The kinds that a file can declare.
-    pub fn declared() -> impl Iterator<Item = Kind> {
-        let all = Kind::ALL.into_iter();
-        all.filter(|kind| !matches!(kind.descriptor().entries, Entries::Never))
-    }
-
     /// The kind of what its objects stand in.
     pub fn parent(self) -> Option<Kind> {
         self.inside().map(|inside| inside.parent)
@@ -320,7 +328,7 @@ impl Kind {
     pub(crate) fn inside(self) -> Option<&'static Inside> {
         match &self.descriptor().entries {
             Entries::Inside(inside) => Some(inside),
-            Entries::Never | Entries::Named(_) | Entries::One(_) => None,
+            Entries::Named(_) | Entries::Enrolled(_) | Entries::One(_) => None,
         }
     }
 
@@ -349,9 +357,25 @@ impl Kind {
         matches!(self.descriptor().entries, Entries::One(_))
     }
 
+    /// Whether its objects are machines, which enroll by themselves: no entry makes or deletes one.
+    pub fn enrolls(self) -> bool {
+        matches!(self.descriptor().entries, Entries::Enrolled(_))
+    }
+
+    /// Whether an entry that leaves the file takes its object along.
+    pub fn goes_with_entry(self) -> bool {
+        !self.is_one() && !self.enrolls()
+    }
+
+    /// Whether that one has no place of its own in the API: it is read in a list of one.
+    pub fn is_listed_one(self) -> bool {
+        matches!(&self.descriptor().entries, Entries::One(one) if one.is_listed)
+    }
+
     /// The kinds that have a section of their own in the file.
     pub fn sections() -> impl Iterator<Item = Kind> {
-        Kind::declared().filter(|kind| kind.parent().is_none())
+        let all = Kind::ALL.into_iter();
+        all.filter(|kind| kind.parent().is_none())
     }
 
     /// What people call one of it.

@@ -43,7 +43,7 @@ pub use claim::gone;
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};
-pub use rows::Row;
+pub use rows::{Piece, Row};
 
 /// What an apply would do.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +84,7 @@ impl Plan {
         self.changes.is_empty()
     }
 
-    /// Returns the number of objects that go and members that are removed.
+    /// Returns the number of objects that go, members that are removed, and fields that move machines.
     pub fn deletions(&self) -> usize {
         self.changes.iter().map(deletions).sum()
     }

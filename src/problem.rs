@@ -76,6 +76,23 @@ pub enum Impossible {
     },
     /// A group is to be deleted that these use.
     GroupUsed(Vec<String>),
+    /// It means the same machine as another entry.
+    SamePeer(String),
+    /// A machine of a setup key is to expire, or not to, by this field.
+    ExpiresOfKey(String),
+    /// This NetBird has no such setting.
+    NoSetting(String),
+    /// Machines may expose services, and no group says which.
+    ExposesNobody,
+    /// NetBird refuses any change of the settings while this one names a group that is gone.
+    DeadGroup {
+        /// The setting.
+        field: String,
+        /// The group, in words.
+        group: String,
+    },
+    /// It is the domain of that zone, and NetBird does not take both.
+    DomainOfZone(String),
     /// It is to be renamed from that name, which cannot be.
     Rename(String, Rename),
 }

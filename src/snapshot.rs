@@ -41,9 +41,6 @@ pub struct Rest {
     /// Lists that not every server has, where a group can be deleted, by path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, Vec<Value>>,
-    /// `GET /accounts`, where `--account` was given or a group can be deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accounts: Option<Vec<Value>>,
 }
 
 impl Snapshot {
@@ -72,10 +69,12 @@ impl Snapshot {
     }
 }
 
-/// The name of a kind's list: that of its section, or what the kind is called where that is no section at the top.
+/// The name of a kind's list: that of its section; of what there is one of, and of what is no section at the top, that of the
+/// API's list, or what the kind is called.
 fn name(kind: Kind) -> String {
     match kind.parent() {
         Some(_) => kind.plural().replace(' ', "_"),
+        None if kind.is_listed_one() => kind.path().trim_start_matches('/').to_owned(),
         None if kind.is_one() => kind.word().to_owned(),
         None => kind.section().to_owned(),
     }

@@ -14,16 +14,6 @@ use crate::id::Id;
 use crate::kind::{ALL, Kind};
 use crate::snapshot::Snapshot;
 
-/// Which settings of the account hold groups: path, and what people call it. The server does not check them.
-const SETTINGS: [(&str, &str); 3] = [
-    ("/settings/peer_expose_groups", "peer_expose_groups"),
-    ("/settings/ipv6_enabled_groups", "ipv6_enabled_groups"),
-    (
-        "/settings/extra/network_traffic_logs_groups",
-        "network_traffic_logs_groups",
-    ),
-];
-
 /// A part of NetBird that not every server has: its list, what people call an entry, and where that holds groups or peers.
 /// `*` stands for each entry of a list.
 struct Part {
@@ -84,19 +74,6 @@ impl Actual {
             }
             if user.is_current {
                 self.me = Some(user);
-            }
-        }
-        for account in snapshot.rest.accounts.iter().flatten() {
-            for (path, setting) in SETTINGS {
-                for group in account
-                    .pointer(path)
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten()
-                {
-                    let group = Id(group.as_str().unwrap_or_default().to_owned());
-                    self.refer(&group, format!("the account's settings ({setting})"));
-                }
             }
         }
         self.read_parts(snapshot);

@@ -121,6 +121,9 @@ pub struct Peer {
     /// IPv4 address in the VPN.
     #[serde(default, deserialize_with = "nullable")]
     pub ip: String,
+    /// IPv6 address in the VPN; empty where it has none.
+    #[serde(default, deserialize_with = "nullable")]
+    pub ipv6: String,
     /// When it enrolled.
     #[serde(default, deserialize_with = "moment")]
     pub created_at: Option<Timestamp>,

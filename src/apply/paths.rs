@@ -34,7 +34,7 @@ pub(super) fn collection(kind: Kind, within: Option<&Id>) -> Result<String, ApiE
 /// Errors where an id makes no path.
 pub(super) fn object(live: &Live) -> Result<String, ApiError> {
     let kind = live.resource.kind();
-    match kind.is_one() {
+    match kind.is_one() && !kind.is_listed_one() {
         true => Ok(kind.path().to_owned()),
         false => object_path(&collection(kind, live.within.as_ref())?, &live.id.0),
     }

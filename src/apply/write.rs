@@ -3,13 +3,13 @@
 
 use std::fmt;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
 use super::{Run, gone, paths, same};
 use crate::address::Address;
-use crate::api::ApiError;
 use crate::api::objects;
+use crate::api::{ApiError, object_path};
 use crate::change::Change;
 use crate::id::Id;
 use crate::kind::{FieldChange, KeyType, Kind, Live, PeerRef, Resource};
@@ -42,7 +42,10 @@ impl Run<'_> {
         let fresh = self.read_again(live)?;
         self.same_form(live, &fresh)?;
         self.tell_overwritten(change, live, &fresh, after)?;
-        let is_right = |found: &Live| found.name == address.name && same(after, found).is_ok();
+        // a peer's entry bears the name of its key, or its own: whether it is renamed, the change says
+        let is_peer = matches!(after, Resource::Peer(_));
+        let is_right =
+            |found: &Live| (is_peer || found.name == address.name) && same(after, found).is_ok();
         // what moves to another object is written there
         let moved = Live {
             within: self.within(address)?.cloned(),
@@ -59,7 +62,9 @@ impl Run<'_> {
         same(after, &stored)?;
         let label = self.learn_label(&stored);
         let said = match after {
-            Resource::Peer(_) => format!("renamed from {}{label}", live.name),
+            Resource::Peer(peer) if peer.name.is_some() => {
+                format!("renamed from {}{label}", live.name)
+            }
             _ => "changed".into(),
         };
         Ok(said + lost)
@@ -82,9 +87,23 @@ impl Run<'_> {
 
     /// Reads an object right before it is written.
     pub(super) fn read_again(&self, live: &Live) -> Result<Live> {
-        let found = self.api.get(&paths::object(live)?);
+        let kind = live.resource.kind();
+        let found = self.get(kind, &paths::object(live)?);
         let found = found.map_err(|error| gone(error, "to be changed"))?;
-        self.read(live.resource.kind(), found)
+        self.read(kind, found)
+    }
+
+    /// Reads what is at a path: what has no place of its own, in the list that holds it.
+    fn get(&self, kind: Kind, path: &str) -> Result<Value, ApiError> {
+        if kind.is_listed_one() {
+            for entry in self.api.values(kind.path())? {
+                let id = entry["id"].as_str().unwrap_or_default();
+                if object_path(kind.path(), id)? == path {
+                    return Ok(entry);
+                }
+            }
+        }
+        self.api.get(path)
     }
 
     /// Replaces an object and returns what the server has then, and what to say of a lost answer. `is_done` tells of the
@@ -97,11 +116,18 @@ impl Run<'_> {
         is_done: impl Fn(&Live) -> bool,
     ) -> Result<(Live, &'static str)> {
         let error = match self.api.put(path, body) {
+            // what it answers to settings is not what it says when it is asked (docs/netbird-api.md, "Account settings")
+            Ok(_) if address.kind.is_listed_one() => {
+                let found = self
+                    .get(address.kind, path)
+                    .context("it was carried out, and what NetBird has now could not be read")?;
+                return Ok((self.read(address.kind, found)?, ""));
+            }
             Ok(answer) => return Ok((self.read(address.kind, answer)?, "")),
             Err(error) if error.outcome_unknown() => error,
             Err(error) => return Err(gone(error, "to be changed")),
         };
-        match self.api.get(path) {
+        match self.get(address.kind, path) {
             Ok(found) => {
                 let found = self.read(address.kind, found)?;
                 match is_done(&found) {
@@ -227,6 +253,9 @@ impl Run<'_> {
 
     /// Says that somebody renamed an object since the plan was made, which the file undoes.
     pub(super) fn tell_renamed(&mut self, change: &Change, live: &Live, fresh: &Live) {
+        if matches!(change.operation.after(), Some(Resource::Peer(peer)) if peer.name.is_none()) {
+            return;
+        }
         let old = change.operation.fields().iter();
         let old = old.filter(|change| change.field == "name");
         let mut names = old.filter_map(|change| change.before.as_str());

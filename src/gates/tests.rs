@@ -191,6 +191,10 @@ fn the_role() {
             "network_admin makes a key",
             with(&makes_key(), "network_admin", true, true),
         ),
+        (
+            "network_admin changes the account's settings",
+            with(&moves(), "network_admin", true, true),
+        ),
         ("auditor plans", with(&creates(), "auditor", true, false)),
         ("auditor applies", with(&creates(), "auditor", true, true)),
         (
@@ -237,6 +241,11 @@ network_admin makes a group
 network_admin makes a key
     role: the token's role network_admin cannot do 1 of 1 operations ["setup key k"]
         make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+network_admin changes the account's settings
+    role: the token's role network_admin cannot do 1 of 1 operations ["account settings"]
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+    moved: by this plan 1 machine gets another IPv4 address (network_range) ["account settings"]
+        
 auditor plans
     passes
 auditor applies
@@ -259,6 +268,36 @@ no server
 "#]].raw());
 }
 
+/// A plan by which a machine gets another address.
+fn moves() -> Plan {
+    let after = Resource::AccountSettings(kind::AccountSettings::default());
+    let operation = Operation::Update {
+        live: Live {
+            within: None,
+            id: Id("a".into()),
+            name: String::new(),
+            resource: after.clone(),
+            wire: serde_json::Value::Null.into(),
+        },
+        fields: Vec::new(),
+        after,
+    };
+    let moved = kind::Moved {
+        field: "network_range".into(),
+        value: "\"10.0.0.0/8\"".into(),
+        what: kind::Moves::Addresses,
+        machines: 1,
+    };
+    let change = Change::new(Address::new(Kind::AccountSettings, ""), operation, None);
+    Plan {
+        changes: vec![Change {
+            moved: vec![moved],
+            ..change
+        }],
+        ..Plan::default()
+    }
+}
+
 #[test]
 fn the_page_has_every_gate_in_this_order() {
     let page = include_str!("../../docs/gates.md");
@@ -267,7 +306,8 @@ fn the_page_has_every_gate_in_this_order() {
         .expect("the table");
     let gate = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
     let told: Vec<String> = table.lines().filter_map(gate).collect();
-    // a plan that meets them all: a key to make, all six groups and a peer to delete, a zone to make anew
+    // a plan that meets them all: a key to make, all six groups and a peer to delete, a zone to make anew, a
+    // machine to move
     let mut plan = deletions::deletes(6);
     plan.changes.extend(makes_key().changes);
     let live = |resource: &Resource| Live {
@@ -277,7 +317,7 @@ fn the_page_has_every_gate_in_this_order() {
         resource: resource.clone(),
         wire: serde_json::Value::Null.into(),
     };
-    let peer = live(&Resource::Peer(kind::Peer { name: "p".into() }));
+    let peer = live(&Resource::Peer(kind::Peer::named("p")));
     let peer = Change::deletion(&Address::new(Kind::Peer, "p"), &peer, None);
     let after = Resource::DnsZone(kind::DnsZone::default());
     let zone = Operation::Replace {
@@ -287,6 +327,7 @@ fn the_page_has_every_gate_in_this_order() {
     };
     let zone = Change::new(Address::new(Kind::DnsZone, "z"), zone, None);
     plan.changes.extend([peer, zone]);
+    plan.changes.extend(moves().changes);
     let context = Context {
         max_deletes: 0,
         halt: Some("now".into()),

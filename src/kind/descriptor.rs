@@ -54,18 +54,26 @@ pub struct Descriptor {
 
 /// How the objects of a kind stand in netbird.json.
 pub(crate) enum Entries {
-    /// Not at all: nobody declares one.
-    Never,
     /// Under their names, in the section.
     Named(ReadEntry),
+    /// Under the names of machines that enroll by themselves: no entry makes or deletes one.
+    Enrolled(ReadEntry),
     /// The section is the entry of the one that there is.
-    One(ReadEntry),
+    One(One),
     /// In a field of the entry of what they stand in.
     Inside(Inside),
 }
 
 /// Reads an entry of a section, or notes what is wrong with it.
 pub(crate) type ReadEntry = fn(&Cursor<'_>, &mut Log) -> Option<Declared>;
+
+/// What there is one of.
+pub(crate) struct One {
+    /// Reads its section, or notes what is wrong with it.
+    pub(crate) read: ReadEntry,
+    /// Whether the collection is a list that holds it, rather than it.
+    pub(crate) is_listed: bool,
+}
 
 /// Objects that stand in the entry of another one.
 pub(crate) struct Inside {

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::rows::own_groups;
 use super::values::names;
 use super::words::named;
-use super::{About, Declared, Descriptor, Entries, Groups, Kind, Live, Resource, Spec, Unresolved};
+use super::{
+    About, Declared, Descriptor, Entries, Groups, Kind, Live, One, Resource, Spec, Unresolved,
+};
 use crate::api::objects;
 use crate::config::{Cursor, Log, Refused, Shape, Table};
 use crate::entry::Entry;
@@ -74,7 +76,10 @@ impl Spec for DnsSettings {
         fixed: &[],
         not_at_creation: &[],
         traces: &[],
-        entries: Entries::One(entry),
+        entries: Entries::One(One {
+            read: entry,
+            is_listed: false,
+        }),
         check: |_, _| {},
         outline: || TABLE.outline(),
     };
@@ -113,6 +118,12 @@ impl Spec for DnsSettings {
                 .unwrap_or_else(|| json!([])),
         };
         Ok(json!({ field: list }))
+    }
+
+    /// A list that is empty is what there is without a file, too.
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        fields.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
+        Ok(fields)
     }
 
     fn summary(&self, _about: &About) -> String {

@@ -46,6 +46,8 @@ pub enum End {
     Domain,
     /// What a record leads to: what tells records of one name and type apart.
     Content,
+    /// A field whose value moves machines: since when the file has it.
+    Setting(&'static str),
 }
 
 impl End {
@@ -53,6 +55,7 @@ impl End {
     pub(crate) fn spelled(self, text: &str) -> String {
         match self {
             End::Domain => text.to_ascii_lowercase(),
+            End::Setting(_) => spelling::network(&text.to_ascii_lowercase()),
             End::Content => spelling::content(text),
             End::ThroughPeer
             | End::FromPeer

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Descriptor, Form, Groups, Live, PeerRef, Refers, Unresolved};
+use super::{Descriptor, Form, Groups, Live, Moves, PeerRef, Refers, Unresolved};
 use crate::config::Table;
 use crate::entry::Entry;
 use crate::id::Id;
@@ -75,6 +75,11 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
     /// Returns whether the server takes no such object while that one is there, in the same place.
     fn excludes(&self, _other: &Self) -> bool {
         false
+    }
+
+    /// Returns what another value of that field moves of the account's machines, if it does.
+    fn moves(_field: &str) -> Option<Moves> {
+        None
     }
 
     /// Returns what of its form the file cannot say, as what follows "it".

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::address::Address;
 use crate::desired::Desired;
-use crate::kind::{Kind, Tie};
+use crate::kind::{End, Kind, Tie};
 
 use super::Ledger;
 use super::facts::Fact;
@@ -42,12 +42,21 @@ enum Detail {
     Field(&'static str),
     /// What stood at one of its ends.
     End(BTreeSet<String>),
+    /// What machines had by another value of a field: its new value.
+    Value(String, BTreeSet<String>),
 }
 
 impl Taken {
     /// Adds an entry, or a member of one.
     pub fn add(&mut self, address: Address, member: Option<&str>) {
         let detail = member.map_or(Detail::Whole, |member| Detail::Member(member.to_owned()));
+        self.0.insert((address, detail));
+    }
+
+    /// Adds what machines have by a field, in the place of which they get what its new value gives them.
+    pub fn add_value(&mut self, address: Address, field: &str, value: &str) {
+        let value = BTreeSet::from([value.to_owned()]);
+        let detail = Detail::Value(field.to_owned(), value);
         self.0.insert((address, detail));
     }
 
@@ -75,6 +84,7 @@ impl Taken {
                 Detail::Member(member) => vec![json!("member"), json!(member)],
                 Detail::Field(field) => vec![json!("field"), json!(field)],
                 Detail::End(names) => vec![json!("end"), json!(names)],
+                Detail::Value(field, value) => vec![json!("value"), json!(field), json!(value)],
             };
             path.into_iter()
                 .map(Value::from)
@@ -132,10 +142,18 @@ impl Proposal {
         Some(self.0.setup_key(key)?.expires_in_secs)
     }
 
-    /// Every `reissue_after`.
-    fn reissues(&self) -> impl Iterator<Item = Fact> {
+    /// Every `reissue_after`, and every field that moves machines.
+    fn set(&self) -> impl Iterator<Item = Fact> {
         let keys = self.0.setup_keys();
-        keys.filter_map(|(name, key)| Some(Fact::Reissued(name.clone(), key.reissue_after?)))
+        let reissued =
+            keys.filter_map(|(name, key)| Some(Fact::Reissued(name.clone(), key.reissue_after?)));
+        let entries = self.0.resources().filter(|(at, _)| at.kind.is_one());
+        let ties = entries.flat_map(|(address, all)| {
+            let ties = all.iter().flat_map(|resource| resource.form().ties);
+            ties.map(move |tie| (address, tie))
+        });
+        let moving = ties.filter(|(_, tie)| matches!(tie.end, End::Setting(_)));
+        reissued.chain(moving.map(|(address, tie)| Fact::Tied(address.clone(), tie, 0)))
     }
 }
 
@@ -220,13 +238,30 @@ impl Ledger {
         set.filter(|(_, cause)| self.said_before(*cause, &declared))
     }
 
+    /// Returns the change that gave a field that moves machines the value that the file has.
+    pub fn setting(&self, address: &Address, field: &str) -> Option<Cause> {
+        let facts = self.history.facts.iter();
+        let mut committed = facts.filter_map(|(fact, intervals)| {
+            let Fact::Tied(of, tie, _) = fact else {
+                return None;
+            };
+            let is_it = of == address && matches!(tie.end, End::Setting(of) if of == field);
+            let last = intervals.last().filter(|last| last.to.is_none())?;
+            (is_it && self.says(Cause::Proposed, fact)).then_some(Cause::Commit(last.from))
+        });
+        let proposed = || self.proposal.as_ref().map(|_| Cause::Proposed);
+        committed.next().or_else(proposed)
+    }
+
     /// Returns what the changes from `first` to `last` take away together.
     pub fn taken(&self, first: Cause, last: Cause) -> Taken {
         let mut taken = Taken::default();
         let facts = self.history.facts.keys();
         for fact in facts.filter(|fact| self.said_before(first, fact)) {
             match fact {
-                Fact::Declared(address) if !self.says(last, fact) => {
+                Fact::Declared(address)
+                    if address.kind.goes_with_entry() && !self.says(last, fact) =>
+                {
                     taken.add(address.clone(), None)
                 }
                 Fact::Tied(address, tie, _)
@@ -250,16 +285,26 @@ impl Ledger {
                 _ => {}
             }
         }
-        let proposed = self.proposal.iter().flat_map(Proposal::reissues);
+        let proposed = self.proposal.iter().flat_map(Proposal::set);
         let proposed: Vec<Fact> = proposed.collect();
-        for fact in self.history.facts.keys().chain(&proposed) {
-            if let Fact::Reissued(key, _) = fact
-                && self.says(last, fact)
-                && !self.said_before(first, fact)
-                && self.said_before(first, &Fact::Declared(Address::new(Kind::SetupKey, key)))
-            {
-                let field = Detail::Field("reissue_after");
-                taken.0.insert((Address::new(Kind::SetupKey, key), field));
+        let set = self.history.facts.keys().chain(&proposed);
+        for fact in set.filter(|fact| self.says(last, fact) && !self.said_before(first, fact)) {
+            match fact {
+                Fact::Reissued(key, _) => {
+                    let key = Address::new(Kind::SetupKey, key);
+                    // one that was new then was asked for, not asked for again
+                    if self.said_before(first, &Fact::Declared(key.clone())) {
+                        let field = Detail::Field("reissue_after");
+                        taken.0.insert((key, field));
+                    }
+                }
+                Fact::Tied(address, tie, _) => {
+                    if let End::Setting(field) = tie.end {
+                        let detail = Detail::Value(field.to_owned(), tie.names.clone());
+                        taken.0.insert((address.clone(), detail));
+                    }
+                }
+                _ => {}
             }
         }
         taken

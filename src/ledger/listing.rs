@@ -63,6 +63,9 @@ impl Ledger {
                 Fact::Tied(at, tie, _) if is_open && tie.end.is_peer() => {
                     (at.clone(), tie.names.clone())
                 }
+                Fact::Declared(at) if is_open && at.kind == Kind::Peer => {
+                    (at.clone(), BTreeSet::from([at.name.clone()]))
+                }
                 _ => return Vec::new(),
             };
             let names = names.into_iter();
@@ -99,6 +102,11 @@ impl Ledger {
         if at.kind == Kind::Group {
             let fact = Fact::Listed(at.name.clone(), name.to_owned());
             return self.intervals(&fact).to_vec();
+        }
+        if at.kind == Kind::Peer {
+            // the entry is the name
+            let of_it = (at.name == name).then(|| self.intervals(&Fact::Declared(at.clone())));
+            return of_it.unwrap_or_default().to_vec();
         }
         let ties = self.ties.get(at).into_iter().flatten();
         let naming = ties.filter(|(tie, _)| tie.end.is_peer() && tie.names.contains(name));

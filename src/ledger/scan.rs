@@ -173,7 +173,8 @@ fn traced(trace: Trace, value: &Value, address: &Address, at: usize) -> Vec<Fact
                 .chain(keys)
                 .chain(texts().map(|text| end.listed(text)))
                 .collect();
-            match names.is_empty() {
+            let is_said = matches!(end, End::Setting(_)) && !value.is_null();
+            match names.is_empty() && !is_said {
                 true => Vec::new(),
                 false => vec![Fact::Tied(address.clone(), Tie { end, names }, at)],
             }

@@ -146,6 +146,7 @@ impl Ledger {
             End::Network
             | End::Domain
             | End::Content
+            | End::Setting(_)
             | End::ToResource
             | End::Checks
             | End::Users => live.names == known.names,

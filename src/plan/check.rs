@@ -1,5 +1,7 @@
 //! Whether every operation can be carried out, and in which order: found before the first write, all of it at once.
 
+mod account;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::{Step, order};
@@ -44,6 +46,7 @@ pub(super) fn check(
         problems.extend(resource_in_use(change, changes, actual));
     }
     problems.extend(group_deletions(changes, actual));
+    problems.extend(account::problems(changes, desired, actual));
     problems.extend(pending_members(&resolved.members, actual));
     let steps = order(changes, actual).unwrap_or_else(|found| {
         problems.extend(found);

@@ -4,7 +4,9 @@
 mod enrolled;
 mod held;
 mod left_behind;
+mod moved;
 mod offboard;
+mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,6 +100,7 @@ pub(super) fn follow_up(
     let renamed = resolved.enrollments.iter().filter(has_room).cloned();
     let renamed: Vec<Enrollment> = renamed.collect();
     all.changes.extend(peer_renames(&renamed, actual));
+    settings::settings(&mut all, &resolved.machines, actual);
     all.notices
         .extend(left_behind::notices(&all, desired, actual, options));
     all.add(held::keep_groups(
@@ -109,6 +112,7 @@ pub(super) fn follow_up(
     all.changes.extend(held::let_go(&all, desired, actual));
     all.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
+    moved::machines(&mut all.changes, actual);
 
     let ledger = &options.ledger;
     let rows = all.changes.iter().flat_map(Row::of);

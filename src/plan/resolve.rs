@@ -13,7 +13,7 @@ use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment, Replaced};
 use crate::id::Id;
 use crate::keys::{self, Decisions};
-use crate::kind::{Group, Kind, Live, PeerRef, Resource};
+use crate::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
 use crate::members::{self, Known, Members};
 use crate::notice::{Notice, OfKey};
 use crate::options::Options;
@@ -25,6 +25,8 @@ pub(super) struct Resolved {
     pub(super) resources: BTreeMap<Address, Vec<Resource>>,
     /// Entries of which an object waits for the peer that it names; the objects themselves are not in `resources`.
     pub(super) waiting: BTreeSet<Address>,
+    /// What entries say of machines, by the machines that they mean.
+    pub(super) machines: BTreeMap<Id, Vec<(Address, Peer)>>,
     /// What is decided about each setup key.
     pub(super) decisions: Decisions,
     /// Pending keys that were used.
@@ -90,7 +92,10 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
     let entries = desired.resources();
     let entries =
         entries.filter_map(|(address, all)| Some((address.clone(), peers.told(address, all)?)));
-    let resources = entries.chain(groups).collect();
+    let resources: BTreeMap<Address, Vec<Resource>> = entries.chain(groups).collect();
+    let (machines, resources) = resources
+        .into_iter()
+        .partition(|(address, _)| address.kind.enrolls());
     let Peers {
         waiting,
         notices: of_peers,
@@ -99,6 +104,7 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
     let of_members = members.values().flat_map(|members| &members.notices);
     Resolved {
         resources,
+        machines: by_machine(machines),
         waiting,
         notices: detection
             .notices()
@@ -112,6 +118,24 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
         twins,
         members,
     }
+}
+
+/// The entries of machines, by the machines that they mean.
+fn by_machine(entries: BTreeMap<Address, Vec<Resource>>) -> BTreeMap<Id, Vec<(Address, Peer)>> {
+    let mut machines: BTreeMap<Id, Vec<(Address, Peer)>> = BTreeMap::new();
+    let entries = entries.into_iter();
+    for (address, one) in
+        entries.flat_map(|(at, all)| all.into_iter().map(move |it| (at.clone(), it)))
+    {
+        let Resource::Peer(peer) = one else {
+            continue;
+        };
+        if let Some(id) = peer.peer.as_ref().and_then(PeerRef::id) {
+            let of_machine = machines.entry(id.clone()).or_default();
+            of_machine.push((address, peer));
+        }
+    }
+    machines
 }
 
 /// The peers that entries name, as they are found.

@@ -4,19 +4,35 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
-use crate::kind::{Kind, Live};
+use crate::kind::{Kind, Live, Moved};
 use crate::ledger::{Cause, Ledger};
 use crate::members::{listed_names, names_of};
 
-/// An object that goes, or a member that a group loses.
+/// What of an object goes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Piece {
+    /// All of it.
+    Whole,
+    /// A member of the group.
+    Member(Id),
+    /// What machines had by a field: their addresses, or their names.
+    Field {
+        /// The field.
+        field: String,
+        /// Its new value, as JSON.
+        value: String,
+    },
+}
+
+/// What a plan takes away: an object, a member that a group loses, or what machines have by a field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
     /// The object, or the group.
     pub address: Address,
     /// Its id.
     pub object: Id,
-    /// The member.
-    pub member: Option<Id>,
+    /// What of it.
+    pub piece: Piece,
 }
 
 impl Row {
@@ -25,8 +41,23 @@ impl Row {
         Row {
             address: address.clone(),
             object: live.id.clone(),
-            member: None,
+            piece: Piece::Whole,
         }
+    }
+
+    /// Returns the row of each field by which a change moves machines.
+    pub fn moved(change: &Change) -> Vec<Row> {
+        let Some(live) = change.operation.live() else {
+            return Vec::new();
+        };
+        let row = |moved: &Moved| Row {
+            piece: Piece::Field {
+                field: moved.field.clone(),
+                value: moved.value.clone(),
+            },
+            ..Row::object(&change.address, live)
+        };
+        change.moved.iter().map(row).collect()
     }
 
     /// Returns the rows of a change: none where it takes nothing away.
@@ -44,11 +75,11 @@ impl Row {
                 let group = operation.live();
                 let row = |member| {
                     Some(Row {
-                        member: Some(member),
+                        piece: Piece::Member(member),
                         ..Row::object(&change.address, group?)
                     })
                 };
-                members.filter_map(row).collect()
+                members.filter_map(row).chain(Row::moved(change)).collect()
             }
         }
     }
@@ -56,13 +87,18 @@ impl Row {
 
 /// Returns the change of the file that caused it.
 pub(super) fn cause(row: &Row, actual: &Actual, ledger: &Ledger) -> Option<Cause> {
-    if let Some(member) = &row.member {
+    if let Piece::Field { field, .. } = &row.piece {
+        return ledger.setting(&row.address, field);
+    }
+    if let Piece::Member(member) = &row.piece {
         return listed_names(member, actual)
             .filter_map(|listed| ledger.member_removal(&row.address.name, listed))
             .max();
     }
-    ledger
-        .removal(&row.address)
+    let kind = row.address.kind;
+    let removal = kind.goes_with_entry().then(|| ledger.removal(&row.address));
+    removal
+        .flatten()
         .or_else(|| reissued(row, ledger))
         .or_else(|| untied(row, actual, ledger))
 }

@@ -31,7 +31,7 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
         Operation::Create { after } => after.summary(&about),
         Operation::Replace { after, .. } if after.kind() == Kind::SetupKey => after.summary(&about),
         Operation::Delete { live } => live.resource.summary(&about),
-        Operation::Update { live, fields, .. } if change.address.kind == Kind::Peer => {
+        Operation::Update { live, fields, .. } if change.renames_peer() => {
             let label = fields.iter().find(|change| change.field == DNS_LABEL);
             let label = label.map(|change| match change.after {
                 Value::Null => format!("; DNS label {} → ?", value(DNS_LABEL, &change.before)),

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::json::named;
-use super::markdown::{cell, code, line, text as inert};
+use super::markdown::{cell, code, line, object, text as inert};
 use super::{describe, words};
 use crate::drift::{Cause, Doer, Drift, Item};
 use crate::plan::Plan;
@@ -134,11 +134,7 @@ pub fn markdown(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> String 
             let why = words::unmanaged(what)
                 .map(|why| format!(" ({})", inert(&why)))
                 .unwrap_or_default();
-            out.push_str(&format!(
-                "- {} {}{why}\n",
-                address.kind.label(),
-                code(&address.name)
-            ));
+            out.push_str(&format!("- {}{why}\n", object(address)));
         }
         out.push_str("\n</details>\n");
     }

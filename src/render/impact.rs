@@ -71,6 +71,11 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
                         }),
                 );
             }
+            if !change.moved.is_empty() {
+                let moved = change.moved.iter().map(ToString::to_string);
+                let moved = moved.collect::<Vec<_>>().join(", and ");
+                return impact("Moves machines by", Sentence::default().say(moved));
+            }
             if live.resource.is_on() && !after.is_on() {
                 return impact("Switches off", loss(&live.resource, &about));
             }

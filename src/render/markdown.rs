@@ -12,7 +12,7 @@ use crate::text::count;
 
 pub use escape::marker;
 pub(super) use escape::{cell, line};
-pub use escape::{code, text};
+pub use escape::{code, object, text};
 pub use sealed::keep_sealed;
 
 use escape::fenced;

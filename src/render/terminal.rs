@@ -351,10 +351,7 @@ fn warning(impact: &Impact, color: Color) -> String {
 }
 
 fn fields(change: &Change) -> String {
-    let fields = change.operation.fields();
-    if change.address.kind == Kind::Peer {
-        return String::new();
-    }
+    let fields: Vec<_> = change.told_fields().collect();
     let width = fields
         .iter()
         .map(|change| change.field.len())
@@ -367,7 +364,7 @@ fn fields(change: &Change) -> String {
             describe::field(change)
         )
     };
-    fields.iter().map(line).collect()
+    fields.into_iter().map(line).collect()
 }
 
 fn recipients(document: &Document) -> String {

@@ -91,7 +91,7 @@ fn what_manages_nothing_is_an_error() {
         &rows,
         str![[r#"
 {}
-    : the file manages nothing | it has groups, setup_keys, networks, policies, routes, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
+    : the file manages nothing | it has groups, setup_keys, peers, networks, policies, routes, account.settings, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
 null
     : null is no value: expected one object { … } | begin with examples/minimal.json
 []
@@ -99,9 +99,9 @@ null
 "groups"
     : expected one object { … }, found the string "groups" | begin with examples/minimal.json
 {"$schema": "x"}
-    : the file manages nothing | it has groups, setup_keys, networks, policies, routes, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
+    : the file manages nothing | it has groups, setup_keys, peers, networks, policies, routes, account.settings, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
 {"dns": {}}
-    : the file manages nothing | it has groups, setup_keys, networks, policies, routes, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
+    : the file manages nothing | it has groups, setup_keys, peers, networks, policies, routes, account.settings, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
     note: dns: manages nothing without "nameserver_groups" or "settings" or "zones"
 {"groups": {}}
     : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
@@ -341,7 +341,7 @@ fn spellings_of_other_tools_have_a_way_out() {
             r#""rule": {}"#,
             r#""acls": []"#,
             r#""users": {}"#,
-            r#""peers": {}"#,
+            r#""hosts": {}"#,
             r#""networks": {}"#,
             r#""nameservers": []"#,
             r#""policies": {"p": {"src": ["a"], "dst": ["b"], "proto": "tcp"}}"#,
@@ -361,8 +361,8 @@ fn spellings_of_other_tools_have_a_way_out() {
     acls: rules of access are entries of "policies" | write "policies": { "NAME": { "sources": [ … ], "destinations": [ … ] } }, one entry a rule
 "users": {}
     users: people are not managed here: they come from the identity provider | its groups can be named in policies and routes without being declared
-"peers": {}
-    peers: peers enroll by themselves: they are not declared | name them in a group's "peers"; for a new one declare a setup key
+"hosts": {}
+    hosts: settings of machines are entries of "peers" | machines enroll by themselves; for a new one declare a setup key
 "networks": {}
     : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
 "nameservers": []

@@ -15,21 +15,40 @@ pub(super) fn top() -> Table<Desired> {
         let schema = Field::optional("$schema", |_, value, log| {
             value.string(log, "the address of a schema");
         });
-        let dns = Field::optional("dns", |desired, value, log| {
-            value.object(log, &dns(), desired);
-            if value.is_object() && value.members().next().is_none() {
-                let names: Vec<String> = dns().names().map(quote).collect();
-                let text = format!("manages nothing without {}", names.join(" or "));
-                log.notice(Code::IdleSection, value.key_place(), text);
-            }
+        let account = Field::optional("account", |desired, value, log| {
+            folder(desired, value, &account(), log);
         });
-        let sections = fields(&[]);
-        [schema].into_iter().chain(sections).chain([dns]).collect()
+        let dns = Field::optional("dns", |desired, value, log| {
+            folder(desired, value, &dns(), log);
+        });
+        let sections = [schema].into_iter().chain(fields(&[]));
+        sections.chain([account, dns]).collect()
     });
     Table {
         what: "the file",
         fields: &FIELDS,
         refused: REFUSED,
+        rules: "{}",
+    }
+}
+
+/// Reads what holds sections.
+fn folder(desired: &mut Desired, value: &Cursor<'_>, table: &Table<Desired>, log: &mut Log) {
+    value.object(log, table, desired);
+    if value.is_object() && value.members().next().is_none() {
+        let names: Vec<String> = table.names().map(quote).collect();
+        let text = format!("manages nothing without {}", names.join(" or "));
+        log.notice(Code::IdleSection, value.key_place(), text);
+    }
+}
+
+/// The fields of `account`, which holds one section.
+fn account() -> Table<Desired> {
+    static FIELDS: LazyLock<Vec<Field<Desired>>> = LazyLock::new(|| fields(&["account"]));
+    Table {
+        what: "the section account",
+        fields: &FIELDS,
+        refused: REFUSED_IN_ACCOUNT,
         rules: "{}",
     }
 }
@@ -87,9 +106,9 @@ const REFUSED: &[Refused] = &[
         None,
     ),
     Refused::new(
-        &["peers", "peer", "hosts", "nodes", "machines"],
-        "peers enroll by themselves: they are not declared",
-        Some("name them in a group's \"peers\"; for a new one declare a setup key"),
+        &["peer", "hosts", "nodes", "machines"],
+        "settings of machines are entries of \"peers\"",
+        Some("machines enroll by themselves; for a new one declare a setup key"),
     ),
     Refused::new(
         &["users", "user", "tagOwners"],
@@ -102,18 +121,19 @@ const REFUSED: &[Refused] = &[
         Some("write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }"),
     )
     .meant("networks"),
+    Refused::new(&["posture_checks", "tokens"], NOT_MANAGED, Some(AS_IT_IS)),
     Refused::new(
-        &[
-            "posture_checks",
-            "account",
-            "accounts",
-            "settings",
-            "tokens",
-        ],
-        NOT_MANAGED,
-        Some(AS_IT_IS),
+        &["accounts", "settings", "account_settings"],
+        "the account's settings stand in \"account\"",
+        Some("write \"account\": { \"settings\": { … } }"),
     ),
 ];
+
+const REFUSED_IN_ACCOUNT: &[Refused] = &[Refused::new(
+    &["id", "name", "onboarding", "users", "owner"],
+    NOT_MANAGED,
+    Some(AS_IT_IS),
+)];
 
 const REFUSED_IN_DNS: &[Refused] = &[
     Refused::new(
@@ -149,19 +169,19 @@ fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
     let descriptor = kind.descriptor();
     let mut all = Vec::new();
     match &descriptor.entries {
-        Entries::One(read) => {
+        Entries::One(one) => {
             desired.sections.insert((kind, None));
             keep(
                 desired,
                 Address::new(kind, ""),
-                read(section, log),
+                (one.read)(section, log),
                 section,
                 &[*section],
                 &mut all,
                 log,
             );
         }
-        Entries::Named(read) => {
+        Entries::Named(read) | Entries::Enrolled(read) => {
             if !section.is_object() {
                 return no_names(section, log).unwrap_or(());
             }
@@ -182,7 +202,7 @@ fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
                 keep(desired, address, declared, &entry, &objects, &mut all, log);
             }
         }
-        Entries::Inside(_) | Entries::Never => unreachable!("the file has no such section"),
+        Entries::Inside(_) => unreachable!("the file has no such section"),
     }
     (descriptor.check)(&all, log);
 }

@@ -1,5 +1,6 @@
 //! The sections, entry by entry.
 
+mod account;
 mod dns;
 mod group;
 mod nameserver_group;

@@ -178,8 +178,24 @@ fn files_of_the_property_are_rich() {
                       "destinations", "destination_resource", "source_posture_checks", "authorized_groups"],
         "/routes": ["peer", "peer_groups", "network", "domains", "groups", "metric", "masquerade", "keep_route", "access_control_groups"],
         "/dns/nameserver_groups": ["domains", "search_domains_enabled", "enabled", "description"],
+        "/peers": ["ssh_enabled"],
         "/dns/zones": ["records", "search_domain", "enabled"],
     });
+    let settings = |field: &str| {
+        let settings = files
+            .iter()
+            .filter_map(|file| file.pointer("/account/settings"));
+        let (with, without): (Vec<_>, Vec<_>) = settings.partition(|one| one.get(field).is_some());
+        (with.len(), without.len())
+    };
+    for field in [
+        "dns_domain",
+        "ipv6_enabled_groups",
+        "user_approval_required",
+    ] {
+        let (with, without) = settings(field);
+        assert!(with > 5 && without > 5, "{field}: {with} {without}");
+    }
     for (section, fields) in fields.as_object().unwrap() {
         for field in fields.as_array().unwrap() {
             let field = field.as_str().unwrap();

@@ -415,7 +415,7 @@ fn the_settings_are_one_object_that_is_changed_and_nothing_else() {
     bench.declared(2.0, json!({ "groups": { "g": {} } }));
     bench
         .leaves_all(&[])
-        .says_anywhere("section \"settings\" is no longer in the file");
+        .says_anywhere("section \"dns.settings\" is no longer in the file");
     assert_eq!(
         now()["disabled_management_groups"],
         json!([bench.id("/groups", "g")])

@@ -1,5 +1,6 @@
 //! What of a plan somebody agreed to, and what the gates say of it.
 
+use crate::kind::Kind;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -212,8 +213,8 @@ impl Session {
 
     /// What the gates look at.
     fn gates(&self, gates: &Gates, account: Option<String>, applying: bool) -> gates::Context {
-        let ids = self.snapshot.rest.accounts.iter().flatten();
-        let ids = ids.filter_map(|account| Some(account["id"].as_str()?.to_owned()));
+        let accounts = self.actual.named(Kind::AccountSettings, "").iter();
+        let ids = accounts.map(|account| account.id.0.clone());
         gates::Context {
             max_deletes: gates.max_deletes,
             agreed: self.agreed.clone(),

@@ -113,11 +113,9 @@ fn the_last_of_a_kind_and_any_peer() {
         &crate::kind::Groups::default(),
     )
     .expect("a peer");
-    offboards.changes.push(crate::change::Change {
-        address: crate::address::Address::new(crate::kind::Kind::Peer, "edge"),
-        operation: crate::change::Operation::Delete { live },
-        reason: None,
-    });
+    let edge = crate::address::Address::new(crate::kind::Kind::Peer, "edge");
+    let goes = crate::change::Change::deletion(&edge, &live, None);
+    offboards.changes.push(goes);
     let agreed = offboards.rows();
     let but = |plan: &Plan, agreed: usize| {
         let agreed = plan.rows().into_iter().take(agreed).collect();

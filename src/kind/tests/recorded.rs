@@ -78,6 +78,7 @@ fn there_are_recordings_of_every_kind() {
         ("network_router", 1),
         ("policy", 11),
         ("route", 5),
+        ("account_settings", 1),
         ("nameserver_group", 2),
         ("dns_settings", 1),
         ("dns_zone", 1),
@@ -120,7 +121,10 @@ fn left_alone(resource: Resource) -> Resource {
                 ..group
             })
         }
-        Resource::Peer(peer) => Resource::Peer(peer),
+        Resource::Peer(_) => Resource::Peer(crate::kind::Peer::default()),
+        Resource::AccountSettings(_) => {
+            Resource::AccountSettings(crate::kind::AccountSettings::default())
+        }
         Resource::Network(_) => Resource::Network(crate::kind::Network::default()),
         Resource::NetworkResource(resource) => {
             Resource::NetworkResource(crate::kind::NetworkResource {
@@ -206,6 +210,8 @@ fn keeps_everything(kind: Kind, answer: &Value) -> Value {
             fields.insert("groups".into(), ids(&answer["groups"]));
         }
         Kind::DnsZone => drop(fields.remove("records")),
+        // null stays null where a list of groups was never set
+        Kind::AccountSettings => return json!({ "settings": answer["settings"] }),
         Kind::NameserverGroup | Kind::DnsSettings | Kind::DnsRecord | Kind::NetworkRouter => {}
     }
     // an empty list is sent as such

@@ -136,6 +136,47 @@ fn a_rename_takes_members_that_the_new_name_does_not_list() {
     assert_eq!(taken(old, new), expected(&items));
 }
 
+/// What machines have by a setting is taken away by another value, also by the first; the same in other words takes nothing,
+/// and so does an entry that only sets switches, or ceases to.
+#[test]
+fn a_setting_that_moves_machines() {
+    let settings = |settings: serde_json::Value| json!({ "groups": { "g": {} }, "account": { "settings": settings } });
+    let nothing = settings(json!({}));
+    let values = [
+        ("network_range", json!("10.0.0.0/8"), json!("10.0.0.0/9")),
+        ("network_range_v6", json!("FD00::0/64"), json!("fd01::/64")),
+        ("dns_domain", json!("Corp.example"), json!("")),
+        ("ipv6_enabled_groups", json!(["a", "b"]), json!([])),
+    ];
+    let mut all = Vec::new();
+    for (field, one, other) in values {
+        let (one, other) = (
+            settings(json!({ field: one })),
+            settings(json!({ field: other })),
+        );
+        let set = taken(nothing.clone(), one.clone());
+        assert_eq!(set, taken(other.clone(), one.clone()));
+        assert_eq!(set, taken(json!({ "groups": { "g": {} } }), one.clone()));
+        all.extend([set.digest(false), taken(one.clone(), other).digest(false)]);
+        assert!(taken(one.clone(), one.clone()).is_empty());
+        assert!(taken(one, nothing.clone()).is_empty());
+    }
+    let different: std::collections::BTreeSet<&String> = all.iter().collect();
+    assert_eq!(different.len(), all.len(), "{all:?}");
+    let spelled = |range: &str, domain: &str| {
+        settings(json!({ "network_range_v6": range, "dns_domain": domain }))
+    };
+    let same = taken(
+        spelled("fd00::/64", "a.example"),
+        spelled("FD00:0::/64", "A.Example"),
+    );
+    assert!(same.is_empty());
+    let switch = settings(json!({ "lazy_connection_enabled": true }));
+    assert!(taken(nothing, switch).is_empty());
+    let machine = json!({ "groups": { "g": {} }, "peers": { "gw": { "ssh_enabled": true } } });
+    assert!(taken(machine, json!({ "groups": { "g": {} }, "peers": {} })).is_empty());
+}
+
 #[test]
 fn a_key_that_is_asked_for_again() {
     let key = |more: serde_json::Value| {

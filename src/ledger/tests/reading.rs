@@ -33,16 +33,21 @@ fn read(text: &[u8]) -> Option<BTreeSet<Fact>> {
         Some(dns) => Some(dns.as_object()?),
         None => None,
     };
+    let account = match top.get("account") {
+        Some(account) => Some(account.as_object()?),
+        None => None,
+    };
     let sections = Kind::ALL.into_iter().filter_map(|kind| match kind {
-        Kind::Peer | Kind::DnsRecord => None,
+        Kind::DnsRecord => None,
         Kind::NameserverGroup | Kind::DnsZone => Some((kind, dns?.get(kind.section())?)),
         Kind::DnsSettings => Some((kind, dns?.get("settings")?)),
+        Kind::AccountSettings => Some((kind, account?.get("settings")?)),
         kind => Some((kind, top.get(kind.section())?)),
     });
     let mut managed = false;
     for (kind, section) in sections {
         managed = true;
-        if kind == Kind::DnsSettings {
+        if kind.is_one() {
             section.as_object()?;
             said.insert(Fact::Declared(Address::new(kind, "")));
             continue;

@@ -20,9 +20,7 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
         let peer = actual.peers.get(&enrollment.peer)?;
         let label = labels.get(&enrollment.peer)?;
         let live = actual.live_peer(peer);
-        let after = Resource::Peer(kind::Peer {
-            name: enrollment.key.clone(),
-        });
+        let after = Resource::Peer(kind::Peer::named(&enrollment.key));
         let mut fields = kind::differences(&after, &live.resource);
         fields.push(FieldChange {
             field: DNS_LABEL.into(),
@@ -33,18 +31,17 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
             Some(_) => Guess::Predicted,
             None => Guess::Punycode,
         };
-        Some(Change {
-            address: Address::new(Kind::Peer, &enrollment.key),
-            operation: Operation::Update {
-                live,
-                fields,
-                after,
-            },
-            reason: Some(Reason::Enrolled {
-                evidence: enrollment.evidence,
-                label: label.predicted.then_some(guess),
-            }),
-        })
+        let operation = Operation::Update {
+            live,
+            fields,
+            after,
+        };
+        let why = Reason::Enrolled {
+            evidence: enrollment.evidence,
+            label: label.predicted.then_some(guess),
+        };
+        let address = Address::new(Kind::Peer, &enrollment.key);
+        Some(Change::new(address, operation, why))
     };
     renamed.filter_map(change).collect()
 }

@@ -47,7 +47,7 @@ fn a_group_in_use_names_whoever_uses_it() {
             "network_routers": [{ "id": "router1", "peer": "", "peer_groups": [id] }],
         }))),
         ("settings of the account that the server does not check", by(json!({
-            "accounts": [{ "settings": { "peer_expose_groups": [id], "ipv6_enabled_groups": [id],
+            "accounts": [{ "id": "account", "settings": { "peer_expose_groups": [id], "ipv6_enabled_groups": [id],
                                          "extra": { "network_traffic_logs_groups": [id] } } }] }))),
         ("parts that not every server has", by(json!({ "parts": {
             "/reverse-proxies/services": [{ "domain": "app.example", "access_groups": [id], "targets": [] },
@@ -79,7 +79,7 @@ a network resource, a user, a router, a zone, the DNS settings
 a resource, a peer and a router, by the names of their networks
     held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office", peer "gw" as a resource of it
 settings of the account that the server does not check
-    held: group g: it is still used by the account's settings (ipv6_enabled_groups), the account's settings (network_traffic_logs_groups), the account's settings (peer_expose_groups)
+    held: group g: it is still used by the account settings
 parts that not every server has
     held: group g: it is still used by agent network budget rule "ceiling", agent network policy "agents", reverse proxy service "app.example", reverse proxy service "b.example"
 users of a policy of NetBird's SSH

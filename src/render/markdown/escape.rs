@@ -7,9 +7,18 @@
 
 use jiff::Timestamp;
 
+use crate::address::Address;
 use crate::text::visible;
 
 const JOINER: char = '\u{2060}';
+
+/// Returns an object as people name it: what there is one of has no name.
+pub fn object(address: &Address) -> String {
+    match address.name.as_str() {
+        "" => address.kind.label().to_owned(),
+        name => format!("{} {}", address.kind.label(), code(name)),
+    }
+}
 
 /// Returns a code span that holds the text and nothing else.
 pub fn code(text: &str) -> String {
@@ -30,6 +39,10 @@ pub fn code(text: &str) -> String {
 /// Returns a code span for a cell of a table, where a pipe splits even inside a span unless it is escaped, and a
 /// backslash before it would undo the escape.
 pub(in crate::render) fn cell(text: &str) -> String {
+    // what there is one of has no name, and an empty code span is none
+    if text.is_empty() {
+        return String::new();
+    }
     code(text)
         .replace("\\|", &format!("\\{JOINER}|"))
         .replace('|', "\\|")

@@ -3,12 +3,11 @@
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::escape::{code, fenced, line, text};
+use super::escape::{code, fenced, line, object, text};
 use crate::address::Address;
 use crate::agreement;
 use crate::change::{Change, list_changes};
 use crate::held::Held;
-use crate::kind::Kind;
 use crate::plan::Plan;
 use crate::render::impact::{impact, removed_members};
 use crate::render::{Counts, Document, Status, describe, held_number, memberships};
@@ -168,10 +167,7 @@ pub(super) fn refusals(document: &Document) -> Option<String> {
 
 /// What takes something away or opens something, as sentences.
 pub(super) fn warnings(document: &Document, plan: &Plan) -> Option<String> {
-    let name = |change: &Change| {
-        let label = change.address.kind.label();
-        format!("{label} {}", code(&change.address.name))
-    };
+    let name = |change: &Change| object(&change.address);
     let (mut lines, mut idle) = (Vec::new(), Vec::new());
     let own = plan.changes.iter().enumerate();
     for (_, change) in own.filter(|(place, _)| !document.others.contains(place)) {
@@ -210,15 +206,15 @@ pub(super) fn warnings(document: &Document, plan: &Plan) -> Option<String> {
 
 /// One diff per change that has a before and an after: the lines that differ.
 pub(super) fn details(plan: &Plan) -> Option<String> {
-    let changed = plan.changes.iter().filter(|change| {
-        !change.operation.fields().is_empty() && change.address.kind != Kind::Peer
-    });
+    let changed = plan
+        .changes
+        .iter()
+        .filter(|change| change.told_fields().next().is_some());
     let blocks: Vec<String> = changed
         .map(|change| {
-            let label = change.address.kind.label();
             format!(
-                "{label} {}\n\n{}",
-                code(&change.address.name),
+                "{}\n\n{}",
+                object(&change.address),
                 fenced("diff", &diff(change))
             )
         })
@@ -228,7 +224,7 @@ pub(super) fn details(plan: &Plan) -> Option<String> {
 
 fn diff(change: &Change) -> String {
     let mut out = String::new();
-    for field in change.operation.fields() {
+    for field in change.told_fields() {
         let Some((gone, new)) = list_changes(&field.before, &field.after) else {
             let line = |value: &Value| {
                 format!(

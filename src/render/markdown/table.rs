@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::escape::{cell, code, text};
+use super::escape::{cell, code, object, text};
 use super::{Level, result};
 use crate::change::{Change, Operation};
 use crate::kind::{FieldChange, Kind};
@@ -74,8 +74,7 @@ fn head(has_results: bool) -> Vec<String> {
 }
 
 fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
-    let is_peer = change.address.kind == Kind::Peer;
-    let fields = change.operation.fields().iter().filter(|_| !is_peer);
+    let fields = change.told_fields();
     let summary = describe::summary(change, plan);
     let summary = (!summary.is_empty()).then_some(summary);
     let what: Vec<String> = fields
@@ -96,12 +95,7 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
 
 /// A change in one short line, where there is no room for a table.
 pub(super) fn name_line(change: &Change) -> String {
-    format!(
-        "- {} {} {}",
-        sign(&change.operation),
-        change.address.kind.label(),
-        code(&change.address.name)
-    )
+    format!("- {} {}", sign(&change.operation), object(&change.address))
 }
 
 fn field(change: &FieldChange) -> String {

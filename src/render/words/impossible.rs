@@ -169,6 +169,30 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 _ => "take it out there first, or declare it",
             },
         ),
+        Impossible::SamePeer(other) => (
+            format!("means the same machine as {other:?}"),
+            "keep one of the entries",
+        ),
+        Impossible::ExpiresOfKey(field) => (
+            format!("cannot have another {field}: it enrolled with a setup key, and only machines of people log in again"),
+            "leave the field out",
+        ),
+        Impossible::NoSetting(field) => (
+            format!("cannot set {field}: this NetBird has no such setting, it is too old"),
+            "leave the field out",
+        ),
+        Impossible::ExposesNobody => (
+            "cannot let machines expose services without a group of those that may: NetBird refuses it".into(),
+            "name one in \"peer_expose_groups\"",
+        ),
+        Impossible::DeadGroup { field, group } => (
+            format!("cannot be changed: its {field} still names {group}, and NetBird refuses every change until it does not"),
+            "say in the file which groups it names",
+        ),
+        Impossible::DomainOfZone(zone) => (
+            format!("cannot have the domain of DNS zone {zone:?}: NetBird does not take both"),
+            "give machines another domain, or delete the zone in a change before this one",
+        ),
         Impossible::Rename(old, why) => {
             let (why, hint) = rename(*why);
             (format!("is to be renamed from {old:?}, {why}"), hint)

@@ -18,6 +18,7 @@ mod policies;
 mod posture;
 mod refusal;
 mod routes;
+mod settings;
 mod setup_keys;
 mod users;
 mod zones;

@@ -31,6 +31,10 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
     let settings = option::weighted(0.8, names(0));
     let settings =
         settings.prop_map(|groups| entry(json!({ "disabled_management_groups": groups })));
+    let account = account_settings();
+    let machines = section(["m1", "m2", "nobody"], |_| {
+        option::of(any::<bool>()).prop_map(|ssh| entry(json!({ "ssh_enabled": ssh })))
+    });
     let some = |section: BoxedStrategy<Value>| match whole {
         true => section.prop_map(Some).boxed(),
         false => option::weighted(0.8, section).boxed(),
@@ -42,9 +46,13 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
         some(routes),
         some(servers),
         some(zones),
-        some(settings.boxed()),
+        (
+            some(settings.boxed()),
+            some(account.boxed()),
+            some(machines),
+        ),
     );
-    sections.prop_map(move |(groups, keys, policies, routes, servers, zones, settings)| {
+    sections.prop_map(move |(groups, keys, policies, routes, servers, zones, (settings, account, machines))| {
         let keys = keys.map(|mut keys| {
             for name in ["m1", "m2"] {
                 keys[name] = json!({ "type": "one-off", "expires_in": 86400, "enrolled": true });
@@ -55,7 +63,9 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
         let dns = dns.into_iter().filter_map(|(name, section)| Some((name.to_owned(), section?)));
         let dns: Map<String, Value> = dns.collect();
         let dns = (!dns.is_empty()).then_some(Value::Object(dns));
-        let sections = [("groups", groups), ("setup_keys", keys), ("policies", policies), ("routes", routes), ("dns", dns)];
+        let account = account.map(|settings| json!({ "settings": settings }));
+        let sections = [("groups", groups), ("setup_keys", keys), ("policies", policies), ("routes", routes), ("dns", dns),
+                        ("account", account), ("peers", machines)];
         let sections = sections.into_iter().filter_map(|(name, section)| Some((name.to_owned(), section?)));
         let mut file = Value::Object(sections.collect());
         // no section, or empty ones only, is an error
@@ -79,8 +89,9 @@ fn has_entry(file: &Value) -> bool {
         "/routes",
         "/dns/nameserver_groups",
         "/dns/zones",
+        "/peers",
     ];
-    if file.pointer("/dns/settings").is_some() {
+    if file.pointer("/dns/settings").is_some() || file.get("account").is_some() {
         return true;
     }
     let mut sections = sections
@@ -309,6 +320,19 @@ fn zone(at: usize, whole: bool) -> BoxedStrategy<Value> {
         .boxed()
 }
 
+fn account_settings() -> impl Strategy<Value = Value> {
+    let flags = (option::of(any::<bool>()), option::of(any::<bool>()));
+    let lasts = option::of(select(vec![3600, 86400]));
+    let domain = option::of(select(vec!["", "vpn.example", "other.example"]));
+    let groups = (option::of(names(0)), option::of(names(0)));
+    (lasts, flags, domain, groups).prop_map(|(lasts, (lazy, approved), domain, (ipv6, expose))| {
+        entry(
+            json!({ "peer_login_expiration": lasts, "lazy_connection_enabled": lazy, "user_approval_required": approved,
+                      "dns_domain": domain, "ipv6_enabled_groups": ipv6, "peer_expose_groups": expose }),
+        )
+    })
+}
+
 /// Takes out references that no file could have: to groups that are not declared, and of pending keys to groups whose
 /// members do not list them.
 fn repair(file: &mut Value) {
@@ -323,6 +347,7 @@ fn repair(file: &mut Value) {
         "/dns/nameserver_groups",
         "/dns/zones",
         "/dns",
+        "/account",
     ];
     for pointer in pointers {
         for entry in file
@@ -341,6 +366,8 @@ fn repair(file: &mut Value) {
                 "access_control_groups",
                 "distribution_groups",
                 "disabled_management_groups",
+                "ipv6_enabled_groups",
+                "peer_expose_groups",
             ] {
                 let Some(names) = entry.get_mut(field).and_then(Value::as_array_mut) else {
                     continue;
@@ -349,7 +376,11 @@ fn repair(file: &mut Value) {
                 if names.is_empty()
                     && !matches!(
                         field,
-                        "auto_groups" | "access_control_groups" | "disabled_management_groups"
+                        "auto_groups"
+                            | "access_control_groups"
+                            | "disabled_management_groups"
+                            | "ipv6_enabled_groups"
+                            | "peer_expose_groups"
                     )
                 {
                     names.push(json!("base"));
@@ -403,6 +434,13 @@ fn name_all_groups(file: &mut Value) {
         .filter(|at| at.as_object().is_some_and(Map::is_empty))
     {
         settings["disabled_management_groups"] = json!([]);
+    }
+    if let Some(settings) = file.pointer_mut("/account/settings") {
+        for field in ["ipv6_enabled_groups", "peer_expose_groups"] {
+            if settings.get(field).is_none() {
+                settings[field] = json!([]);
+            }
+        }
     }
     for (section, field, default) in fields {
         let entries = file.pointer_mut(section).and_then(Value::as_object_mut);

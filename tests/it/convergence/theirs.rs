@@ -111,6 +111,19 @@ impl Theirs {
                 bench.edit("/policies", &name, changes);
             }
         }
+        if let Some(entry) = file.pointer("/account/settings") {
+            let account = bench.server().list("/accounts").remove(0);
+            let changes = json!({ "peer_login_expiration": 7200, "lazy_connection_enabled": false, "metrics_push_enabled": true,
+                                  "extra": { "user_approval_required": false, "peer_approval_enabled": true } });
+            let mut settings = account["settings"].clone();
+            for (field, value) in free(entry, changes).as_object().expect("changes") {
+                settings[field] = value.clone();
+            }
+            let path = format!("/accounts/{}", id(&account));
+            bench
+                .server()
+                .write("PUT", &path, json!({ "settings": settings }));
+        }
         for (name, entry) in declared("/routes") {
             if bench.all("/routes", &name).len() == 1 && entry.is_object() {
                 let changes = json!({ "description": "by hand", "access_control_groups": [self.base], "metric": 77,
@@ -228,10 +241,27 @@ pub(super) fn check(
             let same = |value: &Value| match *list {
                 "/peers" => {
                     let mut peer = value.clone();
-                    for field in ["name", "dns_label", "groups"] {
+                    // its domain and whether it has an IPv6 address follow the account's settings
+                    for field in ["name", "dns_label", "groups", "ipv6"] {
                         peer[field].take();
                     }
+                    let name = value["name"].as_str().unwrap_or_default();
+                    if file["peers"][name].get("ssh_enabled").is_some() {
+                        peer["ssh_enabled"].take();
+                    }
                     peer
+                }
+                "/accounts" => {
+                    let mut account = value.clone();
+                    let declared = file.pointer("/account/settings");
+                    let declared = declared.and_then(Value::as_object).into_iter().flatten();
+                    for (field, _) in declared {
+                        account["settings"][field].take();
+                        if account["settings"]["extra"].get(field).is_some() {
+                            account["settings"]["extra"][field].take();
+                        }
+                    }
+                    account
                 }
                 _ => value.clone(),
             };

@@ -161,7 +161,7 @@ impl Server {
                 }
             }
             file.get_mut("networks").map(entries);
-            for section in ["groups", "setup_keys", "policies", "routes"] {
+            for section in ["groups", "setup_keys", "peers", "policies", "routes"] {
                 file.get_mut(section).map(entries);
             }
             file.pointer_mut("/dns/nameserver_groups").map(entries);
@@ -169,6 +169,9 @@ impl Server {
             // there is one of them in the account, and other tests run beside this one
             if let Some(Value::Object(dns)) = file.get_mut("dns") {
                 dns.remove("settings");
+            }
+            if let Some(file) = file.as_object_mut() {
+                file.remove("account");
             }
         }
         file

@@ -224,7 +224,7 @@ fn a_group_always_sends_members_and_resources() {
 /// Left out, each of the flags would be switched off.
 #[test]
 fn a_rename_of_a_peer_echoes_its_flags() {
-    let renamed = Resource::Peer(crate::kind::Peer { name: "x".into() });
+    let renamed = Resource::Peer(crate::kind::Peer::named("x"));
     assert_body(
         &renamed,
         Some(testing::peer("edge")),

@@ -37,7 +37,21 @@ pub(super) fn member(name: &str, of: &OfMember, at: Option<&Address>) -> String 
             added: "taken",
         },
     };
-    said(name, of, &verbs)
+    match of {
+        // an entry of machines bears the name that it means
+        OfMember::Awaited(why) if at.is_some_and(|at| at.kind == Kind::Peer) => {
+            let why = match why.as_deref() {
+                None => "has not enrolled yet".into(),
+                Some(OfMember::Absent(meant)) => {
+                    let meant = meant.as_ref().map(|meant| format!("; {}", hint(meant)));
+                    format!("is the name of no peer yet{}", meant.unwrap_or_default())
+                }
+                Some(why) => said(name, why, &verbs),
+            };
+            format!("{why}: its settings wait until one is meant")
+        }
+        _ => said(name, of, &verbs),
+    }
 }
 
 fn said(name: &str, of: &OfMember, verbs: &Verbs) -> String {

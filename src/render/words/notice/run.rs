@@ -37,6 +37,12 @@ fn section_gone(gone: &Gone) -> String {
         true => "goes with this change",
         false => "is no longer in the file",
     };
+    if !kind.goes_with_entry() {
+        let section = kind.section_path().join(".");
+        return format!(
+            "section {section:?} {when}, so nothing of it is managed any more; NetBird keeps what it has"
+        );
+    }
     let of = within.as_ref().map(|at| format!(" of {}", at.quoted()));
     let of = of.unwrap_or_default();
     let names: Vec<String> = left.iter().map(|at| format!("{:?}", at.name)).collect();

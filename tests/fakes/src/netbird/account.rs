@@ -4,7 +4,6 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::cidr::Cidr;
 use super::collection::Collection;
 use super::events::Events;
 use super::groups::{self, Group};
@@ -16,14 +15,12 @@ use super::policies::{self, Policy};
 use super::posture::PostureCheck;
 use super::refusal::Refusal;
 use super::routes::Route;
+use super::settings::Settings;
 use super::setup_keys::SetupKey;
 use super::users::{Token, User};
 use super::zones::Zone;
 use crate::clock::{self, Clock};
 
-pub(super) const DNS_DOMAIN: &str = "netbird.selfhosted";
-const NETWORK_RANGE: &str = "100.92.0.0/16";
-const NETWORK_RANGE_V6: &str = "fd00:4e42:ab12::/64";
 const TOKEN_DAYS: i64 = 365;
 
 pub(super) struct Account {
@@ -49,6 +46,7 @@ pub(super) struct Account {
     pub(super) resources: Collection<Resource>,
     pub(super) routers: Collection<Router>,
     pub(super) disabled_management_groups: Vec<String>,
+    pub(super) settings: Settings,
     pub(super) events: Events,
     /// Every plain setup key and token that was ever issued.
     pub(super) secrets: Vec<String>,
@@ -64,6 +62,7 @@ impl Account {
         // With a `|`, as identity providers have it: whoever puts the id into a path has to escape
         // it.
         let owner = format!("local|{}", ids.uuid());
+        let all = ids.xid(created_at.as_second());
         let mut account = Account {
             id: ids.xid(created_at.as_second()),
             created_at,
@@ -85,6 +84,7 @@ impl Account {
             resources: Collection::default(),
             routers: Collection::default(),
             disabled_management_groups: Vec::new(),
+            settings: Settings::new(&all),
             events: Events::default(),
             secrets: Vec::new(),
             blind: false,
@@ -94,7 +94,6 @@ impl Account {
             .insert(&owner, User::person("Owner", "owner@example.com", "owner"));
         let id = account.id.clone();
         account.record(&owner, "account.create", &id, json!({}));
-        let all = account.new_id();
         account
             .groups
             .insert(&all, Group::named(groups::ALL, "api"));
@@ -137,21 +136,8 @@ impl Account {
         self.add_token(user, "ci", TOKEN_DAYS, &owner).1
     }
 
-    pub(super) fn range(&self) -> Cidr {
-        Cidr::parse(NETWORK_RANGE).expect("the range is a network")
-    }
-
-    pub(super) fn range_v6(&self) -> Cidr {
-        Cidr::parse(NETWORK_RANGE_V6).expect("the range is a network")
-    }
-
     /// The account as `GET /accounts` shows it.
     pub(super) fn show(&self) -> Value {
-        let all = self
-            .groups
-            .iter()
-            .find(|(_, group)| group.name == groups::ALL)
-            .map(|(id, _)| id);
         json!({
             "id": self.id,
             "domain": "",
@@ -159,39 +145,7 @@ impl Account {
             "created_at": clock::show(self.created_at),
             "created_by": self.owner,
             "onboarding": {"onboarding_flow_pending": true, "signup_form_pending": true},
-            "settings": {
-                "agent_network_only": false,
-                "auto_update_always": false,
-                "auto_update_version": "disabled",
-                "dns_domain": "",
-                "embedded_idp_enabled": true,
-                "extra": {
-                    "network_traffic_logs_enabled": false,
-                    "network_traffic_logs_groups": null,
-                    "network_traffic_packet_counter_enabled": false,
-                    "peer_approval_enabled": false,
-                    "user_approval_required": true,
-                },
-                "groups_propagation_enabled": true,
-                "ipv6_enabled_groups": Vec::from_iter(all),
-                "jwt_allow_groups": [],
-                "jwt_groups_claim_name": "",
-                "jwt_groups_enabled": false,
-                "lazy_connection_enabled": true,
-                "local_auth_disabled": false,
-                "local_mfa_enabled": false,
-                "metrics_push_enabled": false,
-                "network_range": NETWORK_RANGE,
-                "network_range_v6": NETWORK_RANGE_V6,
-                "peer_expose_enabled": false,
-                "peer_expose_groups": null,
-                "peer_inactivity_expiration": 600,
-                "peer_inactivity_expiration_enabled": false,
-                "peer_login_expiration": 86400,
-                "peer_login_expiration_enabled": true,
-                "regular_users_view_blocked": true,
-                "routing_peer_dns_resolution_enabled": true,
-            },
+            "settings": self.settings.show(),
         })
     }
 

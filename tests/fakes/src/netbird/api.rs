@@ -8,7 +8,7 @@ use super::auth::{self, Module, Right};
 use super::refusal::Refusal;
 use super::{
     dns_settings, events, groups, nameservers, networks, peers, policies, posture, routes,
-    setup_keys, users, zones,
+    settings, setup_keys, users, zones,
 };
 use crate::body::Body;
 use crate::http::{Request, Response};
@@ -67,20 +67,16 @@ const ROUTES: &[&[Route]] = &[
     routes::ROUTES,
     nameservers::ROUTES,
     dns_settings::ROUTES,
+    settings::ROUTES,
     zones::ROUTES,
     networks::ROUTES,
     events::ROUTES,
     OTHERS,
 ];
 
-const OTHERS: &[Route] = &[
-    route("GET", "/accounts", Module::Accounts, |call| {
-        Ok(json!([call.account.show()]))
-    }),
-    open("GET", "/instance/version", Right::Token, |_| {
-        Ok(json!({"management_current_version": "0.77.1", "management_update_available": false}))
-    }),
-];
+const OTHERS: &[Route] = &[open("GET", "/instance/version", Right::Token, |_| {
+    Ok(json!({"management_current_version": "0.77.1", "management_update_available": false}))
+})];
 
 /// What a handler is given.
 pub(super) struct Call<'a> {

@@ -19,6 +19,7 @@ pub(super) enum Module {
     Peers,
     Policies,
     Routes,
+    Settings,
     SetupKeys,
     Users,
 }

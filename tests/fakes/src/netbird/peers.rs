@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::account::{Account, DNS_DOMAIN};
+use super::account::Account;
 use super::api::{Call, Outcome, Route, open, route};
 use super::auth::{self, Module, Right};
 use super::cidr::Cidr;
@@ -29,8 +29,10 @@ pub(super) struct Peer {
     hostname: String,
     /// The label alone; answers show the FQDN.
     dns_label: String,
+    /// The domain behind it.
+    pub(super) domain: String,
     pub(super) ip: Ipv4Addr,
-    ipv6: Ipv6Addr,
+    pub(super) ipv6: Ipv6Addr,
     /// Empty for a peer that came with a setup key.
     pub(super) user: String,
     pub(super) connected: bool,
@@ -44,7 +46,7 @@ pub(super) struct Peer {
 
 impl Peer {
     pub(super) fn fqdn(&self) -> String {
-        format!("{}.{DNS_DOMAIN}", self.dns_label)
+        format!("{}.{}", self.dns_label, self.domain)
     }
 
     fn show(&self, account: &Account, id: &str) -> Value {
@@ -67,7 +69,7 @@ impl Peer {
             "block_inbound",
             "lazy_connection_enabled",
         ];
-        json!({
+        let mut shown = json!({
             "id": id,
             "name": self.name,
             "hostname": self.hostname,
@@ -97,7 +99,17 @@ impl Peer {
             "country_code": "",
             "city_name": "",
             "local_flags": flags.map(|flag| (flag.to_owned(), false)).into_iter().collect::<Value>(),
-        })
+        });
+        let has_ipv6 = |group: &str| {
+            let group = account.groups.get(group);
+            group.is_some_and(|group| group.peers.iter().any(|peer| peer == id))
+        };
+        if !account.settings.ipv6_groups().any(has_ipv6) {
+            shown
+                .as_object_mut()
+                .and_then(|fields| fields.remove("ipv6"));
+        }
+        shown
     }
 
     /// What events say of a peer.
@@ -177,8 +189,8 @@ fn put(call: &mut Call) -> Outcome {
     if !call.account.peers.contains(&id) {
         return Err(not_found(&id));
     }
-    move_to(call, &id, ip.as_deref(), call.account.range())?;
-    move_to(call, &id, ipv6.as_deref(), call.account.range_v6())?;
+    move_to(call, &id, ip.as_deref(), call.account.settings.range())?;
+    move_to(call, &id, ipv6.as_deref(), call.account.settings.range_v6())?;
 
     let before = call
         .account

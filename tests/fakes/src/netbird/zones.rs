@@ -4,7 +4,6 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Value, json};
 
-use super::account::DNS_DOMAIN;
 use super::api::{Call, Outcome, Route, route};
 use super::auth::Module;
 use super::collection::Collection;
@@ -42,7 +41,7 @@ const RECORD: Form = Form {
 
 pub(super) struct Zone {
     name: String,
-    domain: String,
+    pub(super) domain: String,
     enabled: bool,
     enable_search_domain: bool,
     distribution_groups: Vec<String>,
@@ -171,7 +170,7 @@ fn read(call: &Call, id: Option<&str>) -> Result<Zone, Refusal> {
     call.account.check_groups(&zone.distribution_groups, |id| {
         invalid(format!("group: {id} not found"))
     })?;
-    if domain == DNS_DOMAIN {
+    if domain == call.account.settings.domain() {
         return Err(invalid(format!(
             "zone domain {domain} conflicts with peer DNS domain"
         )));

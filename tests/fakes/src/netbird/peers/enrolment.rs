@@ -71,8 +71,9 @@ fn register(
         name: hostname.to_owned(),
         hostname: hostname.to_owned(),
         dns_label: free_label(account, label, ip, ephemeral),
+        domain: account.settings.domain().to_owned(),
         ip,
-        ipv6: ipv6_beside(account.range_v6(), ip),
+        ipv6: ipv6_beside(account.settings.range_v6(), ip),
         user: user.to_owned(),
         connected: false,
         ephemeral,
@@ -109,19 +110,17 @@ pub(super) fn free_label(account: &Account, label: String, ip: Ipv4Addr, suffixe
 }
 
 /// Returns an address of the account's range that no peer has.
-fn free_ip(account: &mut Account) -> Ipv4Addr {
+pub(in crate::netbird) fn free_ip(account: &mut Account) -> Ipv4Addr {
     let Cidr {
         ip: std::net::IpAddr::V4(network),
-        ..
-    } = account.range()
+        bits,
+    } = account.settings.range()
     else {
         unreachable!("the range is one of IPv4");
     };
-    let [first, second, ..] = network.octets();
     loop {
-        let [third, fourth] =
-            [account.ids.below(256), 1 + account.ids.below(254)].map(|number| number as u8);
-        let ip = Ipv4Addr::new(first, second, third, fourth);
+        let hosts = (1_usize << (32 - bits)) - 2;
+        let ip = Ipv4Addr::from_bits(network.to_bits() + 1 + account.ids.below(hosts) as u32);
         if account.peers.values().all(|peer| peer.ip != ip) {
             return ip;
         }
@@ -129,7 +128,7 @@ fn free_ip(account: &mut Account) -> Ipv4Addr {
 }
 
 /// Returns an address of the range that is as unique as the other one.
-fn ipv6_beside(range: Cidr, ip: Ipv4Addr) -> Ipv6Addr {
+pub(in crate::netbird) fn ipv6_beside(range: Cidr, ip: Ipv4Addr) -> Ipv6Addr {
     let std::net::IpAddr::V6(network) = range.ip else {
         unreachable!("the range is one of IPv6")
     };

@@ -1,0 +1,305 @@
+//! The account's settings, of which there is one object (docs/netbird-api.md, "Account settings").
+//!
+//! In the file all of them stand side by side; in the API some stand in `extra`. What a self-hosted server takes and ignores
+//! is refused by the table.
+
+mod entry;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::body::base_of;
+use super::{
+    About, Descriptor, End, Entries, Form, Groups, Live, Moves, One, Resource, Shape as FormShape,
+    Spec, Tie, Trace, Unresolved,
+};
+use crate::config::Table;
+use crate::entry::Entry;
+use crate::id::Id;
+use crate::sentence::Sentence;
+use crate::spelling;
+
+use entry::{TABLE, entry};
+
+/// The settings in canonical form. `None` = not ours; of a live one, that this NetBird has no such setting.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccountSettings {
+    /// Whether peers of people have to log in again after a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_login_expiration_enabled: Option<bool>,
+    /// After how many seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_login_expiration: Option<i64>,
+    /// Whether they have to after they were offline for a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_inactivity_expiration_enabled: Option<bool>,
+    /// After how many seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_inactivity_expiration: Option<i64>,
+    /// Whether users of role user see nothing in the dashboard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regular_users_view_blocked: Option<bool>,
+    /// Whether the groups of a user go to the user's peers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups_propagation_enabled: Option<bool>,
+    /// Whether groups come from the identity provider's tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwt_groups_enabled: Option<bool>,
+    /// In which claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwt_groups_claim_name: Option<String>,
+    /// Names in that claim, of which a user needs one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jwt_allow_groups: Option<BTreeSet<String>>,
+    /// Whether routing peers resolve the domains of routes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routing_peer_dns_resolution_enabled: Option<bool>,
+    /// The domain behind the names of machines, in lower case; empty: NetBird's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns_domain: Option<String>,
+    /// The IPv4 network of the machines' addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_range: Option<String>,
+    /// The IPv6 network of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_range_v6: Option<String>,
+    /// Groups whose peers have an IPv6 address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ipv6_enabled_groups: Option<BTreeSet<String>>,
+    /// Whether peers may expose services.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_expose_enabled: Option<bool>,
+    /// Groups whose peers may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_expose_groups: Option<BTreeSet<String>>,
+    /// Whether connections are made when they are needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lazy_connection_enabled: Option<bool>,
+    /// To which version clients update themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_update_version: Option<String>,
+    /// Whether they do so without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_update_always: Option<bool>,
+    /// Whether clients send metrics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics_push_enabled: Option<bool>,
+    /// Whether local users need a second factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_mfa_enabled: Option<bool>,
+    /// Whether new peers wait until somebody lets them in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_approval_enabled: Option<bool>,
+    /// Whether new users do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_approval_required: Option<bool>,
+    /// Groups whose traffic NetBird's cloud logs: no file says them, and they hold their groups.
+    #[serde(skip_serializing)]
+    pub network_traffic_logs_groups: BTreeSet<String>,
+}
+
+/// What stands in `extra`.
+const EXTRA: [&str; 2] = ["peer_approval_enabled", "user_approval_required"];
+
+/// Lists of ids of groups.
+const GROUPS: [&str; 3] = [
+    "ipv6_enabled_groups",
+    "peer_expose_groups",
+    "network_traffic_logs_groups",
+];
+
+impl AccountSettings {
+    /// Returns whether the API has a setting in `extra`.
+    pub fn is_extra(field: &str) -> bool {
+        EXTRA.contains(&field)
+    }
+}
+
+/// An entry of `GET /accounts`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// All settings.
+    settings: Map<String, Value>,
+}
+
+impl Answer {
+    /// All settings side by side, as names of groups where they are ids.
+    fn canonical(mut self, groups: &Groups) -> Result<AccountSettings, serde_json::Error> {
+        if let Some(Value::Object(extra)) = self.settings.remove("extra") {
+            self.settings.extend(extra);
+        }
+        for (field, value) in &mut self.settings {
+            if GROUPS.contains(&field.as_str()) {
+                let ids: Option<Vec<Id>> = serde_json::from_value(value.take())?;
+                *value = Value::from_iter(groups.read(&ids.unwrap_or_default()));
+            }
+        }
+        let settings: AccountSettings = serde_json::from_value(Value::Object(self.settings))?;
+        let network = |range: Option<String>| range.map(|range| spelling::network(&range));
+        let domain = settings.dns_domain.map(|name| name.to_ascii_lowercase());
+        Ok(AccountSettings {
+            dns_domain: domain,
+            network_range: network(settings.network_range),
+            network_range_v6: network(settings.network_range_v6),
+            ..settings
+        })
+    }
+}
+
+impl Spec for AccountSettings {
+    const KIND: Descriptor = Descriptor {
+        label: "account settings",
+        plural: "account settings",
+        word: "account_settings",
+        section: &["account", "settings"],
+        about: "The account's settings, of which there is one. What is left out stays as it is.",
+        longest_name: 0,
+        reserved_name: None,
+        collection: "/accounts",
+        name_field: "",
+        can_be_renamed: false,
+        has_unique_names: false,
+        deletion_event: None,
+        is_several: false,
+        is_anywhere: false,
+        fixed: &[],
+        not_at_creation: &[],
+        traces: &[
+            ("dns_domain", Trace::Tie(End::Setting("dns_domain"))),
+            ("network_range", Trace::Tie(End::Setting("network_range"))),
+            (
+                "network_range_v6",
+                Trace::Tie(End::Setting("network_range_v6")),
+            ),
+            (
+                "ipv6_enabled_groups",
+                Trace::Tie(End::Setting("ipv6_enabled_groups")),
+            ),
+        ],
+        entries: Entries::One(One {
+            read: entry,
+            is_listed: true,
+        }),
+        check: |_, _| {},
+        outline: || TABLE.outline(),
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let answer: Answer = wire.read()?;
+        Ok(Live {
+            id: answer.id.clone(),
+            name: String::new(),
+            within: None,
+            resource: Resource::AccountSettings(answer.canonical(groups)?),
+            wire,
+        })
+    }
+
+    /// All settings as they are, but for ours: what is left out, the server sets to zero (docs/netbird-api.md, "Account
+    /// settings").
+    fn request(
+        &self,
+        _name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let mut settings = base_of(live.and_then(|live| live.get("settings")), &[]);
+        let mut extra = base_of(settings.get("extra"), &[]);
+        let ours = serde_json::to_value(self).expect("plain values serialise");
+        for field in TABLE.fields {
+            let Some(value) = ours.get(field.name) else {
+                continue;
+            };
+            let value = match field.groups.and_then(|groups| groups(self)) {
+                Some(names) => groups.resolve(names)?,
+                None => value.clone(),
+            };
+            let place = match Self::is_extra(field.name) {
+                true => &mut extra,
+                false => &mut settings,
+            };
+            place.insert(field.name.into(), value);
+        }
+        // one that holds nothing would reset it
+        if !extra.is_empty() {
+            settings.insert("extra".into(), extra.into());
+        }
+        Ok(serde_json::json!({ "settings": settings }))
+    }
+
+    fn references(&self) -> Vec<&str> {
+        let groups = TABLE.groups(self).into_iter().flatten();
+        let all = groups.chain(&self.network_traffic_logs_groups);
+        all.map(String::as_str).collect()
+    }
+
+    fn keep(&mut self, live: &Self) {
+        TABLE.keep(self, live);
+        self.network_traffic_logs_groups
+            .clone_from(&live.network_traffic_logs_groups);
+    }
+
+    /// What moves machines: the history says since when the file has it.
+    fn form(&self) -> Form {
+        let text = |field, value: &Option<String>| {
+            let value = value.clone()?;
+            Some(Tie {
+                end: End::Setting(field),
+                names: BTreeSet::from([value]),
+            })
+        };
+        let groups = self.ipv6_enabled_groups.clone().map(|names| Tie {
+            end: End::Setting("ipv6_enabled_groups"),
+            names,
+        });
+        let ties = [
+            text("dns_domain", &self.dns_domain),
+            text("network_range", &self.network_range),
+            text("network_range_v6", &self.network_range_v6),
+            groups,
+        ];
+        Form {
+            shape: FormShape::Plain,
+            ties: ties.into_iter().flatten().collect(),
+            more: BTreeSet::new(),
+        }
+    }
+
+    fn moves(field: &str) -> Option<Moves> {
+        Some(match field {
+            "dns_domain" => Moves::Names,
+            "network_range" => Moves::Addresses,
+            "network_range_v6" => Moves::AddressesV6,
+            "ipv6_enabled_groups" => Moves::HavingV6,
+            _ => return None,
+        })
+    }
+
+    /// What is otherwise than in a new account. The ranges are the account's own: in another account they would move every
+    /// machine.
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        fields.retain(|name, value| {
+            let mut rows = TABLE.fields.iter();
+            let row = rows.find(|field| field.name == name);
+            let default = row.and_then(|field| field.default);
+            let default = default.map(|text| serde_json::from_str(text).expect("JSON"));
+            default.is_some_and(|default: Value| default != *value)
+        });
+        Ok(fields)
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        String::new()
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        Sentence::default()
+    }
+}

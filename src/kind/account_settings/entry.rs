@@ -1,0 +1,322 @@
+//! The settings in the file: which there are, and how each is read.
+
+use std::collections::BTreeSet;
+
+use super::AccountSettings;
+use crate::config::{Cursor, Flaw, Log, Refused, Shape, Table, quote};
+use crate::kind::rows::{own, own_groups};
+use crate::kind::values::{domain, flag, names, network, text};
+use crate::kind::{Declared, Resource};
+
+/// Seconds: an hour, and 180 days, which is as long as the server lets it be.
+const LOGIN: (i64, i64) = (3_600, 15_552_000);
+
+/// Seconds: the server makes a negative number of more.
+const INACTIVITY: (i64, i64) = (1, 9_223_372_036);
+
+const IGNORED: &str = "a self-hosted NetBird answers 200 to it and ignores it";
+const LEAVE_OUT: Option<&str> = Some("leave it out: what NetBird has stays as it is");
+
+pub(super) const TABLE: Table<AccountSettings> = Table {
+    what: "the account settings",
+    fields: &[
+        own!(
+            peer_login_expiration_enabled,
+            Shape::Flag,
+            Some("true"),
+            "Whether machines of people have to log in again after a time.",
+            flag
+        ),
+        own!(
+            peer_login_expiration,
+            Shape::Whole(LOGIN.0, LOGIN.1),
+            Some("86400"),
+            "After how many seconds: an hour to 180 days.",
+            |value: &Cursor<'_>, log: &mut Log| seconds(value, LOGIN, log)
+        ),
+        own!(
+            peer_inactivity_expiration_enabled,
+            Shape::Flag,
+            Some("false"),
+            "Whether they have to after they were offline for a time.",
+            flag
+        ),
+        own!(
+            peer_inactivity_expiration,
+            Shape::Whole(INACTIVITY.0, INACTIVITY.1),
+            Some("600"),
+            "After how many seconds.",
+            |value: &Cursor<'_>, log: &mut Log| seconds(value, INACTIVITY, log)
+        ),
+        own!(
+            regular_users_view_blocked,
+            Shape::Flag,
+            Some("true"),
+            "Whether people of role user see no peers of others in the dashboard.",
+            flag
+        ),
+        own!(
+            groups_propagation_enabled,
+            Shape::Flag,
+            Some("true"),
+            "Whether the groups of a user go to the user's machines.",
+            flag
+        ),
+        own!(
+            jwt_groups_enabled,
+            Shape::Flag,
+            Some("false"),
+            "Whether groups come from the tokens of the identity provider.",
+            flag
+        ),
+        own!(
+            jwt_groups_claim_name,
+            Shape::Text,
+            Some("\"\""),
+            "The claim of a token that lists them.",
+            text
+        ),
+        own!(
+            jwt_allow_groups,
+            Shape::Schema(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#),
+            Some("[]"),
+            "Names in that claim: who has none of them is let in no more. Empty: everybody is.",
+            allowed
+        ),
+        own!(
+            routing_peer_dns_resolution_enabled,
+            Shape::Flag,
+            Some("true"),
+            "Whether routing peers resolve the domains of routes, rather than each client.",
+            flag
+        ),
+        own!(
+            dns_domain,
+            Shape::Text,
+            Some("\"\""),
+            "The domain behind the names of machines; \"\" is NetBird's own. Another one renames every machine: somebody has to agree.",
+            own_domain
+        ),
+        own!(
+            network_range,
+            Shape::Text,
+            None,
+            "The IPv4 network of the machines' addresses, /28 or larger. Another one gives every machine another address: somebody has to agree.",
+            |value: &Cursor<'_>, log: &mut Log| range(value, &V4, log)
+        ),
+        own!(
+            network_range_v6,
+            Shape::Text,
+            None,
+            "The IPv6 network of them, /48 to /120; likewise.",
+            |value: &Cursor<'_>, log: &mut Log| range(value, &V6, log)
+        ),
+        own_groups!(
+            ipv6_enabled_groups,
+            Shape::Groups,
+            Some("[\"All\"]"),
+            "Groups whose machines have an IPv6 address too. Where machines get or lose theirs, somebody has to agree.",
+            names::groups
+        ),
+        own!(
+            peer_expose_enabled,
+            Shape::Flag,
+            Some("false"),
+            "Whether machines may expose services. It needs \"peer_expose_groups\".",
+            flag
+        ),
+        own_groups!(
+            peer_expose_groups,
+            Shape::Groups,
+            Some("[]"),
+            "Groups whose machines may.",
+            names::groups
+        ),
+        own!(
+            lazy_connection_enabled,
+            Shape::Flag,
+            Some("true"),
+            "Whether machines connect to each other only once they have something to send.",
+            flag
+        ),
+        own!(
+            auto_update_version,
+            Shape::Schema(
+                r#"{"type": "string", "pattern": "^(|latest|disabled|v?[0-9]+(\\.[0-9]+)*)$"}"#
+            ),
+            Some("\"disabled\""),
+            "The version to which clients update themselves: \"latest\", \"disabled\", or a version such as \"0.77.1\".",
+            version
+        ),
+        own!(
+            auto_update_always,
+            Shape::Flag,
+            Some("false"),
+            "Whether they do so without asking.",
+            flag
+        ),
+        own!(
+            metrics_push_enabled,
+            Shape::Flag,
+            Some("false"),
+            "Whether clients send metrics.",
+            flag
+        ),
+        own!(
+            local_mfa_enabled,
+            Shape::Flag,
+            Some("false"),
+            "Whether users of NetBird's own identity provider need a second factor.",
+            flag
+        ),
+        own!(
+            peer_approval_enabled,
+            Shape::Flag,
+            Some("false"),
+            "Whether new machines wait until somebody lets them in; NetBird stores it everywhere, and goes by it on its cloud.",
+            flag
+        ),
+        own!(
+            user_approval_required,
+            Shape::Flag,
+            Some("true"),
+            "Whether new users wait until somebody lets them in.",
+            flag
+        ),
+    ],
+    refused: &[
+        Refused::new(
+            &["embedded_idp_enabled"],
+            "whether NetBird's own identity provider runs is set where the server is started: NetBird answers 200 to it and ignores it",
+            LEAVE_OUT,
+        ),
+        Refused::new(&["local_auth_disabled"], IGNORED, LEAVE_OUT),
+        Refused::new(
+            &["agent_network_only"],
+            "a NetBird without agent networks refuses it",
+            LEAVE_OUT,
+        ),
+        Refused::new(
+            &[
+                "network_traffic_logs_enabled",
+                "network_traffic_logs_groups",
+                "network_traffic_packet_counter_enabled",
+            ],
+            "traffic is logged by NetBird's cloud: a self-hosted one answers 200 to it and ignores it",
+            LEAVE_OUT,
+        ),
+        Refused::new(
+            &["extra"],
+            "what the API has in \"extra\" stands beside the other settings here",
+            Some(
+                "write \"peer_approval_enabled\" and \"user_approval_required\" without \"extra\" around them",
+            ),
+        ),
+        Refused::new(
+            &["onboarding"],
+            "the dashboard's first steps are none of the settings",
+            LEAVE_OUT,
+        ),
+        Refused::new(&["domain", "dns_label"], "write \"dns_domain\"", None).meant("dns_domain"),
+        Refused::new(&["network", "cidr"], "write \"network_range\"", None).meant("network_range"),
+    ],
+    rules: "{}",
+};
+
+fn seconds(value: &Cursor<'_>, (least, most): (i64, i64), log: &mut Log) -> Option<i64> {
+    let wanted = format!("a whole number of seconds from {least} to {most}");
+    let number = value.integer(log, &wanted)?;
+    if !(least..=most).contains(&number) {
+        log.error(value.place(), format!("{number} is not {wanted}"));
+        return None;
+    }
+    Some(number)
+}
+
+/// A family of addresses, and the prefixes that the server takes in it.
+struct Family {
+    name: &'static str,
+    has_colons: bool,
+    shortest: u32,
+    longest: u32,
+}
+
+const V4: Family = Family {
+    name: "IPv4",
+    has_colons: false,
+    shortest: 0,
+    longest: 28,
+};
+
+const V6: Family = Family {
+    name: "IPv6",
+    has_colons: true,
+    shortest: 48,
+    longest: 120,
+};
+
+/// Reads a network of that family without host bits: the server would mask them.
+fn range(value: &Cursor<'_>, family: &Family, log: &mut Log) -> Option<String> {
+    let text = value.string(log, "a network such as \"100.64.0.0/16\"")?;
+    let found = network::exact(text).and_then(|network| {
+        let length = network.rsplit_once('/').and_then(|(_, it)| it.parse().ok());
+        let length: u32 = length.unwrap_or_default();
+        if network.contains(':') != family.has_colons {
+            let message = format!("{} is no {} network", quote(text), family.name);
+            return Err(Flaw::new(message));
+        }
+        if !(family.shortest..=family.longest).contains(&length) {
+            let message = format!(
+                "NetBird takes /{} to /{} here, not {}",
+                family.shortest,
+                family.longest,
+                quote(text)
+            );
+            return Err(Flaw::new(message));
+        }
+        Ok(network)
+    });
+    found.map_err(|flaw| flaw.report(value.place(), log)).ok()
+}
+
+/// Reads the domain of machines.
+fn own_domain(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    match value.text() {
+        Some("") => Some(String::new()),
+        _ => domain::read(value, domain::of_zone, log),
+    }
+}
+
+/// Reads a version: the server answers 500 to anything else.
+fn version(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    let version = value.string(log, "a version")?;
+    let numbers = version.strip_prefix('v').unwrap_or(version);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !["", "latest", "disabled"].contains(&version) && !numbers.split('.').all(is_number) {
+        let message = format!("{} is no version", quote(version));
+        log.error(value.place(), message)
+            .suggest("write \"latest\", \"disabled\", or one such as \"0.77.1\"".to_owned());
+        return None;
+    }
+    Some(version.to_owned())
+}
+
+/// Reads names of groups of the identity provider.
+fn allowed(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    let list = value.list(log, "a list of names")?;
+    let name = |element: &Cursor<'_>| {
+        let name = element.string(log, "a name of a group of the identity provider")?;
+        if name.is_empty() {
+            log.error(element.place(), "a name cannot be empty");
+        }
+        Some(name.to_owned())
+    };
+    Some(list.iter().filter_map(name).collect())
+}
+
+/// Reads the section.
+pub(super) fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let mut settings = AccountSettings::default();
+    entry.object(log, &TABLE, &mut settings);
+    Some(Declared::one(Resource::AccountSettings(settings)))
+}
