@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::run::Bench;
 
 #[test]
@@ -18,7 +20,7 @@ fn every_example_is_valid_and_arrives() {
     };
     let mut files: Vec<_> = examples.filter(is_file).collect();
     files.push(root.join("netbird.json"));
-    assert!(files.len() >= 3);
+    assert!(files.len() >= 6);
     for path in files {
         let bench = Bench::fake();
         bench.named_by_full();
@@ -32,5 +34,30 @@ fn every_example_is_valid_and_arrives() {
         bench.server().clear_requests();
         bench.apply(&[]).expect(0);
         bench.assert_writes(&[]);
+    }
+}
+
+/// Networks as people publish them: also on a real server.
+#[test]
+fn the_networks_of_people_arrive() {
+    for name in ["homelab", "office", "fleet"] {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(root.join(format!("examples/{name}.json"))).unwrap();
+        let file: Value = serde_json::from_str(&text).unwrap();
+        let bench = Bench::scenario();
+        bench.agreed(file.clone());
+        bench.plan(&["--detailed-exitcode"]).expect(0);
+        let mut exported = bench.run(&["export"]).expect(0).stdout;
+        exported = bench.server().unprefixed(&exported);
+        let exported: Value = serde_json::from_str(&exported).unwrap();
+        for (section, entries) in file.as_object().unwrap() {
+            for entry in entries.as_object().into_iter().flat_map(|all| all.keys()) {
+                let found = &exported[section][entry];
+                assert!(
+                    !found.is_null(),
+                    "{name}: {section}/{entry} in {exported:#}"
+                );
+            }
+        }
     }
 }

@@ -67,10 +67,10 @@ fn a_network_follows_the_file() {
     bench.file(file(json!({ "office": office() })));
     bench.apply(&[]).expect(0);
     bench.plan(&["--detailed-exitcode"]).expect(0);
-    // and all of it goes, from the inside
-    bench.file(json!({ "groups": { "gw": {}, "gw2": {}, "hosts": {} } , "networks": {} }));
-    bench.apply(&["--prune", "all"]);
+    // and all of it goes, from the inside; a real account has more than this
     if bench.server().netbird().is_some() {
+        bench.file(json!({ "groups": { "gw": {}, "gw2": {}, "hosts": {} }, "networks": {} }));
+        bench.apply(&["--prune", "all"]).expect(0);
         assert_eq!(bench.names("/networks"), Vec::<String>::new());
         assert_eq!(bench.names("/networks/resources"), Vec::<String>::new());
     }
