@@ -39,6 +39,23 @@ fn peers_of<'e, 'a>(
     groups.filter_map(|entry| Some((entry.cursor.name(), entry.cursor.get("peers")?)))
 }
 
+/// The peers that entries name outside of groups, and those that entries are about.
+fn single_peers<'e, 'a>(
+    entries: &'e [Entry<'a>],
+) -> impl Iterator<Item = (Cursor<'a>, &'a str)> + use<'e, 'a> {
+    entries.iter().flat_map(|entry| {
+        let sides = ["source_resource", "destination_resource"];
+        let sides = sides.map(|side| entry.cursor.get(side));
+        let of_sides = sides.into_iter().flatten();
+        let holders = of_sides.chain([entry.cursor]);
+        let named = holders.filter_map(|holder| holder.get("peer"));
+        let named = named.filter_map(|peer| Some((peer, peer.text()?)));
+        let is_one = entry.address.kind == Kind::Peer;
+        let itself = is_one.then(|| (entry.cursor, entry.cursor.name()));
+        named.chain(itself).collect::<Vec<_>>()
+    })
+}
+
 /// A key whose one peer is still to come, and to stay.
 fn is_pending(key: &DeclaredKey) -> bool {
     key.key_type == KeyType::OneOff && !key.enrolled && key.ephemeral != Some(true)
@@ -106,8 +123,9 @@ fn check_members(
         .map(|name| (names::nfc(name).to_lowercase(), name))
         .collect();
     let holders: HashSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
-    for member in groups.values().flat_map(|peers| peers.elements()) {
-        let Some(name) = member.text() else { continue };
+    let of_groups = groups.values().flat_map(|peers| peers.elements());
+    let of_groups = of_groups.filter_map(|member| Some((member, member.text()?)));
+    for (member, name) in of_groups.chain(single_peers(entries)) {
         if let Some(key) = declared.get(name) {
             if !key.enrolled && !is_pending(key) {
                 let kind = if key.key_type == KeyType::Reusable {
@@ -120,7 +138,10 @@ fn check_members(
                     member.place(),
                     format!("{} is {kind} setup key, which names no peer", quote(name)),
                 )
-                .suggest("its peers join by its auto_groups".to_owned());
+                .suggest(
+                    "name one of its peers by that peer's own name; all of them join a group by auto_groups"
+                        .to_owned(),
+                );
             }
             continue;
         }
@@ -237,6 +258,36 @@ mod tests {
     }
 
     #[test]
+    fn single_peers_that_are_nearly_keys() {
+        let file = r#"{ "groups": { "g": {} }, ROW,
+            "setup_keys": { "fleet": { "type": "reusable", "expires_in": 3600, "usage_limit": 2, "auto_groups": ["g"] } } }"#;
+        let rows = [
+            r#""routes": { "r": [{ "network": "10.0.0.0/8", "peer": "fleet", "groups": ["g"] }] }"#,
+            r#""networks": { "n": { "routers": [{ "peer": "Fleet" }] } }"#,
+            r#""policies": { "p": { "sources": ["g"], "destination_resource": { "peer": "fleet" } } }"#,
+            r#""policies": { "p": { "source_resource": { "peer": "fleet" }, "destinations": ["g"] } }"#,
+            r#""peers": { "fleet": { "ssh_enabled": false } }"#,
+        ];
+        assert_table(
+            file,
+            &rows,
+            str![[r#"
+"routes": { "r": [{ "network": "10.0.0.0/8", "peer": "fleet", "groups": ["g"] }] }
+    note: routes.r[0].peer: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+"networks": { "n": { "routers": [{ "peer": "Fleet" }] } }
+    note: networks.n.routers[0].peer: "Fleet" differs from the setup key "fleet" by case
+"policies": { "p": { "sources": ["g"], "destination_resource": { "peer": "fleet" } } }
+    note: policies.p.destination_resource.peer: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+"policies": { "p": { "source_resource": { "peer": "fleet" }, "destinations": ["g"] } }
+    note: policies.p.source_resource.peer: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+"peers": { "fleet": { "ssh_enabled": false } }
+    note: peers.fleet: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+
+"#]],
+        );
+    }
+
+    #[test]
     fn members_that_are_nearly_keys() {
         let rows = [r#""node-1""#, r#""Node-1""#, r#""node-1", "NODE-1""#];
         let done = r#""type": "one-off", "expires_in": 3600, "enrolled": true"#;
@@ -258,7 +309,7 @@ mod tests {
             &rows[..1],
             str![[r#"
 "node-1"
-    note: groups.g.peers[0]: "node-1" is a reusable setup key, which names no peer | its peers join by its auto_groups
+    note: groups.g.peers[0]: "node-1" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
 
 "#]],
         );
@@ -268,7 +319,7 @@ mod tests {
             &rows[..1],
             str![[r#"
 "node-1"
-    note: groups.g.peers[0]: "node-1" is an ephemeral setup key, which names no peer | its peers join by its auto_groups
+    note: groups.g.peers[0]: "node-1" is an ephemeral setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
 
 "#]],
         );
