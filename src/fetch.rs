@@ -107,8 +107,8 @@ impl Needs {
 /// alone do not tell by whom.
 pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
-    let used = Kind::sections().filter(|kind| desired.manages(*kind));
-    let used: BTreeSet<&str> = used.flat_map(lists).collect();
+    let used = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind));
+    let used: BTreeSet<&str> = used.filter_map(Kind::list).collect();
     fetch_all(api, &needs.paths(), &used, &mut snapshot)?;
     let unnamed = unnamed(&snapshot).filter(|what| !needs.others.contains(what));
     let paths: Vec<&str> = unnamed.map(list_of).collect();

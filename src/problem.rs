@@ -30,6 +30,8 @@ pub enum Impossible {
     RouteTwin(String, Id),
     /// This lives, and NetBird does not take both.
     InTheWay(String),
+    /// One of its name stands in another object, in words, and does not go.
+    Elsewhere(String, Id),
     /// It is made anew, and these stand in the old one and are not the file's.
     TakesAlong(Vec<String>),
     /// The plan makes another route for the same network and routers.

@@ -11,8 +11,7 @@ use crate::address::Address;
 use crate::api::objects;
 use crate::api::{ApiError, object_path};
 use crate::change::Change;
-use crate::id::Id;
-use crate::kind::{FieldChange, KeyType, Kind, Live, PeerRef, Resource};
+use crate::kind::{Answers, FieldChange, KeyType, Kind, Live, PeerRef, Refers, Resource};
 use crate::notice::{Meanwhile, Notice};
 use crate::render::words;
 
@@ -150,6 +149,7 @@ impl Run<'_> {
             Err(error) => return Err(error.into()),
         };
         self.still_to_go(address, live, &fresh)?;
+        holds_nothing(&fresh)?;
         let error = match self.api.delete(&path) {
             Ok(()) => return Ok("deleted".into()),
             Err(error) if error.is_gone() => return Ok(GONE.into()),
@@ -172,7 +172,10 @@ impl Run<'_> {
         const STAYS: &str = "so it stays; run again";
         // who a peer is, is told by its id and its key
         if address.kind == Kind::Peer {
-            return self.names_no_peer(&live.id);
+            return self.nobody_names(live, "be deleted whole");
+        }
+        if address.kind == Kind::NetworkResource {
+            self.nobody_names(live, "lead nowhere")?;
         }
         // a group that is renamed by the same plan bears its new name already
         if ![live.name.as_str(), address.name.as_str()].contains(&fresh.name.as_str()) {
@@ -189,14 +192,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The server deletes every policy that names a peer with it (docs/netbird-api.md, "Peers"). Those of the plan's
-    /// time were seen.
-    fn names_no_peer(&self, peer: &Id) -> Result<()> {
+    /// The server deletes every policy that names a peer with it, and lets one that names a network resource dangle
+    /// (docs/netbird-api.md, "Peers", "Networks"). Those of the plan's time were seen.
+    fn nobody_names(&self, live: &Live, fate: &str) -> Result<()> {
+        let peer = PeerRef::Id(live.id.clone());
+        let resource = (Refers::Resource, live.name.as_str());
         for policy in self.api.list(Kind::Policy.path())? {
             let policy = self.read(Kind::Policy, policy)?;
-            if policy.resource.peers().contains(&PeerRef::Id(peer.clone())) {
+            let of = &policy.resource;
+            if of.peers().contains(&peer) || of.others().contains(&resource) {
                 bail!(
-                    "the policy {:?} ({}) names it and would be deleted whole with it, so it stays; \
+                    "the policy {:?} ({}) names it and would {fate} with it, so it stays; \
                      take it out of that policy first",
                     policy.name,
                     policy.id
@@ -278,6 +284,22 @@ impl Run<'_> {
         ));
         ", though the answer was lost"
     }
+}
+
+/// Errors where something stands in an object that is to go: it would go along, and was in no plan.
+fn holds_nothing(fresh: &Live) -> Result<()> {
+    let answer = fresh.wire.value()?;
+    for (kind, inside) in fresh.resource.kind().children().filter_map(Kind::inside_as) {
+        let (Answers::Embedded(field) | Answers::Listed { ids: field, .. }) = inside.answers;
+        let held = answer[field].as_array();
+        if held.is_some_and(|held| !held.is_empty()) {
+            bail!(
+                "there are {} in it by now, which would go along, so it stays; run again",
+                kind.plural()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The error of a write whose answer was lost and that could not be looked up.

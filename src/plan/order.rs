@@ -146,6 +146,11 @@ impl<'a> Order<'a> {
                     let id = blocker.id.clone();
                     let what = match change.address.kind {
                         Kind::Route => Impossible::RouteTwin(blocker.name.clone(), id),
+                        kind if kind.descriptor().is_anywhere => {
+                            let parent = self.actual.parent_of(blocker);
+                            let parent = parent.map(Address::quoted).unwrap_or_default();
+                            Impossible::Elsewhere(parent, id)
+                        }
                         _ => {
                             let there = Address::new(blocker.resource.kind(), &blocker.name);
                             Impossible::InTheWay(format!("{} ({id})", there.quoted()))

@@ -1,5 +1,7 @@
 //! Networks with their resources and routers: from the file to the server, and back out of it.
 
+mod inside;
+
 use serde_json::{Value, json};
 
 use crate::run::{Bench, id};

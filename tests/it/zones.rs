@@ -121,6 +121,26 @@ fn records_that_nobody_speaks_of_are_left_alone() {
 }
 
 #[test]
+fn a_record_that_came_meanwhile_keeps_its_zone() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(zone(json!([]))));
+    let mut without = file(zone(json!([])));
+    without["dns"]["zones"] = json!({});
+    bench.declared(1.0, without);
+    // as the plan sees it, it is empty
+    let before = Effect::Status(200, Value::Array(bench.server().list("/dns/zones")));
+    by_hand(&bench, "nas", "10.1.1.1");
+    bench
+        .netbird()
+        .fault(Fault::on("GET", "/dns/zones").then(before));
+    bench
+        .apply(&["--no-verify"])
+        .expect(4)
+        .says_anywhere("there are DNS records in it by now");
+    assert_eq!(records(&bench), ["nas A 10.1.1.1"]);
+}
+
+#[test]
 fn an_alias_goes_before_an_address_of_its_name_comes() {
     let bench = Bench::in_git();
     let alias = json!({ "name": "www", "type": "CNAME", "content": "db.corp.example." });

@@ -79,6 +79,10 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             ),
             "give one of them another network or other routers, or delete the other in NetBird",
         ),
+        Impossible::Elsewhere(parent, id) => (
+            format!("cannot be written: NetBird has one of that name ({id}) in {parent}, and a name stands once in an account"),
+            "declare where it stands, then it moves; or give one of them another name",
+        ),
         Impossible::InTheWay(other) => (
             format!("cannot be written: NetBird has {other}, and does not take both"),
             match address.kind.descriptor().can_be_renamed {

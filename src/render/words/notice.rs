@@ -51,5 +51,8 @@ pub(crate) fn notice(notice: &Notice) -> String {
 
 /// Returns an object's kind and name, as a sentence about it begins.
 pub(crate) fn subject(address: &Address) -> String {
-    format!("{} {:?}", address.kind.label(), address.name)
+    match (address.name.as_str(), address.parent()) {
+        ("", Some(parent)) => format!("{address} of {}", parent.quoted()),
+        _ => address.quoted(),
+    }
 }

@@ -1,0 +1,355 @@
+//! Who else is there: what others put into networks, name or change, and servers without them.
+
+use fakes::{Effect, Fault};
+use serde_json::{Value, json};
+
+use crate::run::{Bench, id};
+
+/// A file with these networks.
+fn file(networks: Value) -> Value {
+    json!({ "groups": { "g": {}, "h": {} }, "networks": networks })
+}
+
+/// A file with one network.
+fn office(resources: Value, routers: Value) -> Value {
+    file(json!({ "office": { "resources": resources, "routers": routers } }))
+}
+
+/// The resources of a network as `NAME ADDRESS`, sorted.
+fn resources(bench: &Bench, network: &str) -> Vec<String> {
+    let path = format!("/networks/{}/resources", bench.id("/networks", network));
+    let list = bench.server().list(&path);
+    let all = list.iter().map(|resource| {
+        let name = bench.server().own_name(resource).expect("the bench's own");
+        format!("{name} {}", resource["address"].as_str().unwrap())
+    });
+    let mut all: Vec<String> = all.collect();
+    all.sort();
+    all
+}
+
+/// The routers of a network, the oldest first.
+fn routers(bench: &Bench, network: &str) -> Vec<Value> {
+    let path = format!("/networks/{}/routers", bench.id("/networks", network));
+    let mut list = bench.server().list(&path);
+    list.sort_by_key(id);
+    list
+}
+
+/// Makes a resource by hand; returns its id.
+fn by_hand(bench: &Bench, network: &str, name: &str, address: &str) -> String {
+    let path = format!("/networks/{}/resources", bench.id("/networks", network));
+    let body = json!({ "name": name, "address": address, "enabled": true, "groups": [] });
+    id(&bench.create(&path, body))
+}
+
+fn resource_path(bench: &Bench, network: &str, name: &str) -> String {
+    let network = bench.id("/networks", network);
+    let resource = bench.id("/networks/resources", name);
+    format!("/networks/{network}/resources/{resource}")
+}
+
+#[test]
+fn what_nobody_speaks_of_is_left_alone_and_empty_wants_none() {
+    // all else goes, so no other test may be there
+    let bench = Bench::fake();
+    bench.agreed(file(json!({ "office": {} })));
+    by_hand(&bench, "office", "nas", "10.1.1.1");
+    bench
+        .file(file(json!({ "office": { "description": "x" } })))
+        .apply(&["--prune", "all"])
+        .expect(0);
+    assert_eq!(resources(&bench, "office"), ["nas 10.1.1.1/32"]);
+    bench.file(file(json!({ "office": { "resources": {} } })));
+    bench.apply(&[]).expect(0);
+    assert_eq!(resources(&bench, "office"), ["nas 10.1.1.1/32"]);
+    bench
+        .apply(&["--prune", "all", "--allow-deletes", "1"])
+        .expect(0);
+    assert_eq!(resources(&bench, "office"), Vec::<String>::new());
+}
+
+#[test]
+fn somebodys_resource_is_not_moved_out_of_a_network_that_the_file_does_not_have() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(json!({ "office": { "resources": {} } })));
+    bench.create("/networks", json!({ "name": "theirs" }));
+    by_hand(&bench, "theirs", "nas", "10.1.1.1");
+    let nas = json!({ "nas": { "address": "10.1.1.1" } });
+    bench.declared(1.0, file(json!({ "office": { "resources": nas } })));
+    bench
+        .cannot(&[])
+        .says_anywhere("NetBird has one of that name")
+        .says_anywhere("in network \"theirs\", and a name stands once in an account");
+    // with its network declared it is the file's to move
+    bench.declared(
+        2.0,
+        file(json!({ "office": { "resources": nas }, "theirs": {} })),
+    );
+    bench.apply(&[]).expect(0).shows("1 changed");
+    assert_eq!(resources(&bench, "office"), ["nas 10.1.1.1/32"]);
+}
+
+#[test]
+fn a_leftover_router_becomes_the_one_that_is_missing() {
+    let bench = Bench::in_git();
+    let of = |routers: Value| office(json!({}), routers);
+    bench.applied(
+        0.0,
+        of(json!([{ "peer_groups": ["g"], "metric": 5 }, { "peer_groups": ["h"] }])),
+    );
+    let before: Vec<String> = routers(&bench, "office").iter().map(id).collect();
+    let mut other = of(json!([{ "peer_groups": ["g", "h"] }, { "peer_groups": ["h"] }]));
+    other["groups"]["i"] = json!({});
+    bench.declared(1.0, other);
+    bench.apply(&[]).expect(0).shows("1 created, 1 changed");
+    let after: Vec<String> = routers(&bench, "office").iter().map(id).collect();
+    assert_eq!(after, before);
+    assert_eq!(routers(&bench, "office")[0]["metric"], 5);
+    // one of two goes, by the commit that took it out
+    bench.declared(2.0, of(json!([{ "peer_groups": ["h"] }])));
+    let plan = bench.plan(&["--format", "json"]).expect(0).json();
+    let operations = plan["operations"].as_array().unwrap();
+    let gone = operations
+        .iter()
+        .find(|one| one["type"] == "delete_network_router");
+    let gone = gone.unwrap_or_else(|| panic!("{plan:#}"));
+    assert_eq!(gone["within"], "office");
+    assert!(gone["cause"].is_string(), "{gone:#}");
+    bench.apply(&[]).expect(0);
+    assert_eq!(routers(&bench, "office").len(), 1);
+}
+
+#[test]
+fn somebodys_router_beside_ours_is_left_alone() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, office(json!({}), json!([{ "peer_groups": ["g"] }])));
+    bench.hour(1.0);
+    let path = format!("/networks/{}/routers", bench.id("/networks", "office"));
+    let h = bench.id("/groups", "h");
+    bench.create(
+        &path,
+        json!({ "peer_groups": [h], "metric": 1, "masquerade": true, "enabled": true }),
+    );
+    bench
+        .leaves_all(&[])
+        .says_anywhere("network router of network \"office\" has a namesake in NetBird");
+    assert_eq!(routers(&bench, "office").len(), 2);
+}
+
+#[test]
+fn a_network_goes_with_what_it_holds_unless_that_is_somebodys() {
+    let bench = Bench::in_git();
+    let printer = json!({ "printer": { "address": "10.20.0.9", "groups": ["g"] } });
+    bench.applied(0.0, office(printer, json!([{ "peer_groups": ["h"] }])));
+    bench.hour(1.0);
+    by_hand(&bench, "office", "nas", "10.1.1.1");
+    bench.declared(2.0, file(json!({})));
+    bench.netbird().clear_requests();
+    bench
+        .apply(&[])
+        .expect(0)
+        .shows("2 deleted")
+        .shows("Held back: network \"office\" (")
+        .shows("it holds network resource \"nas\" (");
+    bench.assert_writes(&["DELETE /networks/routers", "DELETE /networks/resources"]);
+    let nas = resource_path(&bench, "office", "nas");
+    bench.server().call("DELETE", &nas, Value::Null);
+    assert_eq!(bench.planned(&[]), ["delete_network office"]);
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    assert_eq!(bench.names("/networks"), Vec::<String>::new());
+}
+
+/// A policy by hand that leads to a resource.
+fn policy_to(bench: &Bench, resource: &str) -> String {
+    let (g, resource) = (
+        bench.id("/groups", "g"),
+        bench.id("/networks/resources", resource),
+    );
+    let rule = json!({ "name": "p", "enabled": true, "action": "accept", "bidirectional": false, "protocol": "all",
+                       "sources": [g], "destinationResource": { "id": resource, "type": "host" } });
+    id(&bench.create(
+        "/policies",
+        json!({ "name": "p", "enabled": true, "rules": [rule] }),
+    ))
+}
+
+#[test]
+fn a_resource_that_somebodys_policy_names_is_held_with_its_network() {
+    let bench = Bench::in_git();
+    bench.applied(
+        0.0,
+        office(json!({ "printer": { "address": "10.20.0.9" } }), json!([])),
+    );
+    policy_to(&bench, "printer");
+    bench.declared(1.0, file(json!({})));
+    bench
+        .apply(&[])
+        .expect(0)
+        .shows("Held back: network \"office\" (")
+        .shows("network resource \"printer\" (")
+        .shows("policy \"p\" (");
+    assert_eq!(resources(&bench, "office"), ["printer 10.20.0.9/32"]);
+    bench.delete("/policies", "p");
+    bench.apply(&[]).expect(0).shows("2 deleted");
+}
+
+#[test]
+fn a_policy_that_came_meanwhile_keeps_its_resource() {
+    let bench = Bench::in_git();
+    let gone = office(json!({ "nas": { "address": "10.1.1.1" } }), json!([]));
+    let both = json!({ "printer": { "address": "10.20.0.9" }, "nas": { "address": "10.1.1.1" } });
+    bench.applied(0.0, office(both, json!([])));
+    bench.declared(1.0, gone);
+    let policies = bench.server().list("/policies");
+    let before = Effect::Status(200, Value::Array(policies));
+    policy_to(&bench, "printer");
+    bench
+        .netbird()
+        .fault(Fault::on("GET", "/policies").then(before));
+    bench
+        .apply(&["--no-verify"])
+        .expect(4)
+        .says_anywhere("the policy \"p\"");
+    assert_eq!(
+        resources(&bench, "office"),
+        ["nas 10.1.1.1/32", "printer 10.20.0.9/32"]
+    );
+}
+
+#[test]
+fn what_came_into_a_network_meanwhile_keeps_it() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(json!({ "office": {}, "lab": {} })));
+    bench.declared(1.0, file(json!({ "lab": {} })));
+    // as the plan sees it, it is empty
+    let before = Effect::Status(200, Value::Array(bench.server().list("/networks")));
+    by_hand(&bench, "office", "nas", "10.1.1.1");
+    bench
+        .netbird()
+        .fault(Fault::on("GET", "/networks").then(before));
+    bench
+        .apply(&["--no-verify"])
+        .expect(4)
+        .says_anywhere("there are network resources in it by now");
+    assert_eq!(resources(&bench, "office"), ["nas 10.1.1.1/32"]);
+}
+
+#[test]
+fn both_sides_of_a_membership_leave_each_other_alone() {
+    let bench = Bench::scenario_that_enrolls();
+    let keys = bench.enrolled(&["m"]);
+    let printer = json!({ "office": { "resources": { "printer": { "address": "10.20.0.9", "groups": ["g"] } } } });
+    let mut wanted = json!({ "groups": { "g": {} }, "networks": printer, "setup_keys": keys });
+    bench.agreed(wanted.clone());
+    // the group's own entry changes, and the resource stays in it
+    wanted["groups"]["g"] = json!({ "peers": ["m"] });
+    bench.agreed(wanted.clone());
+    let group = bench.one("/groups", "g");
+    assert_eq!(
+        (&group["peers_count"], &group["resources_count"]),
+        (&json!(1), &json!(1))
+    );
+    // the resource's entry changes, and the peer stays in it
+    wanted["networks"]["office"]["resources"]["printer"]["groups"] = json!([]);
+    bench.agreed(wanted.clone());
+    let group = bench.one("/groups", "g");
+    assert_eq!(
+        (&group["peers_count"], &group["resources_count"]),
+        (&json!(1), &json!(0))
+    );
+}
+
+#[test]
+fn a_group_that_a_resource_of_the_file_names_does_not_go() {
+    let bench = Bench::in_git();
+    let printer = json!({ "printer": { "address": "10.20.0.9", "groups": ["g"] } });
+    bench.applied(0.0, office(printer, json!([])));
+    let mut without = office(
+        json!({ "printer": { "address": "10.20.0.9", "groups": ["g"] } }),
+        json!([]),
+    );
+    without["groups"] = json!({ "h": {} });
+    bench.declared(1.0, without);
+    bench
+        .cannot(&[])
+        .says_anywhere("refers to group \"g\", which this plan deletes");
+}
+
+#[test]
+fn a_router_waits_for_its_peer() {
+    let bench = Bench::scenario_that_enrolls();
+    let key = json!({ "gw": { "type": "one-off", "expires_in": 86400 } });
+    let mut wanted = office(json!({}), json!([{ "peer": "gw" }]));
+    wanted["setup_keys"] = key;
+    bench.file(wanted.clone());
+    bench.apply(&[]).expect(0);
+    assert_eq!(routers(&bench, "office"), Vec::<Value>::new());
+    let peer = bench
+        .server()
+        .enroll(&bench.unseal("gw"), "gw")
+        .expect("a valid key");
+    wanted["setup_keys"]["gw"]["enrolled"] = json!(true);
+    bench.file(wanted);
+    bench.apply(&[]).expect(0);
+    assert_eq!(routers(&bench, "office")[0]["peer"], json!(peer));
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+}
+
+#[test]
+fn a_disabled_router_whose_second_write_failed_is_finished_by_the_next_run() {
+    let bench = Bench::fake();
+    let wanted = office(
+        json!({}),
+        json!([{ "peer_groups": ["g"], "enabled": false }]),
+    );
+    let fault = Fault::on("PUT", "/networks/*/routers/*");
+    bench.netbird().fault(fault.then(Effect::Status(
+        500,
+        json!({ "message": "internal server error" }),
+    )));
+    bench.file(wanted).apply(&["--no-verify"]);
+    bench.apply(&[]).expect(0);
+    assert_eq!(routers(&bench, "office")[0]["enabled"], false);
+    assert_eq!(routers(&bench, "office").len(), 1);
+}
+
+#[test]
+fn an_older_server_is_an_error_only_if_the_file_has_routers() {
+    let bench = Bench::fake();
+    let none = json!({ "message": "network: routers not found", "code": 404 });
+    bench.netbird().fault(
+        Fault::on("GET", "/networks/routers")
+            .always()
+            .then(Effect::Status(404, none)),
+    );
+    bench.file(file(
+        json!({ "office": { "resources": { "a": { "address": "10.0.0.1" } } } }),
+    ));
+    bench.apply(&[]).expect(0);
+    bench.file(office(json!({}), json!([{ "peer_groups": ["g"] }])));
+    bench
+        .plan(&[])
+        .says_anywhere("this NetBird has no network routers, which the file uses: it is too old");
+}
+
+#[test]
+fn three_lists_are_asked_for_however_many_networks_there_are() {
+    let bench = Bench::fake();
+    let resource = |at: usize| json!({ format!("r{at}"): { "address": format!("10.0.0.{at}") } });
+    let networks = (0..4).map(|at| {
+        (
+            format!("n{at}"),
+            json!({ "resources": resource(at), "routers": [{ "peer_groups": ["g"] }] }),
+        )
+    });
+    bench.agreed(file(networks.collect()));
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+    let requests = bench.netbird().requests();
+    let mut asked: Vec<&str> = requests
+        .iter()
+        .filter_map(|request| request.path.split_once("/networks").map(|(_, rest)| rest))
+        .collect();
+    asked.sort_unstable();
+    assert_eq!(asked, ["", "/resources", "/routers"]);
+}
