@@ -38,6 +38,8 @@ pub enum Impossible {
     NewRouteTwin(String),
     /// It refers to a group that the plan deletes.
     GroupGoes(String),
+    /// It refers to a network resource that the plan deletes.
+    OtherGoes(Refers, String),
     /// It refers to a group that there is not.
     GroupAbsent {
         /// The name.

@@ -38,7 +38,7 @@ impl Namesakes {
                 applied.made.contains_key(&live.id)
                     || rivals(live, address, desired, actual, applied)
             };
-            let of_name = actual.named(address.kind, &address.name).iter();
+            let of_name = actual.at(address).iter();
             let mut by_form: BTreeMap<Vec<Tie>, Vec<&Live>> = BTreeMap::new();
             for live in of_name.filter(counts) {
                 // an entry that has several objects tells them apart by what they connect

@@ -2,7 +2,7 @@
 //!
 //! A router has no name: what tells it from others of its network is through whom it goes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -13,8 +13,8 @@ use super::rows::own;
 use super::values::{flag, metric, names};
 use super::words::{disabled, named};
 use super::{
-    About, Answers, Declared, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf,
-    Resource, Shape as FormShape, Spec, Tie, Trace, Unresolved,
+    About, Answers, Declared, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live,
+    NameOf, Resource, Shape as FormShape, Spec, Tie, Trace, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -143,6 +143,21 @@ struct Answer {
     enabled: bool,
 }
 
+/// Two routers of a network that are the same peer or the same groups: the server takes both, and nothing tells them apart.
+fn check(routers: &[InFile<'_>], log: &mut Log) {
+    let mut known = BTreeMap::new();
+    for (address, router, place) in routers {
+        let Resource::NetworkRouter(router) = router else {
+            continue;
+        };
+        let through = (address, &router.peer, &router.peer_groups);
+        if let Some(line) = known.insert(through, place.place().line) {
+            let text = format!("the same router is in line {line} already");
+            log.error(place.place(), text).coded(Code::Duplicate);
+        }
+    }
+}
+
 impl Spec for NetworkRouter {
     const KIND: Descriptor = Descriptor {
         label: "network router",
@@ -179,7 +194,7 @@ impl Spec for NetworkRouter {
                 make: |_, _| String::new(),
             },
         }),
-        check: |_, _| {},
+        check,
         outline: || TABLE.outline(),
     };
 

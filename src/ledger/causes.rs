@@ -260,7 +260,9 @@ impl Ledger {
         for fact in facts.filter(|fact| self.said_before(first, fact)) {
             match fact {
                 Fact::Declared(address)
-                    if address.kind.goes_with_entry() && !self.says(last, fact) =>
+                    if address.kind.goes_with_entry()
+                        && !self.says(last, fact)
+                        && !self.stands_elsewhere(last, address) =>
                 {
                     taken.add(address.clone(), None)
                 }
@@ -308,6 +310,24 @@ impl Ledger {
             }
         }
         taken
+    }
+
+    /// Whether what can move stands in another object after that change.
+    fn stands_elsewhere(&self, last: Cause, address: &Address) -> bool {
+        let known = self.history.facts.keys().filter_map(|fact| match fact {
+            Fact::Declared(at) => Some(at),
+            _ => None,
+        });
+        let proposed = self
+            .proposal
+            .iter()
+            .flat_map(|proposal| proposal.0.resources());
+        let mut others = known.chain(proposed.map(|(at, _)| at));
+        address.kind.descriptor().is_anywhere
+            && others.any(|at| {
+                let is_same = at.kind == address.kind && at.name == address.name;
+                is_same && self.says(last, &Fact::Declared(at.clone()))
+            })
     }
 
     /// The name that a group has after these changes, if it is still there.

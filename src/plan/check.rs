@@ -5,7 +5,7 @@ mod account;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::{Step, order};
-use super::referrers::{deleted, naming, referrers};
+use super::referrers::{deleted, referrers};
 use super::resolve::Resolved;
 use crate::actual::Actual;
 use crate::address::Address;
@@ -43,7 +43,6 @@ pub(super) fn check(
         problems.extend(ssh_sources(change));
         problems.extend(protected(change, actual));
         problems.extend(takes_along(change, changes, actual));
-        problems.extend(resource_in_use(change, changes, actual));
     }
     problems.extend(group_deletions(changes, actual));
     problems.extend(account::problems(changes, desired, actual));
@@ -60,7 +59,7 @@ pub(super) fn check(
     }
 }
 
-/// Every name of a group stands for exactly one that is live, or made by the plan, and does not go.
+/// Every name stands for exactly one that is live, or made by the plan, and does not go.
 fn references(
     changes: &[Change],
     resources: &BTreeMap<Address, Vec<Resource>>,
@@ -83,6 +82,9 @@ fn references(
     let going: BTreeSet<&str> = deleted(changes, Kind::Group)
         .map(|(_, live)| live.name.as_str())
         .collect();
+    let resources_going = deleted(changes, Kind::NetworkResource)
+        .map(|(_, live)| (Refers::Resource, live.name.as_str()));
+    let going_others: BTreeSet<(Refers, &str)> = resources_going.collect();
     let mut problems = Vec::new();
     for (address, all) in resources.iter().chain(&keys) {
         let groups_of = all.iter().flat_map(Resource::references);
@@ -108,6 +110,9 @@ fn references(
         let others = all.iter().flat_map(Resource::others);
         for (what, name) in others.collect::<BTreeSet<(Refers, &str)>>() {
             let problem = match groups.other(what, name) {
+                Ok(_) if going_others.contains(&(what, name)) => {
+                    Some(Impossible::OtherGoes(what, name.to_owned()))
+                }
                 Ok(_) => None,
                 Err(Unresolved::Absent(..)) if made_others.contains(&(what, name)) => None,
                 Err(Unresolved::Absent(..)) => {
@@ -248,16 +253,6 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
             (!all.is_empty()).then(|| Problem::new(&address, Impossible::GroupUsed(all)))
         })
         .collect()
-}
-
-/// A policy would be left with a resource that is no more: the server does not refuse that (docs/netbird-api.md, "Networks").
-fn resource_in_use(change: &Change, changes: &[Change], actual: &Actual) -> Option<Problem> {
-    let live = change
-        .deleted()
-        .filter(|_| change.address.kind == Kind::NetworkResource)?;
-    let users = naming(live, changes, actual);
-    let users: Vec<String> = users.iter().map(|(at, _)| at.to_string()).collect();
-    (!users.is_empty()).then(|| Problem::new(&change.address, Impossible::GroupUsed(users)))
 }
 
 /// What is made anew takes along all that stands in it, so all of that has to be the plan's.

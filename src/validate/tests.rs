@@ -4,6 +4,7 @@ mod account;
 mod dns;
 mod group;
 mod nameserver_group;
+mod network;
 mod policy;
 mod route;
 mod setup_key;

@@ -180,6 +180,7 @@ fn files_of_the_property_are_rich() {
         "/dns/nameserver_groups": ["domains", "search_domains_enabled", "enabled", "description"],
         "/peers": ["ssh_enabled"],
         "/dns/zones": ["records", "search_domain", "enabled"],
+        "/networks": ["description", "resources", "routers"],
     });
     let settings = |field: &str| {
         let settings = files

@@ -21,12 +21,12 @@ use crate::run::{Bench, id};
 
 /// A file with the group that everything refers to, and nothing else in its sections.
 pub(crate) fn base() -> Value {
-    json!({ "groups": { "g": {} }, "setup_keys": {}, "policies": {}, "routes": {},
+    json!({ "groups": { "g": {} }, "setup_keys": {}, "policies": {}, "routes": {}, "networks": {},
             "dns": { "nameserver_groups": {}, "zones": {} } })
 }
 
 /// One of each kind: section, path, and what the file says of it.
-pub(crate) fn kinds() -> [(&'static str, &'static str, Value); 6] {
+pub(crate) fn kinds() -> [(&'static str, &'static str, Value); 7] {
     [
         ("groups", "/groups", json!({})),
         (
@@ -53,6 +53,11 @@ pub(crate) fn kinds() -> [(&'static str, &'static str, Value); 6] {
             "zones",
             "/dns/zones",
             json!({ "domain": "x.example", "distribution_groups": ["g"], "records": [] }),
+        ),
+        (
+            "networks",
+            "/networks",
+            json!({ "description": "x", "resources": {}, "routers": [] }),
         ),
     ]
 }
@@ -109,6 +114,7 @@ pub(crate) fn by_hand(bench: &Bench, section: &str, name: &str) -> String {
             json!({ "network_id": name, "network": "10.1.0.0/16", "peer_groups": [g], "groups": [g], "metric": 9999,
                     "masquerade": true, "enabled": true, "description": "" }),
         ),
+        "networks" => ("/networks", json!({ "name": name, "description": "x" })),
         "zones" => (
             "/dns/zones",
             json!({ "name": name, "domain": domain, "distribution_groups": [g] }),

@@ -34,10 +34,11 @@ pub(crate) const IDENTITY: &str =
 pub(crate) const RECIPIENT: &str = "age12pj5d2m7vsel2np045gnl5lw2653rdr23073zwdz058uyc453g7srvl0gx";
 
 /// Sections of netbird.json, as they stand before a name on the command line.
-const SECTIONS: [&str; 5] = [
+const SECTIONS: [&str; 6] = [
     "groups",
     "setup_keys",
     "policies",
+    "networks",
     "routes",
     "nameserver_groups",
 ];

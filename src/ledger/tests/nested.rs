@@ -111,3 +111,32 @@ fn what_a_change_takes_away_has_the_domain_and_what_records_led_to() {
         "nothing of them is managed any more"
     );
 }
+
+const PRINTER: &str =
+    r#"{"networks": {"office": {"resources": {"printer": {"address": "10.0.0.1"}}}}}"#;
+const MOVED: &str = r#"{"networks": {"lab": {"resources": {"printer": {"address": "10.0.0.1"}}}, "office": {"resources": {}}}}"#;
+
+#[test]
+fn a_resource_is_the_same_wherever_it_stands() {
+    let in_lab = |name: &str| Address::new(Kind::Network, "lab").child(Kind::NetworkResource, name);
+    let printer = in_lab("printer");
+    let silent = r#"{"networks": {"lab": {}, "office": {"resources": {}}}}"#;
+    let gone = r#"{"networks": {"lab": {"resources": {}}}}"#;
+    let renamed = r#"{"networks": {"lab": {"resources": {"plotter": {"address": "10.0.0.1", "renamed_from": "printer"}}}}}"#;
+    let ledger = history(&[PRINTER, MOVED]);
+    assert_eq!(ledger.proof(&printer, Some(150_000)), Proof::Ours);
+    assert_eq!(ledger.removal(&printer), None, "it moved");
+    assert!(ledger.is_declared(&printer));
+    let both = (Cause::Commit(1), Cause::Commit(1));
+    assert!(ledger.taken(both.0, both.1).is_empty());
+    // a network that says nothing of its resources takes none out
+    let ledger = history(&[PRINTER, MOVED, silent]);
+    assert_eq!(ledger.removal(&printer), None);
+    let ledger = history(&[PRINTER, MOVED, gone]);
+    assert_eq!(ledger.removal(&printer), Some(Cause::Commit(2)));
+    assert_eq!(ledger.proof(&printer, Some(150_000)), Proof::Ours);
+    assert!(!ledger.taken(Cause::Commit(2), Cause::Commit(2)).is_empty());
+    let ledger = history(&[PRINTER, MOVED, renamed]);
+    let plotter = in_lab("plotter");
+    assert_eq!(ledger.proof(&plotter, Some(150_000)), Proof::Ours);
+}

@@ -113,6 +113,10 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             format!("refers to group {group:?}, which this plan deletes"),
             "declare the group, or take it out here",
         ),
+        Impossible::OtherGoes(what, name) => (
+            format!("refers to {} {name:?}, which this plan deletes", what.label()),
+            "declare it, or name another one here",
+        ),
         Impossible::GroupAbsent { group, hint } => {
             let text =
                 format!("refers to group {group:?}, which is neither declared nor in NetBird");

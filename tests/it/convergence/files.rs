@@ -28,6 +28,7 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
     let routes = section(["r1", "r2"], route);
     let servers = section(["n1", "n2"], |_| nameserver_group());
     let zones = section(["z1", "z2"], move |at| zone(at, whole));
+    let networks = networks();
     let settings = option::weighted(0.8, names(0));
     let settings =
         settings.prop_map(|groups| entry(json!({ "disabled_management_groups": groups })));
@@ -50,9 +51,10 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
             some(settings.boxed()),
             some(account.boxed()),
             some(machines),
+            some(networks.boxed()),
         ),
     );
-    sections.prop_map(move |(groups, keys, policies, routes, servers, zones, (settings, account, machines))| {
+    sections.prop_map(move |(groups, keys, policies, routes, servers, zones, (settings, account, machines, networks))| {
         let keys = keys.map(|mut keys| {
             for name in ["m1", "m2"] {
                 keys[name] = json!({ "type": "one-off", "expires_in": 86400, "enrolled": true });
@@ -64,7 +66,7 @@ pub(super) fn file(whole: bool) -> impl Strategy<Value = File> {
         let dns: Map<String, Value> = dns.collect();
         let dns = (!dns.is_empty()).then_some(Value::Object(dns));
         let account = account.map(|settings| json!({ "settings": settings }));
-        let sections = [("groups", groups), ("setup_keys", keys), ("policies", policies), ("routes", routes), ("dns", dns),
+        let sections = [("groups", groups), ("setup_keys", keys), ("policies", policies), ("routes", routes), ("networks", networks), ("dns", dns),
                         ("account", account), ("peers", machines)];
         let sections = sections.into_iter().filter_map(|(name, section)| Some((name.to_owned(), section?)));
         let mut file = Value::Object(sections.collect());
@@ -87,6 +89,7 @@ fn has_entry(file: &Value) -> bool {
         "/setup_keys",
         "/policies",
         "/routes",
+        "/networks",
         "/dns/nameserver_groups",
         "/dns/zones",
         "/peers",
@@ -333,6 +336,84 @@ fn account_settings() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Networks of which each resource is in one at the most: it moves between them, and from the one to the other.
+fn networks() -> impl Strategy<Value = Value> {
+    let resource = |addresses: [&'static str; 3]| {
+        let flags = (
+            option::of(any::<bool>()),
+            option::of(select(vec!["", "lan"])),
+        );
+        let resource = (select(addresses.to_vec()), option::of(names(0)), flags);
+        let resource = resource.prop_map(|(address, groups, (enabled, description))| {
+            entry(json!({ "address": address, "groups": groups, "enabled": enabled, "description": description }))
+        });
+        option::weighted(0.7, (resource, any::<bool>()))
+    };
+    let resources = (
+        resource(["10.20.0.9", "10.20.0.0/16", "one.example"]),
+        resource(["fd00::9", "fd00::/64", "*.Two.example"]),
+    );
+    let router = || {
+        let flags = (option::of(any::<bool>()), option::of(any::<bool>()));
+        (option::of(select(vec![1, 100, 9999])), flags).prop_map(|(metric, (masquerade, enabled))| {
+            json!({ "metric": metric, "masquerade": masquerade, "enabled": enabled })
+        })
+    };
+    // by groups that no repair makes equal, and by peers
+    let routers = (
+        option::of((
+            router(),
+            select(vec![
+                json!({ "peer_groups": ["base"] }),
+                json!({ "peer": "m1" }),
+            ]),
+        )),
+        option::of((
+            router(),
+            select(vec![json!({ "peer": "m2" }), json!({ "peer": "nobody" })]),
+        )),
+    );
+    let sides = (
+        option::weighted(0.8, any::<bool>()),
+        option::weighted(0.8, any::<bool>()),
+    );
+    let description = option::of(select(vec!["", "why"]));
+    (resources, routers, sides, description).prop_map(
+        |((one, two), (first, second), (office, lab), description)| {
+            let mut networks = Map::new();
+            // both are there always: what the file does not have holds what is not the file's to move
+            for (name, side, is_first) in [("t1", office, true), ("t2", lab, false)] {
+                let mut network = entry(json!({ "description": description }));
+                let mut inside = Map::new();
+                for (name, resource) in [("o1", &one), ("o2", &two)] {
+                    if let Some((resource, at)) = resource
+                        && *at == is_first
+                    {
+                        inside.insert(name.to_owned(), resource.clone());
+                    }
+                }
+                if side.is_some() || !inside.is_empty() {
+                    network["resources"] = inside.into();
+                }
+                let routers = [&first, &second]
+                    .into_iter()
+                    .flatten()
+                    .map(|(router, who)| {
+                        let mut router = entry(router.clone());
+                        let who = who.as_object().expect("an object").clone();
+                        router.as_object_mut().expect("an object").extend(who);
+                        router
+                    });
+                if side == Some(true) {
+                    network["routers"] = routers.collect();
+                }
+                networks.insert(name.to_owned(), network);
+            }
+            Value::Object(networks)
+        },
+    )
+}
+
 /// Takes out references that no file could have: to groups that are not declared, and of pending keys to groups whose
 /// members do not list them.
 fn repair(file: &mut Value) {
@@ -348,7 +429,31 @@ fn repair(file: &mut Value) {
         "/dns/zones",
         "/dns",
         "/account",
+        "/networks/t1/resources",
+        "/networks/t2/resources",
     ];
+    let inside = ["/networks/t1/resources", "/networks/t2/resources"];
+    let inside = inside
+        .iter()
+        .filter_map(|path| file.pointer(path)?.as_object());
+    let resource = inside.flat_map(Map::keys).next().cloned();
+    // where the file has networks, others' resources can go
+    if file.get("networks").is_some() {
+        let policies = file.get_mut("policies").and_then(Value::as_object_mut);
+        for policy in policies.into_iter().flat_map(Map::values_mut) {
+            match (&resource, policy["destination_resource"] == "lan") {
+                (_, false) => {}
+                (Some(name), true) => policy["destination_resource"] = json!(name),
+                (None, true) => {
+                    policy
+                        .as_object_mut()
+                        .unwrap()
+                        .remove("destination_resource");
+                    policy["destinations"] = json!(["base"]);
+                }
+            }
+        }
+    }
     for pointer in pointers {
         for entry in file
             .pointer_mut(pointer)
@@ -428,6 +533,8 @@ fn name_all_groups(file: &mut Value) {
         ("/setup_keys", "auto_groups", json!([])),
         ("/routes", "groups", json!(["base"])),
         ("/routes", "access_control_groups", json!([])),
+        ("/networks/t1/resources", "groups", json!([])),
+        ("/networks/t2/resources", "groups", json!([])),
     ];
     if let Some(settings) = file
         .pointer_mut("/dns/settings")

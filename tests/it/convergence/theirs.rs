@@ -156,7 +156,8 @@ impl Theirs {
     }
 }
 
-const LISTS: [(&str, &str); 6] = [
+const LISTS: [(&str, &str); 7] = [
+    ("/networks", "/networks"),
     ("/groups", "/groups"),
     ("/setup-keys", "/setup_keys"),
     ("/policies", "/policies"),
@@ -166,13 +167,7 @@ const LISTS: [(&str, &str); 6] = [
 ];
 
 /// What the program never touches, but for what it renames or puts into groups.
-const OTHERS: [&str; 5] = [
-    "/users",
-    "/networks",
-    "/posture-checks",
-    "/accounts",
-    "/peers",
-];
+const OTHERS: [&str; 4] = ["/users", "/posture-checks", "/accounts", "/peers"];
 
 /// All objects of an account, by list and id.
 pub(super) struct Account {
@@ -191,9 +186,21 @@ impl Account {
 
     pub(super) fn read(bench: &Bench) -> Account {
         let mut objects = BTreeMap::new();
+        let resources = bench.server().list("/networks/resources").into_iter();
+        let theirs = resources.filter(|resource| resource["name"] == "lan");
+        let theirs: Vec<Value> = theirs.map(|resource| resource["id"].clone()).collect();
         let lists = LISTS.iter().map(|(list, _)| *list).chain(OTHERS);
         for list in lists {
-            for entry in bench.server().list(list) {
+            for mut entry in bench.server().list(list) {
+                // which of the file's resources are in a group, these say themselves
+                if let (true, Some(resources)) =
+                    (list == "/groups", entry["resources"].as_array_mut())
+                {
+                    resources.retain(|resource| theirs.contains(&resource["id"]));
+                    if resources.is_empty() {
+                        entry["resources"] = Value::Null;
+                    }
+                }
                 objects.insert((list, id(&entry)), without_counts(entry));
             }
         }
@@ -326,11 +333,15 @@ fn kept(
             "enabled",
             "groups",
         ],
+        // a resource may have left for another network
+        "/networks" => vec!["description", "routers"],
         "/dns/zones" => vec!["enabled", "records", "enable_search_domain"],
         _ => vec!["description", "enabled", "search_domains_enabled"],
     };
     fields.retain(|field| *field != "enable_search_domain" || entry.get("search_domain").is_none());
     fields.retain(|field| entry.get(field).is_none());
+    // somebody's resource is no more where all else is pruned
+    fields.retain(|field| *field != "resources" || prune == Prune::None);
     // the server takes no search domains where there are none, so primary says that too
     fields.retain(|field| *field != "search_domains_enabled" || entry["primary"] == false);
     for field in fields {

@@ -138,6 +138,18 @@ fn somebodys_router_beside_ours_is_left_alone() {
 }
 
 #[test]
+fn equal_routers_of_two_networks_are_no_namesakes() {
+    let bench = Bench::scenario();
+    let router = json!({ "resources": {}, "routers": [{ "peer_groups": ["g"] }] });
+    bench.agreed(file(json!({ "office": router })));
+    let first = id(&routers(&bench, "office")[0]);
+    bench.agreed(file(json!({ "office": router, "lab": router })));
+    assert_eq!(id(&routers(&bench, "office")[0]), first);
+    assert_eq!(routers(&bench, "lab").len(), 1);
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+}
+
+#[test]
 fn a_network_goes_with_what_it_holds_unless_that_is_somebodys() {
     let bench = Bench::in_git();
     let printer = json!({ "printer": { "address": "10.20.0.9", "groups": ["g"] } });
