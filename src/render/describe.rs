@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::impact::about;
 use super::words;
+use crate::address::Address;
 use crate::change::{Change, Operation, list_changes};
 use crate::kind::words::{address, listed};
-use crate::kind::{FieldChange, Kind};
+use crate::kind::{FieldChange, Kind, NameOf};
 use crate::plan::{DNS_LABEL, Plan};
 use crate::text::visible;
 
@@ -47,6 +48,7 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
     };
     let parts = [
         object,
+        place(&change.address).unwrap_or_default(),
         visible(&words::reason(change.reason.as_ref())).into_owned(),
     ];
     parts
@@ -54,6 +56,14 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join("; ")
+}
+
+/// What an object stands in, where its name does not say so.
+fn place(address: &Address) -> Option<String> {
+    let parent = address.parent()?;
+    let is_named =
+        matches!(address.kind.inside()?.name, NameOf::Texts { .. }) && !address.name.is_empty();
+    (!is_named).then(|| format!("of {} {}", parent.kind.label(), visible(&parent.name)))
 }
 
 /// Returns one value of a field: names as they are, free text in quotes, and in words what a number or nothing means.
