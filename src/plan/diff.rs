@@ -118,10 +118,8 @@ impl Anew<'_> {
         }
         let fixed = address.kind.descriptor().fixed;
         let changes = operation.map(Operation::fields).unwrap_or_default();
-        let mut changes = changes.iter().map(|change| change.field.as_str());
-        let fixed = fixed
-            .iter()
-            .find(|field| changes.any(|changed| changed == **field));
+        let is_changed = |field: &&&str| changes.iter().any(|change| change.field == **field);
+        let fixed = fixed.iter().find(is_changed);
         if let Some(fixed) = fixed {
             self.parents.insert(address.clone());
             return Some(Reason::Fixed(fixed));

@@ -138,6 +138,29 @@ fn somebodys_router_beside_ours_is_left_alone() {
 }
 
 #[test]
+fn a_resource_moves_and_is_renamed_and_changed_at_once() {
+    let bench = Bench::in_git();
+    let printer = json!({ "printer": { "address": "10.20.0.9" } });
+    let both = |office: Value, lab: Value| {
+        file(json!({ "office": { "resources": office }, "lab": { "resources": lab } }))
+    };
+    bench.applied(0.0, both(printer.clone(), json!({})));
+    let before = bench.id("/networks/resources", "printer");
+    let plotter = json!({ "plotter": { "address": "10.20.0.10", "groups": ["g"], "renamed_from": "printer" } });
+    bench.declared(1.0, both(json!({}), plotter));
+    bench.apply(&[]).expect(0).shows("1 changed");
+    assert_eq!(bench.id("/networks/resources", "plotter"), before);
+    assert_eq!(resources(&bench, "lab"), ["plotter 10.20.0.10/32"]);
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+    // and out of a network that is renamed by the same change
+    let renamed = json!({ "hall": { "renamed_from": "lab", "resources": {} }, "office": { "resources": { "plotter": { "address": "10.20.0.10" } } } });
+    bench.declared(2.0, file(renamed));
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.id("/networks/resources", "plotter"), before);
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+}
+
+#[test]
 fn equal_routers_of_two_networks_are_no_namesakes() {
     let bench = Bench::scenario();
     let router = json!({ "resources": {}, "routers": [{ "peer_groups": ["g"] }] });
