@@ -29,6 +29,7 @@ mod route;
 pub(crate) mod rows;
 mod setup_key;
 mod spec;
+mod through;
 pub(crate) mod values;
 pub(crate) mod words;
 

@@ -52,12 +52,7 @@ struct Names {
 impl Names {
     fn insert(&mut self, id: Id, name: String) {
         self.ids.entry(name.clone()).or_default().insert(id.clone());
-        let before = self.names.insert(id.clone(), name.clone());
-        if let Some(before) = before.filter(|before| *before != name)
-            && let Some(ids) = self.ids.get_mut(&before)
-        {
-            ids.remove(&id);
-        }
+        self.names.insert(id, name);
     }
 
     fn ids(&self, name: &str) -> impl Iterator<Item = &Id> {

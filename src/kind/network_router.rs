@@ -10,11 +10,12 @@ use serde_json::{Map, Value, json};
 use super::body::{base_of, fill};
 use super::peer_ref::{self, PeerRef};
 use super::rows::own;
+use super::through;
 use super::values::{flag, metric, names};
-use super::words::{disabled, named};
+use super::words::disabled;
 use super::{
     About, Answers, Declared, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live,
-    NameOf, Resource, Shape as FormShape, Spec, Tie, Trace, Unresolved,
+    NameOf, Resource, Spec, Trace, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -22,7 +23,6 @@ use crate::config::{Cursor, Field, Log, Objects, Refused, Shape, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
-use crate::text::visible;
 
 /// A router in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -54,7 +54,7 @@ const TABLE: Table<NetworkRouter> = Table {
             .says(
                 Shape::SomeGroups,
                 None,
-                "Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.",
+                through::PEER_GROUPS,
             )
         },
         Field::<NetworkRouter>::optional("peer", |router, value, log| {
@@ -63,7 +63,7 @@ const TABLE: Table<NetworkRouter> = Table {
         .says(
             Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
             None,
-            "The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.",
+            through::PEER,
         ),
         own!(
             metric,
@@ -76,7 +76,7 @@ const TABLE: Table<NetworkRouter> = Table {
         own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
     ],
     refused: &[
-        Refused::new(&["name", "description"], "a router has none", None),
+        Refused::new(&["name", "description"], "a router has neither name nor description", None),
         Refused::new(
             &["peers", "groups", "routing_peers"],
             "write \"peer_groups\": [ … ] with names of groups, or \"peer\" with the name of one peer",
@@ -97,27 +97,7 @@ pub(super) const LIST: Objects = Objects {
 fn read(entry: &Cursor<'_>, _network: &Declared, log: &mut Log) -> Option<(String, Resource)> {
     let mut router = NetworkRouter::default();
     entry.object(log, &TABLE, &mut router);
-    match (entry.get("peer_groups"), entry.get("peer")) {
-        (Some(_), Some(peer)) => {
-            log.error(
-                peer.key_place(),
-                "a router is groups of peers or one peer, not both",
-            )
-            .suggest("make two routers".to_owned());
-        }
-        (None, None)
-            if entry.is_object()
-                && !entry.mentions(&TABLE, "peer_groups")
-                && !entry.mentions(&TABLE, "peer") =>
-        {
-            log.error(
-                entry.key_place(),
-                "a router needs \"peer_groups\" or \"peer\"",
-            )
-            .coded(Code::MissingField);
-        }
-        _ => (),
-    }
+    through::check(entry, &TABLE, "make two routers", log);
     Some((String::new(), Resource::NetworkRouter(router)))
 }
 
@@ -239,21 +219,9 @@ impl Spec for NetworkRouter {
     }
 
     fn form(&self) -> Form {
-        let through = match &self.peer {
-            Some(peer) => Tie {
-                end: End::ThroughPeer,
-                names: BTreeSet::from([peer.text().to_owned()]),
-            },
-            None => Tie {
-                end: End::Through,
-                names: self.peer_groups.clone(),
-            },
-        };
+        let (shape, through) = through::form(self.peer.as_ref(), &self.peer_groups);
         Form {
-            shape: match self.peer.is_none() && self.peer_groups.is_empty() {
-                true => FormShape::Elsewhere,
-                false => FormShape::Plain,
-            },
+            shape,
             ties: vec![through],
             more: BTreeSet::new(),
         }
@@ -264,11 +232,7 @@ impl Spec for NetworkRouter {
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        match (&self.peer, self.peer_groups.is_empty()) {
-            (None, true) => return Err("it goes through nobody".into()),
-            (Some(_), _) => drop(fields.remove("peer_groups")),
-            (None, false) => drop(fields.remove("peer")),
-        }
+        through::export(&mut fields, self.peer.as_ref(), &self.peer_groups)?;
         // the server checks no metric, and the file has 1 to 9999
         if self
             .metric
@@ -280,10 +244,7 @@ impl Spec for NetworkRouter {
     }
 
     fn summary(&self, about: &About) -> String {
-        let through = match &self.peer {
-            Some(peer) => format!("the peer {}", visible(about.peer(peer))),
-            None => named(self.peer_groups.iter().map(String::as_str)),
-        };
+        let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
         format!("through {through}{}", disabled(self.enabled))
     }
 

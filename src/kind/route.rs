@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 use super::body::{base_of, fill};
 use super::peer_ref::{self, PeerRef};
 use super::rows::{own, own_groups};
+use super::through;
 use super::values::{domain, flag, metric, names, network, renamed_from, text};
 use super::words::{disabled, named};
 use super::{
-    ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource,
-    Shape as FormShape, Spec, Tie, Trace, Unresolved,
+    ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource, Spec, Tie, Trace,
+    Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -95,7 +96,7 @@ const TABLE: Table<Route> = Table {
             .says(
                 Shape::SomeGroups,
                 None,
-                "Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.",
+                through::PEER_GROUPS,
             )
         },
         Field::<Route>::optional("peer", |route, value, log| {
@@ -104,7 +105,7 @@ const TABLE: Table<Route> = Table {
         .says(
             Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
             None,
-            "The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.",
+            through::PEER,
         ),
         own_groups!(
             groups,
@@ -199,7 +200,12 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
             }
             _ => (),
         }
-        one_of_routers(entry, log);
+        through::check(
+            entry,
+            &TABLE,
+            "put the peer into one of the groups, or make two routes",
+            log,
+        );
         if !entry.mentions(&TABLE, "groups") {
             log.notice(
                 Code::RouteForAll,
@@ -210,29 +216,6 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
         }
     }
     Some(Declared::one(Resource::Route(route)))
-}
-
-/// The server refuses both, and neither (docs/netbird-api.md, "Routes").
-fn one_of_routers(entry: &Cursor<'_>, log: &mut Log) {
-    match (entry.get("peer_groups"), entry.get("peer")) {
-        (Some(_), Some(peer)) => {
-            log.error(
-                peer.key_place(),
-                "a route goes through groups of peers or through one peer, not both",
-            )
-            .suggest("put the peer into one of the groups, or make two routes".to_owned());
-        }
-        (None, None)
-            if !entry.mentions(&TABLE, "peer_groups") && !entry.mentions(&TABLE, "peer") =>
-        {
-            log.error(
-                entry.key_place(),
-                "a route needs \"peer_groups\" or \"peer\"",
-            )
-            .coded(Code::MissingField);
-        }
-        _ => (),
-    }
 }
 
 fn receivers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
@@ -422,24 +405,11 @@ impl Spec for Route {
     }
 
     fn form(&self) -> Form {
-        let shape = match self.peer.is_none() && self.peer_groups.is_empty() {
-            true => FormShape::Elsewhere,
-            false => FormShape::Plain,
-        };
+        let (shape, through) = through::form(self.peer.as_ref(), &self.peer_groups);
         let network = self.network.iter().chain(self.domains.iter().flatten());
         let network = Tie {
             end: End::Network,
             names: network.cloned().collect(),
-        };
-        let through = match &self.peer {
-            Some(peer) => Tie {
-                end: End::ThroughPeer,
-                names: BTreeSet::from([peer.text().to_owned()]),
-            },
-            None => Tie {
-                end: End::Through,
-                names: self.peer_groups.clone(),
-            },
         };
         Form {
             shape,
@@ -457,12 +427,7 @@ impl Spec for Route {
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        if self.peer.is_none() && self.peer_groups.is_empty() {
-            return Err("it goes through nobody".into());
-        }
-        if self.peer.is_some() {
-            fields.remove("peer_groups");
-        }
+        through::export(&mut fields, self.peer.as_ref(), &self.peer_groups)?;
         fields.retain(|_, value| !value.is_null());
         Ok(fields)
     }
@@ -472,10 +437,7 @@ impl Spec for Route {
             (Some(network), _) => visible(network).into_owned(),
             (None, domains) => named(domains.iter().flatten().map(String::as_str)),
         };
-        let through = match &self.peer {
-            Some(peer) => format!("the peer {}", visible(about.peer(peer))),
-            None => named(self.peer_groups.iter().map(String::as_str)),
-        };
+        let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
         let to = match &self.groups {
             Some(groups) => named(groups.iter().map(String::as_str)),
             None => ALL.to_owned(),

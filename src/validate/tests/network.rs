@@ -89,7 +89,7 @@ fn routers() {
         str![[r#"
 {"peer_groups": ["g"]}, {"peer": "gw"}
 {"peer_groups": ["g"], "peer": "gw"}
-    networks.n.routers[0].peer: a router is groups of peers or one peer, not both | make two routers
+    networks.n.routers[0].peer: a router goes through groups of peers or through one peer, not both | make two routers
 {}
     networks.n.routers[0]: a router needs "peer_groups" or "peer"
 {"peer_groups": []}
@@ -101,7 +101,7 @@ fn routers() {
 {"groups": ["g"]}
     networks.n.routers[0].groups: write "peer_groups": [ … ] with names of groups, or "peer" with the name of one peer
 {"peer": "gw", "name": "x"}
-    networks.n.routers[0].name: a router has none
+    networks.n.routers[0].name: a router has neither name nor description
 "gw"
     networks.n.routers[0]: expected a router { … }, found the string "gw" | write its fields in braces: peer_groups, peer, metric, masquerade, enabled
 
