@@ -81,7 +81,7 @@ pub(super) fn claim<'a>(
     let mut claims = Claims {
         actual,
         options,
-        moves: moves(desired, actual, &options.ledger),
+        moves: moves(desired, actual, options),
         claimed: Claimed {
             notices: notices
                 .chain(gone_sections.iter().map(section_gone))
@@ -139,8 +139,8 @@ fn section_gone(gone: &Gone) -> Notice {
 }
 
 /// Returns the live objects that the file has in another object than they stand in, and where it has them: each name is
-/// unique in the account. One that is not ours moves only from where the file says what is there.
-fn moves(desired: &Desired, actual: &Actual, ledger: &Ledger) -> BTreeMap<Id, Address> {
+/// unique in the account. One that is not ours moves only from where the file says what is there, or with `--prune all`.
+fn moves(desired: &Desired, actual: &Actual, options: &Options) -> BTreeMap<Id, Address> {
     let is_anywhere = |address: &Address| address.kind.descriptor().is_anywhere;
     let entries = desired.entries.keys().filter(|at| is_anywhere(at));
     let homes: BTreeMap<(Kind, &str), &Address> = entries
@@ -150,7 +150,10 @@ fn moves(desired: &Desired, actual: &Actual, ledger: &Ledger) -> BTreeMap<Id, Ad
     let moved = all.filter_map(|(at, live)| {
         let home = *homes.get(&(at.kind, at.name.as_str()))?;
         let is_said = at.parent().is_some_and(|parent| desired.declares(&parent));
-        let may = is_said || ledger.proof(at, live.id.created_at()) == Proof::Ours;
+        // where all else goes, it would be deleted and made again
+        let may = is_said
+            || options.prune == Prune::All
+            || options.ledger.proof(at, live.id.created_at()) == Proof::Ours;
         (home != at && may).then(|| (live.id.clone(), home.clone()))
     });
     moved.collect()

@@ -7,11 +7,12 @@ use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
 
 use crate::change::{Change, Operation};
-use crate::kind::{Kind, Resource};
+use crate::kind::{Kind, Refers, Resource};
 use crate::plan::{Part, Piece, Plan, Row, diff};
 use crate::render::{Document, json as render_json, markdown};
 use crate::testing::{
-    Case, MADE, document, group, key, nameservers, over, peer, policy_with, route, used_at, zone,
+    Case, MADE, document, group, id, key, nameservers, over, peer, policy_with, route, used_at,
+    zone,
 };
 
 const GROUPS: [&str; 4] = ["a", "b", "c", "d"];
@@ -33,6 +34,33 @@ fn records() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     )
 }
 
+/// In which of two networks each of two resources is, if in any, and whose peers are their routers.
+fn inside() -> impl Strategy<Value = Inside> {
+    let place = || prop::option::of(0..2_usize);
+    let routers = || prop::collection::vec(some(&GROUPS), 0..2);
+    ((place(), place()), (routers(), routers())).prop_map(|(places, routers)| Inside {
+        places: [places.0, places.1],
+        routers: [routers.0, routers.1],
+    })
+}
+
+#[derive(Debug, Clone)]
+struct Inside {
+    places: [Option<usize>; 2],
+    routers: [Vec<Vec<&'static str>>; 2],
+}
+
+impl Inside {
+    /// The names of the resources of that network, with an address each.
+    fn resources(&self, network: usize) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let all = ["o1", "o2"].into_iter().zip(["10.9.0.1/32", "10.9.0.2/32"]);
+        let here = all
+            .zip(self.places)
+            .filter(move |(_, place)| *place == Some(network));
+        here.map(|(resource, _)| resource)
+    }
+}
+
 /// Declares entries that need no more than live or declared groups.
 fn any_file() -> impl Strategy<Value = Value> {
     let groups = prop::sample::subsequence(GROUPS.to_vec(), 0..=4);
@@ -45,10 +73,22 @@ fn any_file() -> impl Strategy<Value = Value> {
     let zones =
         prop::collection::btree_map("[vw]", (some(&GROUPS), prop::option::of(records())), 0..2);
     let account = (1..3_i64, prop::option::of(some(&GROUPS)), any::<bool>());
-    let settings = (prop::option::of(some(&GROUPS)), account);
-    (groups, policies, routes, keys, nameservers, zones, settings).prop_map(|(groups, policies, routes, keys, nameservers, zones, (settings, (range, ipv6, ssh)))| {
+    let settings = (prop::option::of(some(&GROUPS)), account, inside());
+    (groups, policies, routes, keys, nameservers, zones, settings).prop_map(|(groups, policies, routes, keys, nameservers, zones, (settings, (range, ipv6, ssh), inside))| {
+        let resource = inside.resources(0).chain(inside.resources(1)).next();
         let policies = policies.into_iter().map(|(name, (from, to, both))| {
-            (name, json!({ "sources": from, "destinations": to, "bidirectional": both }))
+            let to = match resource {
+                Some((resource, _)) if !both => json!({ "destination_resource": resource }),
+                _ => json!({ "destinations": to }),
+            };
+            (name, over(json!({ "sources": from, "bidirectional": both }), to))
+        });
+        let nets = ["g", "h"].into_iter().enumerate().map(|(index, name)| {
+            let resources = inside.resources(index).map(|(name, address)| (name.to_owned(), json!({ "address": address })));
+            let mut routers = inside.routers[index].clone();
+            routers.dedup();
+            let routers: Vec<Value> = routers.iter().map(|groups| json!({ "peer_groups": groups })).collect();
+            (name.to_owned(), json!({ "resources": resources.collect::<BTreeMap<_, _>>(), "routers": routers }))
         });
         let mut networks = BTreeSet::new();
         // two routes of one network through one group are an error of the file
@@ -69,6 +109,7 @@ fn any_file() -> impl Strategy<Value = Value> {
             "policies": policies.collect::<BTreeMap<_, _>>(),
             "routes": routes.collect::<BTreeMap<_, _>>(),
             "setup_keys": keys.collect::<BTreeMap<_, _>>(),
+            "networks": nets.collect::<BTreeMap<_, _>>(),
             "peers": { "x": { "ssh_enabled": ssh } },
             "account": { "settings": over(json!({ "network_range": format!("10.{range}.0.0/16") }),
                                           ipv6.map_or(json!({}), |groups| json!({ "ipv6_enabled_groups": groups }))) },
@@ -95,9 +136,9 @@ fn any_account() -> impl Strategy<Value = Value> {
     let keys = prop::collection::btree_map("[klx]", (some(&GROUPS), any::<bool>()), 0..3);
     let nameservers = prop::collection::btree_map("[mnx]", some(&GROUPS), 0..3);
     let zones = prop::collection::btree_map("[vwx]", (some(&GROUPS), records()), 0..3);
-    let settings = (some(&GROUPS), some(&GROUPS), 1..3_i64);
+    let settings = (some(&GROUPS), some(&GROUPS), 1..3_i64, inside());
     (groups, policies, routes, keys, nameservers, zones, settings).prop_map(
-        |(groups, policies, routes, keys, nameservers, zones, (settings, ipv6, range))| {
+        |(groups, policies, routes, keys, nameservers, zones, (settings, ipv6, range, inside))| {
             let mut groups: BTreeSet<&str> = groups.into_iter().collect();
             // whatever refers to a group, that group is live
             groups.extend(
@@ -110,9 +151,20 @@ fn any_account() -> impl Strategy<Value = Value> {
             groups.extend(nameservers.values().flatten());
             groups.extend(zones.values().flat_map(|(groups, _)| groups));
             groups.extend(settings.iter().chain(&ipv6));
+            groups.extend(inside.routers.iter().flatten().flatten());
+            let resource = inside.resources(0).chain(inside.resources(1)).next();
             let policies = policies.iter().map(|(name, (from, to, both))| {
-                policy_with(name, from, to, json!({ "bidirectional": both }))
+                let to_resource = resource.filter(|_| !both).map(|(name, _)| {
+                    json!({ "destinationResource": { "id": id(Kind::NetworkResource, name), "type": "host" }, "destinations": null })
+                });
+                let rule = over(json!({ "bidirectional": both }), to_resource.unwrap_or_else(|| json!({})));
+                policy_with(name, from, to, rule)
             });
+            let routers = |index: usize| {
+                let routers = inside.routers[index].iter().enumerate();
+                routers.map(move |(at, groups)| (id(Kind::NetworkRouter, &format!("{index}{at}")), groups))
+            };
+            let resources = |index: usize| inside.resources(index).map(|(name, address)| (id(Kind::NetworkResource, name), name, address));
             let routes = routes.iter().map(|(name, (network, groups))| {
                 route(name, &format!("10.{network}.0.0/16"), groups)
             });
@@ -123,6 +175,13 @@ fn any_account() -> impl Strategy<Value = Value> {
             let nameservers = nameservers
                 .iter()
                 .map(|(name, groups)| self::nameservers(name, &["10.0.0.1"], groups));
+            let networks = ["h", "x"].iter().enumerate().map(|(index, name)| {
+                json!({
+                    "id": id(Kind::Network, name), "name": name, "description": "",
+                    "resources": resources(index).map(|(id, ..)| id).collect::<Vec<_>>(),
+                    "routers": routers(index).map(|(id, _)| id).collect::<Vec<_>>(),
+                })
+            });
             json!({
                 "groups": groups.iter().map(|name| group(name, &["edge"])).collect::<Vec<_>>(),
                 "peers": [peer("edge"), peer("x")],
@@ -133,6 +192,13 @@ fn any_account() -> impl Strategy<Value = Value> {
                 "accounts": [{ "id": "account", "settings": { "ipv6_enabled_groups": crate::testing::groups(&ipv6),
                                                               "network_range": format!("10.{range}.0.0/16") } }],
                 "dns_settings": { "disabled_management_groups": crate::testing::groups(&settings) },
+                "networks": networks.collect::<Vec<_>>(),
+                "network_resources": (0..2).flat_map(resources).map(|(id, name, address)| json!({
+                    "id": id, "name": name, "address": address, "type": "host", "enabled": true, "description": "", "groups": [],
+                })).collect::<Vec<_>>(),
+                "network_routers": (0..2).flat_map(routers).map(|(id, groups)| json!({
+                    "id": id, "peer": "", "peer_groups": crate::testing::groups(groups), "metric": 9999, "masquerade": true, "enabled": true,
+                })).collect::<Vec<_>>(),
                 "zones": zones.iter().map(|(name, (groups, records))| {
                     let full: Vec<(String, &str)> = records.iter().map(|(record, ip)| (format!("{record}.{name}.example"), *ip)).collect();
                     let records: Vec<(&str, &str)> = full.iter().map(|(name, ip)| (name.as_str(), *ip)).collect();
@@ -188,8 +254,8 @@ fn makes(change: &Change, part: Part) -> bool {
     }
 }
 
-/// Whatever a step refers to is live or was made before it; a group goes when nothing refers to it any more; and but for
-/// routes nothing is made once something was taken away.
+/// Whatever a step refers to is live or was made before it; a group or a network resource goes when nothing refers to it any
+/// more; and but for routes nothing is made once something was taken away.
 fn order_holds(plan: &Plan, case: &Case) -> Result<(), TestCaseError> {
     let actual = case.actual();
     let mut groups: BTreeSet<String> = actual.groups.names().map(str::to_owned).collect();
@@ -197,6 +263,11 @@ fn order_holds(plan: &Plan, case: &Case) -> Result<(), TestCaseError> {
     let mut referring: BTreeMap<String, Resource> = live
         .map(|live| (live.id.0.clone(), live.resource.clone()))
         .collect();
+    let resources = actual
+        .objects
+        .keys()
+        .filter(|at| at.kind == Kind::NetworkResource);
+    let mut resources: BTreeSet<String> = resources.map(|at| at.name.clone()).collect();
     let mut broke = None;
     for step in &plan.steps {
         let change = &plan.changes[step.change];
@@ -209,6 +280,16 @@ fn order_holds(plan: &Plan, case: &Case) -> Result<(), TestCaseError> {
                     "{} refers to {group}, which is made later or gone",
                     change.address
                 );
+            }
+            for (what, name) in after.map(Resource::others).unwrap_or_default() {
+                prop_assert!(
+                    what != Refers::Resource || resources.contains(name),
+                    "{} refers to {name}, which is made later or gone",
+                    change.address
+                );
+            }
+            if change.address.kind == Kind::NetworkResource {
+                resources.insert(change.address.name.clone());
             }
             if change.address.kind == Kind::Group {
                 groups.insert(change.address.name.clone());
@@ -228,6 +309,20 @@ fn order_holds(plan: &Plan, case: &Case) -> Result<(), TestCaseError> {
                 .find(|other| other.references().contains(name));
             prop_assert!(still.is_none(), "group {name} goes before {still:?}");
             groups.remove(name);
+        }
+        if let (Operation::Delete { live }, Kind::NetworkResource) =
+            (&change.operation, change.address.kind)
+        {
+            let named = (Refers::Resource, live.name.as_str());
+            let still = referring
+                .values()
+                .find(|other| other.others().contains(&named));
+            prop_assert!(
+                still.is_none(),
+                "resource {} goes before {still:?}",
+                live.name
+            );
+            resources.remove(&live.name);
         }
         if let Some(live) = live {
             referring.remove(&live.id.0);

@@ -91,6 +91,26 @@ fn somebodys_resource_is_not_moved_out_of_a_network_that_the_file_does_not_have(
 }
 
 #[test]
+fn where_all_else_goes_somebodys_resource_moves_with_the_policy_to_it() {
+    let bench = Bench::fake();
+    bench.agreed(file(json!({ "office": { "resources": {} } })));
+    bench.create("/networks", json!({ "name": "theirs" }));
+    let before = by_hand(&bench, "theirs", "nas", "10.1.1.1");
+    policy_to(&bench, "nas");
+    bench.file(office(
+        json!({ "nas": { "address": "10.1.1.1" } }),
+        json!([]),
+    ));
+    bench
+        .apply(&["--prune", "all"])
+        .expect(0)
+        .shows("1 changed, 1 deleted");
+    assert_eq!(bench.id("/networks/resources", "nas"), before);
+    assert_eq!(bench.names("/networks"), ["office"]);
+    bench.plan(&["--detailed-exitcode"]).expect(0);
+}
+
+#[test]
 fn a_leftover_router_becomes_the_one_that_is_missing() {
     let bench = Bench::in_git();
     let of = |routers: Value| office(json!({}), routers);
