@@ -34,6 +34,8 @@ pub enum Code {
     IdleSection,
     /// A group that must exist in NetBird.
     UndeclaredGroup,
+    /// A network resource that must exist in NetBird.
+    UndeclaredResource,
     /// Something is in a list twice.
     Repeated,
     /// Ranges of ports overlap.
@@ -177,6 +179,7 @@ impl Code {
             C::NothingManaged => "nothing_managed",
             C::IdleSection => "idle_section",
             C::UndeclaredGroup => "undeclared_group",
+            C::UndeclaredResource => "undeclared_resource",
             C::Repeated => "repeated",
             C::PortsOverlap => "ports_overlap",
             C::HostBits => "host_bits",

@@ -89,6 +89,7 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     overlaps::check(&entries, &desired, &mut log);
     desired.renamed_from = renames::read(&entries, &mut log);
     let references = references::undeclared(&entries, &mut log);
+    references::undeclared_resources(&entries, &mut log);
     manages_something(&root, &desired, &mut log);
 
     let mut findings = log.findings;

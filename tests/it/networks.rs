@@ -318,7 +318,7 @@ fn a_policy_leads_to_a_resource_of_the_same_file() {
         .plan(&[])
         .expect(1)
         .says("network resource \"printer\"")
-        .says("which is not in NetBird");
+        .says("which is neither declared nor in NetBird");
     bench.declared(
         5.0,
         json!({ "groups": { "gw": {}, "gw2": {}, "hosts": {} }, "networks": {}, "policies": {} }),

@@ -8,6 +8,9 @@ pub(crate) fn many(code: Code) -> Option<&'static str> {
     use Code as C;
     let sentence = match code {
         C::UndeclaredGroup => "{} groups are not declared here, so they must exist in NetBird",
+        C::UndeclaredResource => {
+            "{} network resources are not declared here, so they must exist in NetBird"
+        }
         C::Repeated => "{} times something is in a list twice",
         C::PortsOverlap => "in {} places ports overlap",
         C::HostBits => "{} networks have bits behind their prefix",
