@@ -42,6 +42,8 @@ pub enum Code {
     PortsOverlap,
     /// A network with bits behind its prefix.
     HostBits,
+    /// A name in a DNS record that is taken otherwise than it looks.
+    NameOfRecord,
     /// A nameserver group that answers for everything by default.
     EveryDomain,
     /// A route that goes to everybody by default.
@@ -183,6 +185,7 @@ impl Code {
             C::Repeated => "repeated",
             C::PortsOverlap => "ports_overlap",
             C::HostBits => "host_bits",
+            C::NameOfRecord => "name_of_record",
             C::EveryDomain => "every_domain",
             C::RouteForAll => "route_for_all",
             C::SshEveryPort => "ssh_every_port",

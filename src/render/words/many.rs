@@ -14,6 +14,7 @@ pub(crate) fn many(code: Code) -> Option<&'static str> {
         C::Repeated => "{} times something is in a list twice",
         C::PortsOverlap => "in {} places ports overlap",
         C::HostBits => "{} networks have bits behind their prefix",
+        C::NameOfRecord => "in {} DNS records a name is taken otherwise than it looks",
         C::EveryDomain => "{} nameserver groups have no domains, so they answer for every domain",
         C::RouteForAll => "{} new routes without \"groups\" go to every peer (All)",
         C::BlankEnd => "{} names begin or end with a blank",
