@@ -15,7 +15,7 @@ pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
 const LATER_COMMIT: &str = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by \
                             hand)";
 
-const IF_NOT: &str = "if not, put back what was removed (git revert)";
+const IF_NOT: &str = "if not, take the change back (git revert)";
 
 /// Returns in one sentence what to do about deletions of others, in the job of a pull request that waits for them.
 pub fn way_out_of_others(agreements: &[Agreement]) -> String {
@@ -65,23 +65,24 @@ pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
         .filter(|agreement| agreement.agreed_by.is_none())
     {
         let whose = agreement.whose();
-        let rows = count(agreement.rows, "deletion", "deletions");
+        // a setting that moves machines deletes nothing
+        let all = format!("what {whose} takes away ({})", agreement.rows);
         let held = count(
             agreement.held,
             "object that is held back",
             "objects that are held back",
         );
-        ways.extend(agreement.line.as_ref().map(|line| {
-            (
-                format!("to agree to the {rows} of {whose}"),
-                line.to_string(),
-            )
-        }));
+        ways.extend(
+            agreement
+                .line
+                .as_ref()
+                .map(|line| (format!("to agree to {all}"), line.to_string())),
+        );
         ways.extend(agreement.line_with_held.as_ref().map(|line| {
             let what = match agreement.rows {
                 0 => format!("to agree to the deletion of the {held}, of {whose}"),
                 _ => {
-                    format!("to agree to the {rows} of {whose}, and to the deletion of the {held}")
+                    format!("to agree to {all}, and to the deletion of the {held}")
                 }
             };
             (what, line.to_string())
