@@ -66,23 +66,25 @@ pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
     {
         let whose = agreement.whose();
         // a setting that moves machines deletes nothing
-        let all = format!("what {whose} takes away ({})", agreement.rows);
+        let losses = count(agreement.rows, "loss", "losses");
         let held = count(
             agreement.held,
             "object that is held back",
             "objects that are held back",
         );
-        ways.extend(
-            agreement
-                .line
-                .as_ref()
-                .map(|line| (format!("to agree to {all}"), line.to_string())),
-        );
+        ways.extend(agreement.line.as_ref().map(|line| {
+            (
+                format!("to agree to the {losses} of {whose}"),
+                line.to_string(),
+            )
+        }));
         ways.extend(agreement.line_with_held.as_ref().map(|line| {
             let what = match agreement.rows {
                 0 => format!("to agree to the deletion of the {held}, of {whose}"),
                 _ => {
-                    format!("to agree to {all}, and to the deletion of the {held}")
+                    format!(
+                        "to agree to the {losses} of {whose}, and to the deletion of the {held}"
+                    )
                 }
             };
             (what, line.to_string())

@@ -188,7 +188,7 @@ fn what_others_put_into_our_network_keeps_it() {
         .shows("3 deleted")
         .shows("Held back: network \"office\" (")
         .shows("network resource \"nas\" (")
-        .shows("network router (");
+        .shows("network router of network \"office\" (");
     assert_eq!(bench.names("/networks/resources"), ["nas"]);
 }
 
