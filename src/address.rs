@@ -33,11 +33,13 @@ impl Address {
         }
     }
 
-    /// Returns it with its name in quotes, as in `group "ops"`.
+    /// Returns it with its name in quotes, as in `group "ops"`; what has none, with that of what it stands in.
     pub fn quoted(&self) -> String {
-        match self.name.as_str() {
-            "" => self.kind.label().to_owned(),
-            name => format!("{} {name:?}", self.kind.label()),
+        let label = self.kind.label();
+        match (self.name.as_str(), self.parent()) {
+            ("", None) => label.to_owned(),
+            ("", Some(parent)) => format!("{label} of {}", parent.quoted()),
+            (name, _) => format!("{label} {name:?}"),
         }
     }
 
@@ -59,9 +61,11 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name.as_str() {
-            "" => write!(f, "{}", self.kind.label()),
-            name => write!(f, "{} {name}", self.kind.label()),
+        let label = self.kind.label();
+        match (self.name.as_str(), self.parent()) {
+            ("", None) => write!(f, "{label}"),
+            ("", Some(parent)) => write!(f, "{label} of {parent}"),
+            (name, _) => write!(f, "{label} {name}"),
         }
     }
 }

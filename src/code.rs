@@ -34,12 +34,16 @@ pub enum Code {
     IdleSection,
     /// A group that must exist in NetBird.
     UndeclaredGroup,
+    /// A network resource that must exist in NetBird.
+    UndeclaredResource,
     /// Something is in a list twice.
     Repeated,
     /// Ranges of ports overlap.
     PortsOverlap,
     /// A network with bits behind its prefix.
     HostBits,
+    /// A name in a DNS record that is taken otherwise than it looks.
+    NameOfRecord,
     /// A nameserver group that answers for everything by default.
     EveryDomain,
     /// A route that goes to everybody by default.
@@ -177,9 +181,11 @@ impl Code {
             C::NothingManaged => "nothing_managed",
             C::IdleSection => "idle_section",
             C::UndeclaredGroup => "undeclared_group",
+            C::UndeclaredResource => "undeclared_resource",
             C::Repeated => "repeated",
             C::PortsOverlap => "ports_overlap",
             C::HostBits => "host_bits",
+            C::NameOfRecord => "name_of_record",
             C::EveryDomain => "every_domain",
             C::RouteForAll => "route_for_all",
             C::SshEveryPort => "ssh_every_port",

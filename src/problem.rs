@@ -131,6 +131,16 @@ impl Problem {
         }
     }
 
+    /// The network resource or the posture check whose name is the trouble, where it is one.
+    pub fn other(&self) -> Option<(Refers, &str)> {
+        match &self.what {
+            Impossible::OtherGoes(what, name) | Impossible::OtherAbsent { what, name, .. } => {
+                Some((*what, name))
+            }
+            _ => None,
+        }
+    }
+
     /// The member whose name is the trouble, where it is one.
     pub fn member(&self) -> Option<&str> {
         match &self.what {

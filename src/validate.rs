@@ -16,6 +16,7 @@ mod places;
 mod references;
 mod renames;
 mod sections;
+mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -89,7 +90,9 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     overlaps::check(&entries, &desired, &mut log);
     desired.renamed_from = renames::read(&entries, &mut log);
     let references = references::undeclared(&entries, &mut log);
-    manages_something(&root, &desired, &mut log);
+    references::undeclared_resources(&entries, &mut log);
+    settings::check(&entries, &desired, &mut log);
+    manages_something(&root, &entries, &desired, &mut log);
 
     let mut findings = log.findings;
     findings.sort_by_key(|finding| (finding.line, finding.column)); // stable: what was found first stays first
@@ -170,7 +173,7 @@ fn with_children<'a>(address: Address, cursor: Cursor<'a>) -> Vec<Entry<'a>> {
 }
 
 /// Notes a file that would leave everything alone, or delete everything.
-fn manages_something(root: &Cursor<'_>, desired: &Desired, log: &mut Log) {
+fn manages_something(root: &Cursor<'_>, entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     if log
         .findings
         .iter()
@@ -181,7 +184,14 @@ fn manages_something(root: &Cursor<'_>, desired: &Desired, log: &mut Log) {
     let sections: Vec<String> = Kind::sections()
         .map(|kind| kind.section_path().join("."))
         .collect();
-    if desired.sections.is_empty() {
+    // settings that say nothing leave everything as it is
+    let says_something =
+        |entry: &Entry<'_>| !entry.address.kind.is_one() || entry.cursor.members().next().is_some();
+    if entries.iter().any(says_something) {
+        return;
+    }
+    let mut managed = desired.sections.iter();
+    if !managed.any(|(kind, _)| kind.goes_with_entry()) {
         let (last, rest) = sections.split_last().expect("there are kinds");
         let hint = format!(
             "it has {} or {last}; begin with examples/minimal.json",
@@ -190,7 +200,7 @@ fn manages_something(root: &Cursor<'_>, desired: &Desired, log: &mut Log) {
         log.error(root.place(), "the file manages nothing")
             .coded(Code::NothingManaged)
             .suggest(hint);
-    } else if desired.entries.is_empty() {
+    } else {
         log.error(root.place(), "every section is empty, which would delete all that was ever declared here")
             .coded(Code::NothingManaged)
             .suggest(

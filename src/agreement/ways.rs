@@ -15,7 +15,7 @@ pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
 const LATER_COMMIT: &str = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by \
                             hand)";
 
-const IF_NOT: &str = "if not, put back what was removed (git revert)";
+const IF_NOT: &str = "if not, take the change back (git revert)";
 
 /// Returns in one sentence what to do about deletions of others, in the job of a pull request that waits for them.
 pub fn way_out_of_others(agreements: &[Agreement]) -> String {
@@ -65,7 +65,8 @@ pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
         .filter(|agreement| agreement.agreed_by.is_none())
     {
         let whose = agreement.whose();
-        let rows = count(agreement.rows, "deletion", "deletions");
+        // a setting that moves machines deletes nothing
+        let losses = count(agreement.rows, "loss", "losses");
         let held = count(
             agreement.held,
             "object that is held back",
@@ -73,7 +74,7 @@ pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
         );
         ways.extend(agreement.line.as_ref().map(|line| {
             (
-                format!("to agree to the {rows} of {whose}"),
+                format!("to agree to the {losses} of {whose}"),
                 line.to_string(),
             )
         }));
@@ -81,7 +82,9 @@ pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
             let what = match agreement.rows {
                 0 => format!("to agree to the deletion of the {held}, of {whose}"),
                 _ => {
-                    format!("to agree to the {rows} of {whose}, and to the deletion of the {held}")
+                    format!(
+                        "to agree to the {losses} of {whose}, and to the deletion of the {held}"
+                    )
                 }
             };
             (what, line.to_string())

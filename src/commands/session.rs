@@ -25,7 +25,7 @@ use crate::config::{self, Place, Source};
 use crate::fetch::{self, More, Needs};
 use crate::held::{Held, Why};
 use crate::json;
-use crate::kind::{KeyType, Kind};
+use crate::kind::{KeyType, Kind, Refers};
 use crate::memberships::Memberships;
 use crate::options::{Options, Prune};
 use crate::plan::{self, Plan, Renames, Row};
@@ -286,9 +286,17 @@ impl Session {
             let member = problem.member();
             let places = &self.valid.places;
             let member = member.and_then(|name| places.name(&problem.address, "peers", name));
+            let other = problem.other().and_then(|(what, name)| {
+                let field = match what {
+                    Refers::Resource => "destination_resource",
+                    Refers::Check => "source_posture_checks",
+                };
+                places.name(&problem.address, field, name)
+            });
             reference
                 .map(|reference| &reference.place)
                 .or(member)
+                .or(other)
                 .or_else(|| self.valid.position_of(&problem.address))
         };
         let mut text = match problems.len() {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Cursor, Log, did_you_mean, nearest, quote};
 use crate::code::Code;
+use crate::text::ask;
 
 /// One field of an object: what it is called, how it is read into a `T`, and what there is to say of it.
 pub(crate) struct Field<T: 'static> {
@@ -277,6 +278,20 @@ impl<T> Field<T> {
     }
 }
 
+/// Returns the question whether the one field was meant whose name begins or ends with those words.
+fn begun(words: &str, names: impl Iterator<Item = &'static str>) -> Option<String> {
+    let has_them = |name: &&str| {
+        let begins = name.strip_prefix(words);
+        begins.is_some_and(|rest| rest.starts_with('_'))
+            || name
+                .strip_suffix(words)
+                .is_some_and(|rest| rest.ends_with('_'))
+    };
+    let mut meant = names.filter(has_them);
+    let one = meant.next().filter(|_| !words.is_empty())?;
+    meant.next().is_none().then(|| ask(one))
+}
+
 impl Cursor<'_> {
     /// Reads an object's fields into `into`: known ones, unknown ones, and those that are missing.
     pub(crate) fn object<T>(&self, log: &mut Log, table: &Table<T>, into: &mut T) {
@@ -333,12 +348,15 @@ impl Cursor<'_> {
                     .suggest(refused.hint.map(str::to_owned));
             }
             None => {
-                let hint = did_you_mean(name, table.names()).unwrap_or_else(|| {
-                    format!(
-                        "{} has {}",
-                        table.what,
-                        table.names().collect::<Vec<_>>().join(", ")
-                    )
+                let hint = did_you_mean(name, table.names()).or_else(|| begun(name, table.names()));
+                let hint = hint.unwrap_or_else(|| {
+                    let verb = if table.what.ends_with('s') {
+                        "have"
+                    } else {
+                        "has"
+                    };
+                    let names: Vec<&str> = table.names().collect();
+                    format!("{} {verb} {}", table.what, names.join(", "))
                 });
                 log.error(self.key_place(), format!("unknown field {}", quote(name)))
                     .coded(Code::UnknownField)

@@ -6,6 +6,7 @@
 mod entry;
 
 use std::collections::BTreeSet;
+use std::net::Ipv6Addr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -207,6 +208,11 @@ impl Spec for DnsRecord {
         let name = self.name.strip_prefix("*.").unwrap_or(&self.name);
         if domain::of_zone(name).ok().as_deref() != Some(name) {
             return Err("a file cannot say its name".into());
+        }
+        let address = self.content.parse::<Ipv6Addr>().ok();
+        let is_mapped = address.is_some_and(|address| address.to_ipv4_mapped().is_some());
+        if self.content == self.name || is_mapped {
+            return Err("a file cannot say its content".into());
         }
         fields.retain(|_, value| !value.is_null());
         Ok(fields)

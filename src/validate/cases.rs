@@ -83,6 +83,8 @@ fn what_manages_nothing_is_an_error() {
         r#"{"$schema": "x"}"#,
         r#"{"dns": {}}"#,
         r#"{"groups": {}}"#,
+        r#"{"account": {"settings": {}}, "dns": {"settings": {}}, "peers": {}}"#,
+        r#"{"groups": {}, "account": {"settings": {}}}"#,
         r#"{"groups": {}, "setup_keys": {}, "policies": {}, "routes": {}, "dns": {"nameserver_groups": {}}}"#,
         r#"{"groups": {"g": {}}, "setup_keys": {}, "policies": {}, "dns": {}}"#,
     ];
@@ -104,6 +106,10 @@ null
     : the file manages nothing | it has groups, setup_keys, peers, networks, policies, routes, account.settings, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
     note: dns: manages nothing without "nameserver_groups" or "settings" or "zones"
 {"groups": {}}
+    : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
+{"account": {"settings": {}}, "dns": {"settings": {}}, "peers": {}}
+    : the file manages nothing | it has groups, setup_keys, peers, networks, policies, routes, account.settings, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
+{"groups": {}, "account": {"settings": {}}}
     : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
 {"groups": {}, "setup_keys": {}, "policies": {}, "routes": {}, "dns": {"nameserver_groups": {}}}
     : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird

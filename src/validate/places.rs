@@ -42,7 +42,7 @@ impl Places {
         self.find().get(address).map(|entry| &entry.place)
     }
 
-    /// Returns where a name stands in a list of an entry, such as a group in a policy's `sources`.
+    /// Returns where a name stands in a field of an entry, such as a group in the list of a policy's `sources`.
     pub fn name(&self, address: &Address, field: &str, name: &str) -> Option<&Place> {
         let names = &self.find().get(address)?.names;
         names.get(field)?.get(name)
@@ -53,6 +53,7 @@ fn places(entries: &[Entry<'_>]) -> BTreeMap<Address, EntryPlaces> {
     let field = |field: Cursor<'_>| {
         let named = field
             .elements()
+            .chain([field])
             .filter_map(|element| Some((element.text()?.to_owned(), element.place())));
         (field.name().to_owned(), named.collect())
     };
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn places_of_entries_and_names() {
-        let file = "{\n  \"groups\": {\"a b\": {}},\n  \"policies\": {\n    \"p\": {\"sources\": [\"a b\", \"All\"],\n      \"destinations\": [\"All\"]}}}";
+        let file = "{\n  \"groups\": {\"a b\": {}},\n  \"policies\": {\n    \"p\": {\"sources\": [\"a b\", \"All\"],\n      \"destinations\": [\"All\"]},\n    \"q\": {\"sources\": [\"All\"], \"destination_resource\": \"lan\"}}}";
         let valid = check(file).expect("a valid file");
         let at = |place: Option<&crate::config::Place>| {
             place.map(|place| (place.path.clone(), place.line, place.column))
@@ -92,6 +93,11 @@ mod tests {
         assert_eq!(
             at(valid.places.name(&policy, "sources", "All")),
             Some(("policies.p.sources[1]".into(), 4, 30))
+        );
+        let other = Address::new(Kind::Policy, "q");
+        assert_eq!(
+            at(valid.places.name(&other, "destination_resource", "lan")),
+            Some(("policies.q.destination_resource".into(), 6, 55))
         );
         assert_eq!(valid.position_of(&Address::new(Kind::Route, "p")), None);
         assert_eq!(valid.places.name(&policy, "sources", "b"), None);

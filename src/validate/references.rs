@@ -1,4 +1,4 @@
-//! References to groups: those that the file declares, and those that must exist in NetBird.
+//! References to groups and network resources: those that the file declares, and those that must exist in NetBird.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -38,29 +38,31 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
     };
     let declared: HashSet<&str> = groups().collect();
     let composed: HashMap<Cow<str>, &str> = groups().map(|name| (names::nfc(name), name)).collect();
-    let keys: HashSet<&str> = entries
-        .iter()
-        .filter(|entry| entry.address.kind == Kind::SetupKey)
-        .map(|entry| entry.cursor.name())
-        .collect();
-    let way_out = |name: &str| match keys.contains(name) {
-        true => {
-            Some("it is a setup key here: groups stand here, such as one that lists it".to_owned())
+    let (keys, resources) = (
+        names_of(entries, Kind::SetupKey),
+        names_of(entries, Kind::NetworkResource),
+    );
+    let way_out = |name: &str| {
+        if keys.contains(name) {
+            let hint = "it is a setup key here: groups stand here, such as one that lists it";
+            Some(hint.to_owned())
+        } else if resources.contains(name) {
+            let hint = "it is a network resource here: groups stand here; a policy names a resource in \"destination_resource\"";
+            Some(hint.to_owned())
+        } else {
+            let near = hint::group(name, groups().chain([ALL]));
+            near.as_ref().map(words::hint)
         }
-        false => hint::group(name, groups().chain([ALL]))
-            .as_ref()
-            .map(words::hint),
     };
     let mut hints: HashMap<String, Option<String>> = HashMap::new();
     let mut references = Vec::new();
-    for (entry, reference) in named(entries) {
-        let name = reference.text().unwrap_or_default();
+    for (entry, name, place) in named(entries) {
         if name == ALL || declared.contains(name) || names::flaw(name).is_some() {
             continue;
         }
         if let Some(twin) = composed.get(&names::nfc(name)) {
             log.error(
-                reference.place(),
+                place,
                 format!(
                     "the group {} is declared in other characters that look the same",
                     quote(name)
@@ -70,7 +72,6 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
             .suggest(format!("copy the name {} from \"groups\"", quote(twin)));
             continue;
         }
-        let place = reference.place();
         if !hints.contains_key(name) {
             let few = (hints.len() + 1).saturating_mul(declared.len()) <= MAX_GUESSES;
             let hint = if few { way_out(name) } else { None };
@@ -98,8 +99,16 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
     references
 }
 
-/// Every string that names a group, with its entry.
-fn named<'e, 'a>(entries: &'e [Entry<'a>]) -> impl Iterator<Item = (&'e Entry<'a>, Cursor<'a>)> {
+/// The names of the entries of a kind.
+fn names_of<'a>(entries: &[Entry<'a>], kind: Kind) -> HashSet<&'a str> {
+    let of_kind = entries.iter().filter(|entry| entry.address.kind == kind);
+    of_kind.map(|entry| entry.cursor.name()).collect()
+}
+
+/// Every text that names a group, with its entry and where it stands.
+fn named<'e, 'a>(
+    entries: &'e [Entry<'a>],
+) -> impl Iterator<Item = (&'e Entry<'a>, &'a str, Place)> {
     entries.iter().flat_map(|entry| {
         let outline = (entry.address.kind.descriptor().outline)();
         let is_list = move |field: &Cursor<'_>| {
@@ -108,10 +117,60 @@ fn named<'e, 'a>(entries: &'e [Entry<'a>]) -> impl Iterator<Item = (&'e Entry<'a
         };
         let lists = entry.cursor.members().filter(is_list);
         let elements = lists.flat_map(Cursor::elements);
-        elements
-            .filter(|element| element.text().is_some())
-            .map(move |element| (entry, element))
+        let elements = elements.filter_map(|element| Some((element.text()?, element.place())));
+        let is_policy = entry.address.kind == Kind::Policy;
+        let users = is_policy.then(|| entry.cursor.get("authorized_groups"));
+        let users = users.flatten().into_iter().flat_map(Cursor::members);
+        let users = users.map(|group| (group.name(), group.key_place()));
+        let all = elements.chain(users);
+        all.map(move |(name, place)| (entry, name, place))
     })
+}
+
+/// Notes one notice for each network resource that a policy names and the file does not declare.
+pub(super) fn undeclared_resources(entries: &[Entry<'_>], log: &mut Log) {
+    let declared = names_of(entries, Kind::NetworkResource);
+    let of_kind = |kind| names_of(entries, kind);
+    let (groups, keys, networks) = (
+        of_kind(Kind::Group),
+        of_kind(Kind::SetupKey),
+        of_kind(Kind::Network),
+    );
+    let policies = entries
+        .iter()
+        .filter(|entry| entry.address.kind == Kind::Policy);
+    let mut told: HashSet<&str> = HashSet::new();
+    for target in policies.filter_map(|entry| entry.cursor.get("destination_resource")) {
+        let Some(name) = target.text().filter(|name| names::flaw(name).is_none()) else {
+            continue;
+        };
+        if declared.contains(name) || !told.insert(name) {
+            continue;
+        }
+        let few = told.len().saturating_mul(declared.len()) <= MAX_GUESSES;
+        let near = || hint::other(name, declared.iter().copied());
+        let hint = if groups.contains(name) {
+            Some("it is a group here: groups stand in \"destinations\"".to_owned())
+        } else if keys.contains(name) {
+            Some(format!(
+                "it is a setup key here: for its peer write {{ \"peer\": {} }}",
+                quote(name)
+            ))
+        } else if networks.contains(name) {
+            Some("it is a network here: one of its resources stands here, or a group that they are in".to_owned())
+        } else {
+            few.then(near).flatten().as_ref().map(words::hint)
+        };
+        let way_out = hint.iter().map(|hint| format!(" ({hint})"));
+        let brief = format!("{}{}", quote(name), way_out.collect::<String>());
+        let text = format!(
+            "network resource {} is not declared here, so it must exist in NetBird",
+            quote(name)
+        );
+        log.notice(Code::UndeclaredResource, target.place(), text)
+            .brief(brief)
+            .suggest(hint);
+    }
 }
 
 #[cfg(test)]
@@ -201,6 +260,60 @@ mod tests {
         assert_eq!(
             valid.references[0].hint.as_deref(),
             Some("did you mean \"pilots\"?")
+        );
+    }
+
+    #[test]
+    fn groups_of_users_are_groups() {
+        let file = r#"{"groups": {"ops": {}}, "policies": {"p": {"sources": ["ops"], "destinations": ["All"],
+            "protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"ops": ["root"], ROW: ["root"]}}}}"#;
+        assert_table(
+            file,
+            &[r#""All""#, r#""opps""#],
+            str![[r#"
+"All"
+"opps"
+    note: policies.p.authorized_groups.opps: group "opps" is not declared here, so it must exist in NetBird | did you mean "ops"?
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn undeclared_resources() {
+        let file = r#"{"groups": {"ops": {}}, "setup_keys": {"gw-1": {"type": "one-off", "expires_in": 3600}},
+            "networks": {"office": {"resources": {"printer": {"address": "10.0.0.9"}}}},
+            "policies": {"p": {"sources": ["ops"], ROW}}}"#;
+        let rows = [
+            r#""destination_resource": "printer""#,
+            r#""destination_resource": "pinter""#,
+            r#""destination_resource": "lan""#,
+            r#""destination_resource": "ops""#,
+            r#""destination_resource": "gw-1""#,
+            r#""destination_resource": "office""#,
+            r#""destination_resource": {"peer": "gw-1"}"#,
+            r#""destinations": ["printer"]"#,
+        ];
+        assert_table(
+            file,
+            &rows,
+            str![[r#"
+"destination_resource": "printer"
+"destination_resource": "pinter"
+    note: policies.p.destination_resource: network resource "pinter" is not declared here, so it must exist in NetBird | did you mean "printer"?
+"destination_resource": "lan"
+    note: policies.p.destination_resource: network resource "lan" is not declared here, so it must exist in NetBird
+"destination_resource": "ops"
+    note: policies.p.destination_resource: network resource "ops" is not declared here, so it must exist in NetBird | it is a group here: groups stand in "destinations"
+"destination_resource": "gw-1"
+    note: policies.p.destination_resource: network resource "gw-1" is not declared here, so it must exist in NetBird | it is a setup key here: for its peer write { "peer": "gw-1" }
+"destination_resource": "office"
+    note: policies.p.destination_resource: network resource "office" is not declared here, so it must exist in NetBird | it is a network here: one of its resources stands here, or a group that they are in
+"destination_resource": {"peer": "gw-1"}
+"destinations": ["printer"]
+    note: policies.p.destinations[0]: group "printer" is not declared here, so it must exist in NetBird | it is a network resource here: groups stand here; a policy names a resource in "destination_resource"
+
+"#]],
         );
     }
 

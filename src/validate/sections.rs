@@ -70,9 +70,10 @@ fn fields(place: &[&'static str]) -> Vec<Field<Desired>> {
         Some([name]) => Some((kind, *name)),
         _ => None,
     };
-    let field = |(kind, name): (Kind, &'static str)| match kind.is_one() {
-        true => Field::optional(name, read),
-        false => Field::section(name, read),
+    // an empty one of these wants nothing to be gone
+    let field = |(kind, name): (Kind, &'static str)| match kind.goes_with_entry() {
+        true => Field::section(name, read),
+        false => Field::optional(name, read),
     };
     Kind::sections().filter_map(name).map(field).collect()
 }
@@ -234,7 +235,11 @@ fn inside_of<'a>(
     log: &mut Log,
 ) -> Option<Vec<Cursor<'a>>> {
     match inside.name {
-        NameOf::Texts { .. } => within.list(log, &format!("a list of {}", kind.plural())),
+        NameOf::Texts { .. } if !within.is_list() => {
+            let hint = "write them in a list: [{ … }]".to_owned();
+            within.wrong(log, &format!("a list of {}", kind.plural()), Some(hint))
+        }
+        NameOf::Texts { .. } => Some(within.elements().collect()),
         NameOf::Key if !within.is_object() => no_names(within, log),
         NameOf::Key => {
             let all: Vec<Cursor<'a>> = within.members().collect();

@@ -188,7 +188,7 @@ fn what_others_put_into_our_network_keeps_it() {
         .shows("3 deleted")
         .shows("Held back: network \"office\" (")
         .shows("network resource \"nas\" (")
-        .shows("network router (");
+        .shows("network router of network \"office\" (");
     assert_eq!(bench.names("/networks/resources"), ["nas"]);
 }
 
@@ -318,7 +318,7 @@ fn a_policy_leads_to_a_resource_of_the_same_file() {
         .plan(&[])
         .expect(1)
         .says("network resource \"printer\"")
-        .says("which is not in NetBird");
+        .says("which is neither declared nor in NetBird");
     bench.declared(
         5.0,
         json!({ "groups": { "gw": {}, "gw2": {}, "hosts": {} }, "networks": {}, "policies": {} }),

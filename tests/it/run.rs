@@ -252,7 +252,6 @@ impl Bench {
 
     /// Makes by hand what examples/full.json names and does not declare.
     pub(crate) fn named_by_full(&self) -> &Bench {
-        self.resource("depot-printer");
         self.check("recent-client");
         self
     }

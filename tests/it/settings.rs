@@ -158,7 +158,7 @@ fn settings_that_move_machines_want_an_agreement() {
         let before = machines(&bench);
         bench.declared(1.0, file(moving.clone()));
         bench.plan(&[]).expect(0).shows(&format!("! {said}"));
-        bench.refuses(&[]).says("moved").says(said);
+        bench.refuses(&[]).says("by this plan").says(said);
         bench.refuses(&["--max-deletes", "99"]);
         assert_eq!(machines(&bench), before, "{moving}");
         // the line is that of this value alone
@@ -219,7 +219,8 @@ fn what_the_server_refuses_is_told_before() {
     bench
         .file(both.clone())
         .cannot(&[])
-        .says("cannot have the domain of DNS zone \"z\"");
+        .says("the DNS zone \"z\" in line")
+        .says("has that domain");
     bench.agreed(json!({ "groups": { "g": {} }, "dns": zones("corp.example") }));
     bench
         .file(file(json!({ "dns_domain": "corp.example" })))

@@ -145,7 +145,7 @@ fn a_resource_that_is_not_there_is_said_before_the_first_write() {
     bench
         .apply(&[])
         .expect(1)
-        .says("policy \"p\" refers to network resource \"priner\", which is not in NetBird")
+        .says("policy \"p\" refers to network resource \"priner\", which is neither declared nor in NetBird")
         .says("did you mean \"printer\"");
     bench.assert_writes(&[]);
 }

@@ -282,7 +282,7 @@ fn another_domain_makes_the_zone_anew_once_somebody_agrees() {
     bench
         .refuses(&[])
         .says_anywhere("this plan makes DNS zone \"corp\" anew, with all that stands in it")
-        .says_anywhere("to agree to the 3 deletions");
+        .says_anywhere("to agree to the 3 losses of");
     let line = bench.line("line", &[]);
     bench.declared_with(2.0, file(other), &format!("agreed\n\n{line}"));
     bench.netbird().clear_requests();

@@ -16,11 +16,16 @@ use crate::plan::Plan;
 use crate::secret::Recipients;
 use crate::validate::{Valid, validate};
 
-/// The notices of a valid file that a plan tells, too. Whether a group that is not declared exists the plan knows, and is no
-/// plan where it does not; whom a member means it knows as well.
+/// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
+/// plan knows, and is no plan where it does not; whom a member means it knows as well.
 pub(super) fn of_planned_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
-    of_file(valid)
-        .filter(|notice| !matches!(notice.code(), Code::UndeclaredGroup | Code::OddMember))
+    of_file(valid).filter(|notice| {
+        let code = notice.code();
+        !matches!(
+            code,
+            Code::UndeclaredGroup | Code::UndeclaredResource | Code::OddMember
+        )
+    })
 }
 
 /// The notices of a valid file.

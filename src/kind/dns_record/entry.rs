@@ -79,7 +79,10 @@ fn kind(value: &Cursor<'_>, log: &mut Log) -> Option<RecordType> {
         let hint = meant.map(|word| format!("did you mean {}?", quote(word)));
         log.error(
             value.place(),
-            format!("{} is no type of record: NetBird has {wanted}", quote(word)),
+            format!(
+                "{} is no type of record: NetBird has \"A\", \"AAAA\" and \"CNAME\"",
+                quote(word)
+            ),
         )
         .suggest(hint);
     }
@@ -142,6 +145,7 @@ pub(super) fn listed(
     let content = content.and_then(|(kind, content)| checked(kind, &content, log));
     record.name = name?;
     record.content = content?;
+    says_what_it_seems(&record, zone, entry, log);
     let address = address_of(&record.name, record.r#type?.word());
     Some((address, Resource::DnsRecord(record)))
 }
@@ -171,6 +175,34 @@ fn name_in(zone: &str, written: &Cursor<'_>, log: &mut Log) -> Option<String> {
     }
 }
 
+/// Notes names that are taken otherwise than they look, and an alias of itself.
+fn says_what_it_seems(record: &DnsRecord, zone: &str, entry: &Cursor<'_>, log: &mut Log) {
+    let last = |name: &str| name.rsplit('.').next().map(str::to_ascii_lowercase);
+    let text = |field: &str| entry.get(field).and_then(|field| field.text());
+    let name = text("name").unwrap_or_default();
+    let is_relative = record.name == format!("{}.{zone}", name.to_ascii_lowercase());
+    if is_relative && name.contains('.') && zone.contains('.') && last(name) == last(zone) {
+        let message = format!("{} is the name {} here", quote(name), quote(&record.name));
+        log.notice(Code::NameOfRecord, entry.place_of("name"), message)
+            .suggest(format!("a full name ends in {}", quote(zone)));
+    }
+    if record.r#type != Some(RecordType::Cname) {
+        return;
+    }
+    let content = text("content").unwrap_or_default();
+    if record.content == record.name {
+        let message = format!("{} stands for itself", quote(&record.name));
+        log.error(entry.place_of("content"), message)
+            .suggest("write the name that it stands for".to_owned());
+    } else if !content.contains('.') && record.content != zone {
+        let full = quote(&format!("{content}.{zone}"));
+        let message = format!("{} is a full name, not that of {full}", quote(content));
+        let hint = format!("write {full}, or \"{content}.\" if it has no domain");
+        log.notice(Code::NameOfRecord, entry.place_of("content"), message)
+            .suggest(hint);
+    }
+}
+
 /// Puts the name as people write it, relative to the zone.
 pub(super) fn written(mut record: Map<String, Value>, zone: &Value) -> Map<String, Value> {
     let domain = zone["domain"].as_str().unwrap_or_default();
@@ -194,6 +226,12 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
     let text = place.text()?;
     let found: Option<IpAddr> = text.parse().ok();
     match (kind, found) {
+        (RecordType::Aaaa, Some(IpAddr::V6(address))) if address.to_ipv4_mapped().is_some() => {
+            let message = format!("{} is an IPv4 address written as IPv6", quote(text));
+            log.error(place.place(), message)
+                .suggest("write it as IPv4, with the type A".to_owned());
+            None
+        }
         (RecordType::A, Some(IpAddr::V4(_))) | (RecordType::Aaaa, Some(IpAddr::V6(_))) => {
             Some(spelling::content(text))
         }

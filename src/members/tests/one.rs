@@ -103,27 +103,27 @@ fn an_entry_names_a_peer_as_a_group_lists_its_members() {
 its name
     create route r
 nobody bears it
-    note: route "r" names "gw", and no peer is called that; until a peer is meant, it stays as it is
+    note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
 a peer took it since
-    note: route "r" names "gw": the peer of that name is younger than the commit that named it, so it is not taken; name it again in a new commit if it is meant; until a peer is meant, it stays as it is
+    note: route "r" names "gw": the peer of that name is younger than the commit that named it, so it is not taken; name it again in a new commit if it is meant; the entry waits until a peer is meant
 two bear it, one of them since
     create route r
 two bear it
-    note: route "r" names "gw", and 2 peers are called that: nobody is taken; until a peer is meant, it stays as it is
+    note: route "r" names "gw", and 2 peers are called that: nobody is taken; the entry waits until a peer is meant
 of two it is the one that routes
     note: route "r" lives in NetBird already: the file takes it over
     note: route "r" names "gw", which is the peer daojn1dh52b8h06og03g; daojn05h52b8h06og03g bears the name too, and it is not taken. If it is the machine that is meant, delete daojn1dh52b8h06og03g in NetBird and name the name in a new commit; else rename the other
 the one that routes is gone, and nobody bears the name
-    note: route "r" names "gw", and no peer is called that; until a peer is meant, it stays as it is
+    note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
 a person's or a forgotten one
-    note: route "r" names "gw", and no peer is called that; until a peer is meant, it stays as it is
+    note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
 a key that waits
-    note: route "r" names "gw", whose peer has not enrolled yet: until then it stays as it is
+    note: route "r" names "gw", whose peer has not enrolled yet: the entry waits until it has
 the peer of a key that is used
     create route r
     note: route "r" names "gw", which is the peer "host-7" (daojn1eud4nvoqpig1jg): told by the times of key and peer, not by an event
 the peer of a used key is gone
-    note: route "r" names "gw", whose key was used, but its peer is gone; until a peer is meant, it stays as it is
+    note: route "r" names "gw", whose key was used, but its peer is gone; the entry waits until a peer is meant
 a key that is gone
     create route r
     note: route "r" takes the peer "gw" by its name: its key is marked enrolled and gone

@@ -26,7 +26,7 @@ pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String 
             let parent = address.parent().map(|at| format!(" of {}", at.quoted()));
             let parent = parent.unwrap_or_default();
             match address.name.as_str() {
-                "" => format!("{address} {}{parent}", live.id),
+                "" => format!("{} {}{parent}", address.kind.label(), live.id),
                 _ => format!("{} ({}{state}){parent}", address.quoted(), live.id),
             }
         }

@@ -197,7 +197,7 @@ a second group that somebody's account refers to
 a policy that is of NetBird's SSH no more
     update policy p
         protocol "netbird-ssh" → "all"
-    note: policy "p" is netbird-ssh no more: nobody logs in by it then, and NetBird forgets who may: users of "g" as root; changed back to netbird-ssh, it lets in every user of the account, as any local user, until users are named in NetBird's dashboard
+    note: policy "p" is netbird-ssh no more: nobody logs in by it then, and NetBird forgets who may: users of "g" as root; changed back to netbird-ssh, it lets in every user of the account, as any local user, until "authorized_groups" names users
 a section that goes, and of which nothing lives
     note: section "routes" goes with this change, so nothing of it is managed any more; nothing of it lives in NetBird
 

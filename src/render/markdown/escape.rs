@@ -14,9 +14,11 @@ const JOINER: char = '\u{2060}';
 
 /// Returns an object as people name it: what there is one of has no name.
 pub fn object(address: &Address) -> String {
-    match address.name.as_str() {
-        "" => address.kind.label().to_owned(),
-        name => format!("{} {}", address.kind.label(), code(name)),
+    let label = address.kind.label();
+    match (address.name.as_str(), address.parent()) {
+        ("", None) => label.to_owned(),
+        ("", Some(parent)) => format!("{label} of {}", object(&parent)),
+        (name, _) => format!("{label} {}", code(name)),
     }
 }
 

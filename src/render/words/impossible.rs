@@ -1,7 +1,7 @@
 //! The sentences of what makes a plan impossible.
 
 use super::{hint as meant, protection};
-use crate::kind::Kind;
+use crate::kind::{Kind, Refers};
 use crate::problem::{Impossible, Problem, Rename};
 use crate::text::listed;
 
@@ -123,10 +123,11 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             return (text, hint.as_ref().map(meant));
         }
         Impossible::OtherAbsent { what, name, hint } => {
-            let text = format!(
-                "refers to {} {name:?}, which is not in NetBird",
-                what.label()
-            );
+            let absent = match what {
+                Refers::Resource => "neither declared nor in NetBird",
+                Refers::Check => "not in NetBird",
+            };
+            let text = format!("refers to {} {name:?}, which is {absent}", what.label());
             return (text, hint.as_ref().map(meant));
         }
         Impossible::OtherAmbiguous(found) => (

@@ -8,9 +8,13 @@ pub(crate) fn many(code: Code) -> Option<&'static str> {
     use Code as C;
     let sentence = match code {
         C::UndeclaredGroup => "{} groups are not declared here, so they must exist in NetBird",
+        C::UndeclaredResource => {
+            "{} network resources are not declared here, so they must exist in NetBird"
+        }
         C::Repeated => "{} times something is in a list twice",
         C::PortsOverlap => "in {} places ports overlap",
         C::HostBits => "{} networks have bits behind their prefix",
+        C::NameOfRecord => "in {} DNS records a name is taken otherwise than it looks",
         C::EveryDomain => "{} nameserver groups have no domains, so they answer for every domain",
         C::RouteForAll => "{} new routes without \"groups\" go to every peer (All)",
         C::BlankEnd => "{} names begin or end with a blank",

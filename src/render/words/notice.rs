@@ -51,8 +51,5 @@ pub(crate) fn notice(notice: &Notice) -> String {
 
 /// Returns an object's kind and name, as a sentence about it begins.
 pub(crate) fn subject(address: &Address) -> String {
-    match (address.name.as_str(), address.parent()) {
-        ("", Some(parent)) => format!("{address} of {}", parent.quoted()),
-        _ => address.quoted(),
-    }
+    address.quoted()
 }

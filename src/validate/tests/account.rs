@@ -34,6 +34,10 @@ fn settings() {
         r#""network_range_v6": "fd00::/121""#,
         r#""network_range_v6": "10.0.0.0/16""#,
         r#""ipv6_enabled_groups": [], "peer_expose_groups": ["h"]"#,
+        r#""peer_expose_enabled": true, "peer_expose_groups": []"#,
+        r#""peer_expose_enabled": true"#,
+        r#""expose_groups": []"#,
+        r#""login_expiration": 3600"#,
         r#""auto_update_version": "latest""#,
         r#""auto_update_version": "v0.77.1""#,
         r#""auto_update_version": "newest""#,
@@ -92,6 +96,13 @@ fn settings() {
     account.settings.network_range_v6: "10.0.0.0/16" is no IPv6 network
 "ipv6_enabled_groups": [], "peer_expose_groups": ["h"]
     note: account.settings.peer_expose_groups[0]: group "h" is not declared here, so it must exist in NetBird
+"peer_expose_enabled": true, "peer_expose_groups": []
+    account.settings.peer_expose_groups: machines cannot expose services without a group of those that may: NetBird refuses it | name one, or write "peer_expose_enabled": false
+"peer_expose_enabled": true
+"expose_groups": []
+    account.settings.expose_groups: unknown field "expose_groups" | did you mean "peer_expose_groups"?
+"login_expiration": 3600
+    account.settings.login_expiration: unknown field "login_expiration" | did you mean "peer_login_expiration"?
 "auto_update_version": "latest"
 "auto_update_version": "v0.77.1"
 "auto_update_version": "newest"
@@ -168,6 +179,9 @@ fn where_they_stand() {
         r#""peers": []"#,
         r#""peers": {"": {}}"#,
         r#""peers": {"gw": true}"#,
+        r#""peers": null"#,
+        r#""account": {"settings": {"dns_domain": "Corp.example"}}, "dns": {"zones": {"z": {"domain": "corp.example", "distribution_groups": ["g"]}}}"#,
+        r#""setup_keys": {"gw": {"type": "one-off", "expires_in": 3600}}, "peers": {"gw": {"login_expiration_enabled": true, "inactivity_expiration_enabled": false}}"#,
     ];
     assert_table(
         TOP,
@@ -189,6 +203,12 @@ fn where_they_stand() {
     peers[""]: a name cannot be empty
 "peers": {"gw": true}
     peers.gw: expected a peer { … }, found true | write {}, or its fields in braces: ssh_enabled, login_expiration_enabled, inactivity_expiration_enabled
+"peers": null
+    peers: null is no value | leave "peers" out instead
+"account": {"settings": {"dns_domain": "Corp.example"}}, "dns": {"zones": {"z": {"domain": "corp.example", "distribution_groups": ["g"]}}}
+    account.settings.dns_domain: the DNS zone "z" in line 1 has that domain: NetBird does not take both | give the machines, or the zone, another one
+"setup_keys": {"gw": {"type": "one-off", "expires_in": 3600}}, "peers": {"gw": {"login_expiration_enabled": true, "inactivity_expiration_enabled": false}}
+    peers.gw.login_expiration_enabled: it enrolls with a setup key, and only machines of people log in again | leave the field out
 
 "#]],
     );

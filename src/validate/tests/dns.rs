@@ -54,7 +54,7 @@ fn zones() {
     dns.zones.corp.name: a zone's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
     dns.zones.corp.enable_search_domain: write "search_domain"
 "domain": "corp.example", "distribution_groups": ["g"], "records": {}
-    dns.zones.corp.records: expected a list of DNS records, found an object
+    dns.zones.corp.records: expected a list of DNS records, found an object | write them in a list: [{ … }]
 "domain": "corp.example", "distribution_groups": ["g"], "records": null
     dns.zones.corp.records: null is no value | leave "records" out to leave them alone; [] says that there shall be none
 "domain": "corp.example", "distribution_groups": ["h"], "recrods": []
@@ -83,6 +83,10 @@ fn records() {
         r#"{"name": "db", "type": "AAAA", "content": "10.0.0.1"}"#,
         r#"{"name": "db", "type": "CNAME", "content": "10.0.0.1"}"#,
         r#"{"name": "db", "type": "CNAME", "content": "*.corp.example"}"#,
+        r#"{"name": "db", "type": "CNAME", "content": "host"}, {"name": "ok", "type": "CNAME", "content": "host."}"#,
+        r#"{"name": "db", "type": "CNAME", "content": "DB.corp.example"}"#,
+        r#"{"name": "db.other.example", "type": "A", "content": "10.0.0.1"}"#,
+        r#"{"name": "db", "type": "AAAA", "content": "::ffff:10.0.0.1"}"#,
         r#"{"name": "db.other.example.", "type": "A", "content": "10.0.0.1"}"#,
         r#"{"name": "db", "type": "A", "content": "10.0.0.1", "ttl": -1}"#,
         r#"{"name": "db", "type": "A", "content": "10.0.0.1", "ttl": 2147483648}"#,
@@ -109,9 +113,9 @@ fn records() {
     dns.zones.corp.records[0].content: "" is no IPv4 address
 {"name": "a b", "type": "a", "content": "10.0.0.1"}
     dns.zones.corp.records[0].name: "a b.corp.example" is no domain: it holds " "
-    dns.zones.corp.records[0].type: "a" is no type of record: NetBird has "A", "AAAA" or "CNAME" | did you mean "A"?
+    dns.zones.corp.records[0].type: "a" is no type of record: NetBird has "A", "AAAA" and "CNAME" | did you mean "A"?
 {"name": "db", "type": "MX", "content": "mail.corp.example", "priority": 10}
-    dns.zones.corp.records[0].type: "MX" is no type of record: NetBird has "A", "AAAA" or "CNAME"
+    dns.zones.corp.records[0].type: "MX" is no type of record: NetBird has "A", "AAAA" and "CNAME"
     dns.zones.corp.records[0].priority: unknown field "priority" | a record has name, type, content, ttl
 {"name": "db", "type": "A", "content": "10.0.0.300"}
     dns.zones.corp.records[0].content: "10.0.0.300" is no IPv4 address
@@ -127,6 +131,14 @@ fn records() {
     dns.zones.corp.records[0].content: a CNAME stands for a name, and "10.0.0.1" is an address | the type of an IPv4 address is A, that of an IPv6 address AAAA
 {"name": "db", "type": "CNAME", "content": "*.corp.example"}
     dns.zones.corp.records[0].content: the domain "*.corp.example" has a wildcard | did you mean "corp.example"?
+{"name": "db", "type": "CNAME", "content": "host"}, {"name": "ok", "type": "CNAME", "content": "host."}
+    note: dns.zones.corp.records[0].content: "host" is a full name, not that of "host.corp.example" | write "host.corp.example", or "host." if it has no domain
+{"name": "db", "type": "CNAME", "content": "DB.corp.example"}
+    dns.zones.corp.records[0].content: "db.corp.example" stands for itself | write the name that it stands for
+{"name": "db.other.example", "type": "A", "content": "10.0.0.1"}
+    note: dns.zones.corp.records[0].name: "db.other.example" is the name "db.other.example.corp.example" here | a full name ends in "corp.example"
+{"name": "db", "type": "AAAA", "content": "::ffff:10.0.0.1"}
+    dns.zones.corp.records[0].content: "::ffff:10.0.0.1" is an IPv4 address written as IPv6 | write it as IPv4, with the type A
 {"name": "db.other.example.", "type": "A", "content": "10.0.0.1"}
     dns.zones.corp.records[0].name: "db.other.example." is no name in "corp.example" | a name that ends with a dot is a full one
 {"name": "db", "type": "A", "content": "10.0.0.1", "ttl": -1}

@@ -130,7 +130,7 @@ fn networks() {
 {"resources": []}
     networks.n.resources: expected an object of names { … }, found a list | entries stand under their names: { "NAME": { … } }
 {"routers": {}}
-    networks.n.routers: expected a list of network routers, found an object
+    networks.n.routers: expected a list of network routers, found an object | write them in a list: [{ … }]
 {"address": "10.0.0.0/8"}
     networks.n.address: a network has no address: its resources have | write "resources": { "NAME": { "address": "10.20.0.0/16" } }
 {"name": "x"}

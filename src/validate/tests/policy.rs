@@ -223,6 +223,7 @@ fn what_stands_in_the_place_of_groups() {
         &rows,
         str![[r#"
 "sources": ["a"], "destination_resource": "printer"
+    note: policies.p.destination_resource: network resource "printer" is not declared here, so it must exist in NetBird
 "sources": ["a"], "destination_resource": {"peer": "gw"}
 "source_resource": {"peer": "gw"}, "destinations": ["b"]
 "source_resource": "printer", "destinations": ["b"]
@@ -231,6 +232,7 @@ fn what_stands_in_the_place_of_groups() {
     policies.p.source_resource: a policy has "sources" or "source_resource", not both | make two policies
 "sources": ["a"], "destinations": ["b"], "destination_resource": "printer"
     policies.p.destination_resource: a policy has "destinations" or "destination_resource", not both | make two policies
+    note: policies.p.destination_resource: network resource "printer" is not declared here, so it must exist in NetBird
 "sources": ["a"]
     policies.p: a policy needs "destinations" or "destination_resource"
 "sources": ["a"], "destination_resource": {"id": "x", "type": "host"}
@@ -274,6 +276,7 @@ fn who_may_log_in_by_ssh() {
 "protocol": "netbird-ssh", "action": "drop"
 "protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"a": ["root"], "ops": []}
     note: policies.p.authorized_groups.ops: users of "ops" may log in as any local user, root too | name the local users
+    note: policies.p.authorized_groups.ops: group "ops" is not declared here, so it must exist in NetBird
 "protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"b": ["root"]}
     policies.p.authorized_groups: "authorized_groups" says nothing of the source group "a": NetBird refuses that | add "a": [ … ] with the local users that its users may log in as
 "protocol": "netbird-ssh", "ports": [22], "authorized_groups": {}

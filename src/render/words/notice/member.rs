@@ -65,12 +65,12 @@ fn said(name: &str, of: &OfMember, verbs: &Verbs) -> String {
         OfMember::Meant(peer) => format!("{lists} {name:?}, which is the peer {}", who(peer)),
         OfMember::Awaited(None) => {
             format!(
-                "{lists} {name:?}, whose peer has not enrolled yet: until then it stays as it is"
+                "{lists} {name:?}, whose peer has not enrolled yet: the entry waits until it has"
             )
         }
         OfMember::Awaited(Some(why)) => {
             format!(
-                "{}; until a peer is meant, it stays as it is",
+                "{}; the entry waits until a peer is meant",
                 said(name, why, verbs)
             )
         }

@@ -42,15 +42,20 @@ fn logins(of: &Logins) -> String {
         Logins::NoMore => "is netbird-ssh no more: nobody logs in by it then".into(),
         Logins::Forgotten(before) => format!(
             "is netbird-ssh no more: nobody logs in by it then, and NetBird forgets who may: {}; changed back to \
-             netbird-ssh, it lets in {}, until users are named in NetBird's dashboard",
+             netbird-ssh, it lets in {}, until \"authorized_groups\" names users",
             users(before),
             users(&[])
         ),
-        Logins::Of(after) => format!(
-            "is netbird-ssh: it lets in to its destinations {}; users are named in NetBird's dashboard, the file has no \
-             field for them",
-            users(after)
-        ),
+        Logins::Of(after) => {
+            let all = match after.is_empty() {
+                true => "; \"authorized_groups\" names users",
+                false => "",
+            };
+            format!(
+                "is netbird-ssh: it lets in to its destinations {}{all}",
+                users(after)
+            )
+        }
     }
 }
 
