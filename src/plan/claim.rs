@@ -318,12 +318,13 @@ impl<'a> Claims<'a> {
         };
         // two runs at once make the same object twice, in what the file leaves open too; who came into a group since is no
         // difference, since members move
-        let all_equal = || {
-            let equal = |live: &&Live| live.resource == oldest.resource;
-            address.kind == Kind::Group || later.iter().all(equal)
+        let copies = |live: &&'a Live| match live.resource == oldest.resource {
+            true => self.copies_inside(oldest, live),
+            false => (address.kind == Kind::Group).then(Vec::new),
         };
+        let copies: Option<Vec<Vec<Change>>> = later.iter().map(copies).collect();
         let one_is_meant =
-            later.is_empty() || (are_twins(address, &these, actual, options) && all_equal());
+            later.is_empty() || (are_twins(address, &these, actual, options) && copies.is_some());
         let is_new = is_new(&options.ledger, address) && !self.made_it(address, oldest);
         let claimed = &mut self.claimed;
         if !one_is_meant {
@@ -342,7 +343,24 @@ impl<'a> Claims<'a> {
         // a group goes once everything has moved: `plan::twins`
         let surplus = later.iter().filter(|_| address.kind != Kind::Group);
         let surplus = surplus.map(|live| Change::deletion(address, live, Reason::Second));
-        claimed.pruned.extend(surplus);
+        let copies = copies.into_iter().flatten().flatten();
+        claimed.pruned.extend(copies.chain(surplus));
+    }
+
+    /// The deletions of what stands in the second of two equal objects; `None` if something stands in it alone.
+    fn copies_inside(&self, first: &Live, second: &'a Live) -> Option<Vec<Change>> {
+        let Claims {
+            actual, options, ..
+        } = *self;
+        let has_children = second.resource.kind().children().next().is_some();
+        let inside = has_children.then(|| actual.children(second));
+        let copy = |(address, live): (&Address, &'a Live)| {
+            let is_equal = |(_, other): &(&Address, &Live)| other.resource == live.resource;
+            let (_, meant) = actual.children(first).find(is_equal)?;
+            let are_twins = are_twins(address, &[meant, live], actual, options);
+            are_twins.then(|| Change::deletion(address, live, Reason::Second))
+        };
+        inside.into_iter().flatten().map(copy).collect()
     }
 
     /// Namesakes of a declared entry that the entry does not stand for.

@@ -1,6 +1,7 @@
 //! Networks with their resources and routers: from the file to the server, and back out of it.
 
 mod inside;
+mod twins;
 
 use serde_json::{Value, json};
 
