@@ -52,6 +52,8 @@ pub enum Command {
     Adopt(AdoptArgs),
     /// Report where NetBird differs from the committed file; correct nothing
     Drift(DriftArgs),
+    /// Say whether one can reach another, by which rule, or what comes nearest
+    Access(AccessArgs),
     /// Print the JSON Schema of netbird.json, for editors
     Schema,
 }
@@ -275,6 +277,23 @@ pub struct Planning {
     /// See GiteaArgs.
     #[command(flatten)]
     pub gitea: GiteaArgs,
+    /// How finely the plan says who reaches whom
+    #[arg(
+        long,
+        default_value = "groups",
+        value_name = "LEVEL",
+        help_heading = "Output"
+    )]
+    pub access: AccessLevel,
+}
+
+/// How finely a plan says who reaches whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AccessLevel {
+    /// By groups, with the number of machines
+    Groups,
+    /// By groups, with the name of each machine
+    Peers,
 }
 
 /// Flags of `plan`.
@@ -409,6 +428,29 @@ pub struct DriftArgs {
     /// See GiteaArgs.
     #[command(flatten)]
     pub gitea: GiteaArgs,
+}
+
+/// Flags of `access`.
+#[derive(Debug, Args)]
+pub struct AccessArgs {
+    /// Who opens the connection: group/NAME, or peer/NAME (a peer's name or id, or a pending setup key)
+    pub from: String,
+    /// To whom or what: group/NAME, peer/NAME, resource/NAME, or route/NAME
+    pub to: String,
+    /// What has to pass: tcp/22, udp/53, tcp/8000-8100, tcp, udp, icmp or all; without it anything
+    pub traffic: Option<String>,
+    /// Ask a recorded account instead of a server
+    #[arg(long, value_name = "PATH")]
+    pub live: Option<PathBuf>,
+    /// Ask of the account as the file would leave it
+    #[arg(long)]
+    pub after: bool,
+    /// See HistoryArgs.
+    #[command(flatten)]
+    pub history: HistoryArgs,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
 }
 
 /// What stdout carries.

@@ -1,6 +1,7 @@
 //! The commands: each names the stages of its run in order. Files, environment, network, stdout and stderr are touched
 //! from here; the stages are pure.
 
+mod access;
 mod adopt;
 mod agreements;
 mod apply;
@@ -46,6 +47,7 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::Export(args) => export::run(cli, args, say),
         Command::Adopt(args) => adopt::run(cli, args, say),
         Command::Drift(args) => drift::run(cli, args, say),
+        Command::Access(args) => access::run(cli, args, say),
         Command::Schema => {
             print(&crate::schema::text());
             Exit::Done

@@ -72,6 +72,19 @@ impl Needs {
         self
     }
 
+    /// Adds all that says who reaches whom.
+    pub fn and_reach(mut self) -> Self {
+        self.kinds.extend([
+            Kind::Group,
+            Kind::SetupKey,
+            Kind::Peer,
+            Kind::Network,
+            Kind::Policy,
+            Kind::Route,
+        ]);
+        self
+    }
+
     /// Returns what finding enrollments needs.
     pub fn enrollment() -> Self {
         let kinds = BTreeSet::from([Kind::Group, Kind::SetupKey, Kind::Peer]);

@@ -13,6 +13,7 @@
     reason = "whether a room is the crate's own is said here, once"
 )]
 
+mod access;
 pub mod actual;
 pub mod address;
 mod agreement;

@@ -1,5 +1,9 @@
 //! A plan, or what became of it, as text for people and as JSON for programs. Every renderer returns a `String`.
 
+mod access;
+pub mod answer;
+#[cfg(test)]
+pub(crate) use access::in_lines as access_lines;
 pub(crate) mod describe;
 pub mod drift;
 #[cfg(test)]
@@ -14,6 +18,7 @@ pub(crate) mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use crate::access::Delta;
 use crate::agreement::{Agreement, Origin};
 use crate::change::{Change, Operation};
 use crate::gates::Refusal;
@@ -91,6 +96,8 @@ pub struct Document {
     pub problems: Vec<(usize, usize, String)>,
     /// Who will join what once it enrolls, against the base branch's version of the file.
     pub memberships: Memberships,
+    /// Who gains and who loses which reach by the plan.
+    pub access: Delta,
     /// Notices that are not the plan's.
     pub notices: Vec<Notice>,
     /// What people read of the notices before the run went on.

@@ -130,6 +130,9 @@ pub struct Peer {
     /// Gone soon after it disconnects.
     #[serde(default)]
     pub ephemeral: bool,
+    /// NetBird's SSH server is on.
+    #[serde(default)]
+    pub ssh_enabled: bool,
     /// Waits until somebody lets it in; on NetBird's cloud only.
     #[serde(default)]
     pub approval_required: bool,

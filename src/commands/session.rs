@@ -153,7 +153,7 @@ impl Session {
         let snapshot = match (&api, &request.origin) {
             (Some(api), _) => {
                 document.server = Some(server_name(api));
-                let snapshot = fetch::fetch(api, &needs, &valid.desired);
+                let snapshot = fetch::fetch(api, &needs.clone().and_reach(), &valid.desired);
                 document.requests = api.requests();
                 snapshot.map_err(|error| of_netbird(api, error))?
             }
@@ -192,7 +192,7 @@ impl Session {
 
     /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again, so that all
     /// referrers are named at once.
-    fn plan_whole(&mut self) -> Result<Plan, Failure> {
+    pub(super) fn plan_whole(&mut self) -> Result<Plan, Failure> {
         loop {
             let planned = plan::plan(
                 &self.valid.desired,
@@ -338,7 +338,7 @@ fn server_name(api: &Api) -> String {
     base.strip_suffix("/api").unwrap_or(&base).to_owned()
 }
 
-fn recorded(path: &Path) -> Result<Snapshot, Failure> {
+pub(super) fn recorded(path: &Path) -> Result<Snapshot, Failure> {
     let shown = path.display();
     let text = std::fs::read(path).map_err(|error| Failure::of_file("read", path, &error))?;
     // as a map first: serde takes a list, an empty one too, for a struct

@@ -14,8 +14,8 @@ use super::body::{base_of, default, fill, keep};
 use super::values::names;
 use super::words::{disabled, listed, named};
 use super::{
-    ALL, About, Descriptor, End, Entries, Form, Groups, Live, PeerRef, Refers, Shape as FormShape,
-    Spec, Tie, Trace, Unresolved,
+    ALL, About, Descriptor, End, Entries, Form, Groups, Live, PeerRef, Refers, Resource,
+    Shape as FormShape, Spec, Tie, Trace, Unresolved,
 };
 use crate::config::Table;
 use crate::entry::Entry;
@@ -102,6 +102,17 @@ impl Policy {
 
     fn to<'a>(&'a self, about: &About<'a>) -> Vec<&'a str> {
         side(&self.destinations, &self.destination_resource, about)
+    }
+
+    /// Returns the rules of a live policy, each as a policy of its own.
+    pub(crate) fn rules(live: &Live, groups: &Groups) -> Vec<Policy> {
+        match &live.resource {
+            Resource::Policy(policy) if policy.rules.0 > 1 => {
+                answer::rules(&live.wire, groups).unwrap_or_default()
+            }
+            Resource::Policy(policy) => vec![policy.clone()],
+            _ => Vec::new(),
+        }
     }
 
     /// The groups of users who may log in, where it is a policy of NetBird's SSH: those of any other the server drops.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Document, Said, Status, memberships, words};
+use super::{Document, Said, Status, access, memberships, words};
 use crate::address::Address;
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
@@ -85,6 +85,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         "summary": summary(changes, document, applied),
         "notices": said.iter().map(|said| &said.text).collect::<Vec<_>>(),
         "memberships": memberships(document),
+        "access": access::json(&document.access),
         "notice_details": said.iter().map(notice).collect::<Vec<_>>(),
         "unmanaged": unmanaged.unwrap_or_default(),
         "refusals": refusals.collect::<Vec<_>>(),

@@ -1,6 +1,7 @@
 //! The plan as markdown for a pull request: the heading answers "do I need to worry?", the table says what, the details
 //! say how. Names are untrusted: they are inert wherever they stand.
 
+mod access;
 mod escape;
 mod parts;
 mod sealed;
@@ -77,6 +78,7 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
     parts.extend(parts::ways_out(document));
     if !applied {
         parts.extend(parts::warnings(document, plan));
+        parts.extend(access::table(&document.access));
     }
     if plan.changes.len() > document.others.len() {
         parts.push(table::table(document, plan, level));
@@ -86,6 +88,9 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
     }
     parts.extend(table::others(document, plan));
     if level == Level::Full {
+        if !applied {
+            parts.extend(access::details(&document.access));
+        }
         parts.extend(parts::details(plan));
     }
     if level < Level::Bare {
@@ -231,7 +236,8 @@ fn names_only(document: &Document, plan: &Plan, applied: bool, budget: usize) ->
         .map(|error| error + "\n\n")
         .unwrap_or_default();
     let footer = parts::footer(document, plan);
-    let lines: Vec<String> = table::loud(plan).map(table::name_line).collect();
+    let loud = table::loud(plan).map(table::name_line);
+    let lines: Vec<String> = loud.chain(access::short_lines(&document.access)).collect();
     let fixed = heading.chars().count() + error.chars().count() + footer.chars().count();
     // for the words around the list, and the marker
     let mut room = budget.saturating_sub(fixed + 1_000);
@@ -250,7 +256,7 @@ fn names_only(document: &Document, plan: &Plan, applied: bool, budget: usize) ->
     let mut what = vec![quiet, "all details".to_owned(), "notices".to_owned()];
     if shown < lines.len() {
         let missing = format!(
-            "**{} of {} deletions, replacements and removals**",
+            "**{} of {} deletions, replacements, removals and changes of who reaches whom**",
             lines.len() - shown,
             lines.len()
         );

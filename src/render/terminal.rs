@@ -3,7 +3,9 @@
 use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact, removed_members};
-use super::{Counts, Document, Said, Status, Unplanned, describe, held_number, memberships};
+use super::{
+    Counts, Document, Said, Status, Unplanned, access, describe, held_number, memberships,
+};
 use crate::address::Address;
 use crate::agreement::ways_out as ways_out_of;
 use crate::change::{Change, Operation};
@@ -12,6 +14,9 @@ use crate::kind::Kind;
 use crate::memberships::Memberships;
 use crate::plan::Plan;
 use crate::text::{listed, visible};
+
+/// Most lines of what was reachable anyway; JSON has them all.
+const MOST_COVERED: usize = 10;
 
 /// Whether to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +76,8 @@ pub fn plan(document: &Document, color: Color) -> String {
         "NetBird plan: {to_do}{agreed}{refused}\n{}\n",
         origin(document)
     );
+    out.push_str(&refusals(document, color));
+    out.push_str(&reach(document, color));
     if !plan.is_empty() {
         out.push_str(&changes(document, plan, color));
         out.push_str(&format!("\n{to_do}.\n"));
@@ -83,27 +90,33 @@ pub fn plan(document: &Document, color: Color) -> String {
     out.push_str(&recipients(document));
     out.push_str(&unmanaged(document, plan));
     out.push_str(&notes(document, color));
+    out.push_str(&ways_out(document));
+    out
+}
+
+/// Why an apply would not start.
+fn refusals(document: &Document, color: Color) -> String {
+    let mut out = String::new();
     if let Some(others) = document.blamed() {
         out.push_str(&format!(
-            "\nThis is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
-             deletions of {}.\n",
+            "This is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
+             deletions of {}.\n\n",
             visible(&others)
         ));
     }
     for refusal in &document.refusals {
         let label = color.paint("31", "apply would refuse:");
-        out.push_str(&format!("\n{label} {}\n", visible(&refusal.text)));
+        out.push_str(&format!("{label} {}\n", visible(&refusal.text)));
         if !refusal.names.is_empty() {
             let names: Vec<_> = refusal.names.iter().map(|name| visible(name)).collect();
             out.push_str(&format!("  {}\n", listed(&names)));
         }
         out.push_str(&format!(
-            "{} {}\n",
+            "{} {}\n\n",
             color.paint("36", "hint:"),
             visible(&refusal.hint)
         ));
     }
-    out.push_str(&ways_out(document));
     out
 }
 
@@ -263,6 +276,55 @@ fn to_come(memberships: &Memberships, color: Color) -> String {
         color.paint(code, line.trim_end()) + "\n"
     });
     format!("Once they enroll:\n{}", lines.collect::<String>())
+}
+
+/// Who reaches whom: what is lost and what is gained, what nobody must miss of it, and what was reachable anyway.
+fn reach(document: &Document, color: Color) -> String {
+    let lines = access::lines(&document.access);
+    let shown = |text: &str| visible(text).into_owned();
+    let side = |(name, more): &(String, String)| match more.is_empty() {
+        true => shown(name),
+        false => format!("{} ({})", shown(name), shown(more)),
+    };
+    let mut table = blank_table();
+    for line in &lines {
+        table.add_row(vec![
+            if line.is_gained { " +" } else { " -" }.to_owned(),
+            side(&line.from),
+            format!("→ {}", side(&line.to)),
+            shown(&line.what),
+            format!("by {}", shown(&line.because)),
+        ]);
+    }
+    let rows = table.lines().zip(&lines).map(|(row, line)| {
+        let code = if line.is_gained { "32" } else { "31" };
+        color.paint(code, row.trim_end()) + "\n"
+    });
+    let rows: String = match lines.is_empty() {
+        true => String::new(),
+        false => rows.collect(),
+    };
+    let calls = access::calls(&document.access);
+    let calls = calls
+        .iter()
+        .map(|call| format!("  {} {}\n", color.paint("31", "!"), shown(call)));
+    let covered = access::covered(&document.access);
+    let more = covered.len().saturating_sub(MOST_COVERED);
+    let more = (more > 0).then(|| format!("    and {more} more that were reachable anyway\n"));
+    let covered = covered
+        .iter()
+        .take(MOST_COVERED)
+        .map(|line| format!("    {}\n", shown(line)));
+    let all: String = [rows]
+        .into_iter()
+        .chain(calls)
+        .chain(covered)
+        .chain(more)
+        .collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("Who reaches whom:\n{all}\n"),
+    }
 }
 
 /// The file and the server that this is about.

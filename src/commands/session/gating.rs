@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{Session, notices};
+use crate::access::Delta;
 use crate::actual::Actual;
 use crate::agreement::{self, Agreement, Outcome, Statements};
 use crate::change::Change;
-use crate::cli::{Gates, GiteaArgs, Planning};
+use crate::cli::{AccessLevel, Gates, GiteaArgs, Planning};
 use crate::commands::agreements;
 use crate::commands::failure::Failure;
 use crate::commands::forge::Forge;
@@ -145,6 +146,12 @@ impl Session {
         let context = self.gates(gates, account, applying);
         let refusals = gates::check(&plan, &context);
         document.refusals = self.with_way_out(refusals, &plan, document);
+        document.access = Delta::of(
+            &self.actual,
+            &plan,
+            &document.memberships,
+            planning.access == AccessLevel::Peers,
+        );
         document.plan = Some(plan.clone());
         Ok(plan)
     }

@@ -79,7 +79,26 @@ struct Range {
 /// Reads an entry of `GET /policies`.
 pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
     let policy: Answer = wire.read()?;
-    let rule = policy.rules.first();
+    let canonical = canonical(&policy, policy.rules.first(), groups);
+    Ok(Live {
+        within: None,
+        id: policy.id,
+        name: policy.name,
+        resource: Resource::Policy(canonical),
+        wire,
+    })
+}
+
+/// Reads every rule of a live policy as if it were the only one: old servers kept several.
+pub(super) fn rules(wire: &Entry, groups: &Groups) -> Result<Vec<Policy>, serde_json::Error> {
+    let policy: Answer = wire.read()?;
+    let rules = policy.rules.iter();
+    Ok(rules
+        .map(|rule| canonical(&policy, Some(rule), groups))
+        .collect())
+}
+
+fn canonical(policy: &Answer, rule: Option<&Rule>, groups: &Groups) -> Policy {
     let side = |pick: fn(&Rule) -> &Vec<Reference>| {
         let references = rule.map(pick).into_iter().flatten();
         // the name that the list of groups gives, so that both sides of a comparison speak alike
@@ -94,7 +113,7 @@ pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Err
         reference.map(|resource| Target::read(&resource.id, &resource.kind, groups))
     };
     let word = |text: &str| serde_json::from_value(json!(text)).ok();
-    let canonical = Policy {
+    Policy {
         description: Some(policy.description.clone()),
         // two switches of one light: the policy's and its rule's
         enabled: Some(policy.enabled && rule.is_some_and(|rule| rule.enabled)),
@@ -120,14 +139,7 @@ pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Err
             Some(users.collect())
         },
         rules: OneRule(policy.rules.len()),
-    };
-    Ok(Live {
-        within: None,
-        id: policy.id,
-        name: policy.name,
-        resource: Resource::Policy(canonical),
-        wire,
-    })
+    }
 }
 
 /// Single ports and ranges are one set: 443 is 443 to 443.

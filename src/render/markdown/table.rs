@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 
 use super::escape::{cell, code, object, text};
 use super::{Level, result};
+use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::kind::{FieldChange, Kind};
 use crate::plan::Plan;
 use crate::render::{Document, Status, describe, is_loud};
+
+/// Most names of a kind where there is room for no more.
+const MOST_NAMES: usize = 100;
 
 /// Changes that take something away or open something.
 pub(super) fn loud(plan: &Plan) -> impl Iterator<Item = &Change> {
@@ -24,7 +28,7 @@ pub(super) fn table(document: &Document, plan: &Plan, level: Level) -> String {
     let has_results = !document.statuses.is_empty();
     let mut rows = head(has_results);
     let mut quiet = Vec::new();
-    let mut folded = BTreeMap::<(Kind, &str), usize>::new();
+    let mut folded = BTreeMap::<(Kind, &str), Vec<&Address>>::new();
     let own = plan.changes.iter().enumerate();
     for (index, change) in own.filter(|(index, _)| !document.others.contains(index)) {
         let status = document.statuses.get(index);
@@ -34,18 +38,38 @@ pub(super) fn table(document: &Document, plan: &Plan, level: Level) -> String {
             quiet.push(row(change, plan, status));
         } else {
             let key = (change.address.kind, sign(&change.operation));
-            *folded.entry(key).or_default() += 1;
+            folded.entry(key).or_default().push(&change.address);
         }
     }
     rows.extend(quiet);
-    rows.extend(folded.into_iter().map(|((kind, sign), number)| {
+    rows.extend(folded.into_iter().map(|((kind, sign), all)| {
         let result = if has_results { " |" } else { "" };
+        let most = if level < Level::Bare {
+            usize::MAX
+        } else {
+            MOST_NAMES
+        };
+        let names: Vec<String> = all.iter().take(most).map(|at| named(at)).collect();
+        let more = match all.len().saturating_sub(most) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
         format!(
-            "| {sign} | {} | {number} of them | left out |{result}",
-            kind.plural()
+            "| {sign} | {} | {}{more} | {} of them, left out |{result}",
+            kind.plural(),
+            names.join(", "),
+            all.len()
         )
     }));
     rows.join("\n")
+}
+
+/// The name of an object, or of what it stands in.
+fn named(address: &Address) -> String {
+    match (address.name.as_str(), &address.within) {
+        ("", Some(within)) => format!("of {}", cell(within)),
+        (name, _) => cell(name),
+    }
 }
 
 /// What others left to do, by its cause: all of it takes something away.

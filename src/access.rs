@@ -1,0 +1,171 @@
+//! Who reaches whom: what a plan opens and closes, and by which rule somebody reaches something (docs/access.md).
+//!
+//! The model is what the server enforces, as it was seen, not what words suggest: a pure function of the account as it was
+//! read, a plan and the memberships to come.
+
+mod ask;
+mod delta;
+mod reach;
+mod routes;
+mod traffic;
+mod world;
+
+use std::collections::BTreeSet;
+
+use crate::actual::Actual;
+use crate::address::Address;
+use crate::id::Id;
+use crate::memberships::Memberships;
+use crate::plan::Plan;
+
+pub use ask::{Answer, By, Near, Question};
+pub use traffic::{Login, Ports, Traffic};
+pub use world::End;
+
+use world::{AFTER, BEFORE, World};
+
+/// Who gains and who loses which reach by a plan, in the order of names.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Delta {
+    /// What can be reached and could not.
+    pub gained: Vec<Passage>,
+    /// What could be reached and cannot any more.
+    pub lost: Vec<Passage>,
+    /// What a rule lets through newly, and others did before.
+    pub already: Vec<Covered>,
+    /// What a rule lets through no more, and others still do.
+    pub still: Vec<Covered>,
+    /// New or changed rules by which nobody reaches anything.
+    pub idle: Vec<Idle>,
+}
+
+/// Traffic from one side to the other, in one direction.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Passage {
+    /// Who opens the connection.
+    pub from: Side,
+    /// To whom or what.
+    pub to: Side,
+    /// What passes.
+    pub traffic: Traffic,
+    /// Where it depends on posture checks: whether they have to pass (or fail), and which.
+    pub condition: Option<(bool, BTreeSet<String>)>,
+    /// By which rule.
+    pub why: Why,
+}
+
+/// A side of a passage: a group, a machine, a resource, or what is behind a route.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Side {
+    /// What it is.
+    pub end: End,
+    /// Its name; of a route that of the route.
+    pub name: String,
+    /// The network or the domain of a resource or a route.
+    pub address: Option<String>,
+    /// How many of its machines this is about, those to come among them.
+    pub machines: usize,
+    /// How many of them are yet to enroll: of each key one, however many it enrolls.
+    pub to_come: usize,
+    /// How many resources of networks this is about.
+    pub resources: usize,
+    /// Their names, where they are few of many, or where machines are named one by one.
+    pub names: Vec<String>,
+}
+
+impl Default for Side {
+    fn default() -> Self {
+        Side {
+            end: End::Group,
+            name: String::new(),
+            address: None,
+            machines: 0,
+            to_come: 0,
+            resources: 0,
+            names: Vec::new(),
+        }
+    }
+}
+
+/// By which rule, and by which other change where the rule itself stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Why {
+    /// The policy or the route.
+    pub rule: Address,
+    /// What changes beside it.
+    pub causes: Vec<Address>,
+}
+
+/// Traffic of one rule that others let through as well.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Covered {
+    /// Who opens the connection.
+    pub from: Side,
+    /// To whom or what.
+    pub to: Side,
+    /// What passes.
+    pub traffic: Traffic,
+    /// The policy.
+    pub policy: String,
+    /// The first of the policies that let it through, too.
+    pub by: BTreeSet<String>,
+}
+
+/// A policy by which nobody reaches anything.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Idle {
+    /// Its name.
+    pub policy: String,
+    /// Why.
+    pub why: WhyIdle,
+}
+
+/// Why nobody reaches anything by a policy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyIdle {
+    /// No machine is in these sources.
+    NoSource(Vec<String>),
+    /// Nothing is in these destinations.
+    NoDestination(Vec<String>),
+    /// No router leads to these resources, or they are off.
+    NoRouter(Vec<String>),
+    /// Its only source is its only destination.
+    Itself,
+}
+
+impl Delta {
+    /// Who gains and who loses which reach by a plan. `memberships` are those that this version of the file grants and the
+    /// one before did not; `peers`: machines are named one by one.
+    pub fn of(actual: &Actual, plan: &Plan, memberships: &Memberships, peers: bool) -> Self {
+        if plan.is_empty() && memberships.len() == 0 {
+            return Delta::default();
+        }
+        let world = World::new(actual, plan, memberships);
+        let label = |id: &Id| actual.peer_label(id);
+        delta::delta(&world, &label, peers)
+    }
+
+    fn sort(&mut self) {
+        self.gained.sort();
+        self.lost.sort();
+        self.already.sort();
+        self.still.sort();
+        self.idle.sort();
+    }
+}
+
+/// Answers a question about the account as it is, or as a plan would leave it. `Err` is the name that is nowhere.
+pub fn ask(
+    actual: &Actual,
+    plan: Option<&Plan>,
+    memberships: &Memberships,
+    question: &Question,
+) -> Result<Answer, String> {
+    let nothing = Plan::default();
+    let side = if plan.is_some() { AFTER } else { BEFORE };
+    let mut world = World::new(actual, plan.unwrap_or(&nothing), memberships);
+    ask::ask(&mut world, side, question)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,301 @@
+//! Who reaches whom: machines of the same groups are one class, and each pair of classes is looked at once.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::traffic::Traffic;
+use super::world::{AFTER, BEFORE, GroupAt, Node, NodeAt, SIDES, World};
+
+/// A place in `Reach::classes`.
+pub(super) type ClassAt = u32;
+
+/// Machines, or resources, that are in the same groups: rules cannot tell them apart.
+#[derive(Debug)]
+pub(super) struct Class {
+    pub(super) nodes: Vec<NodeAt>,
+    pub(super) is_resource: bool,
+    /// As `Node` has it.
+    pub(super) is_on: [bool; 2],
+    /// Whether something about it changes.
+    pub(super) differs: bool,
+    /// The rules that it is a source of, and those that it is a destination of, as bits.
+    from: [Vec<u64>; 2],
+    to: [Vec<u64>; 2],
+}
+
+/// What comes and goes between two classes: while the posture checks of all rules pass, and while they fail.
+#[derive(Debug, Default)]
+pub(super) struct Diff {
+    pub(super) gained: [Traffic; 2],
+    pub(super) lost: [Traffic; 2],
+}
+
+/// Every posture check passes.
+pub(super) const PASS: usize = 0;
+/// Every posture check fails.
+pub(super) const FAIL: usize = 1;
+
+/// Answers who reaches whom in a world.
+pub(super) struct Reach<'w> {
+    pub(super) world: &'w World<'w>,
+    pub(super) classes: Vec<Class>,
+    class_of: Vec<ClassAt>,
+    in_groups: Vec<OnceCell<Rc<[ClassAt]>>>,
+    both_ways: [Vec<u64>; 2],
+    /// Rules that are not the same before and after.
+    differing: Vec<u64>,
+    /// Rules that are on, by the groups of their destinations.
+    to_groups: [Vec<Vec<u64>>; 2],
+    known: HashMap<(Vec<u64>, [bool; 2]), Rc<Diff>>,
+}
+
+impl<'w> Reach<'w> {
+    pub(super) fn new(world: &'w World<'w>) -> Self {
+        let words = world.rules.len().div_ceil(64);
+        let empty = || vec![vec![0; words]; world.groups.len()];
+        let (mut from, mut to) = ([empty(), empty()], [empty(), empty()]);
+        let mut both_ways = [vec![0; words], vec![0; words]];
+        let mut differing = vec![0; words];
+        for (at, rule) in world.rules.iter().enumerate() {
+            if rule.differs() {
+                set(&mut differing, at);
+            }
+            for side in SIDES {
+                let Some(grant) = rule.on(side) else {
+                    continue;
+                };
+                if grant.both_ways {
+                    set(&mut both_ways[side], at);
+                }
+                for group in &grant.from {
+                    set(&mut from[side][*group as usize], at);
+                }
+                for group in &grant.to {
+                    set(&mut to[side][*group as usize], at);
+                }
+            }
+        }
+        let (mut classes, mut class_of) = (Vec::new(), Vec::new());
+        let mut by_form = HashMap::new();
+        for (at, node) in world.nodes.iter().enumerate() {
+            let form = (node.is_resource(), node.is_on, &node.groups);
+            let class: ClassAt = *by_form.entry(form).or_insert_with(|| {
+                classes.push(class(node, &from, &to, words));
+                number(classes.len() - 1)
+            });
+            classes[class as usize].nodes.push(number(at));
+            class_of.push(class);
+        }
+        Reach {
+            world,
+            classes,
+            class_of,
+            in_groups: vec![OnceCell::new(); world.groups.len()],
+            both_ways,
+            differing,
+            to_groups: to,
+            known: HashMap::new(),
+        }
+    }
+
+    pub(super) fn at(&self, class: ClassAt) -> &Class {
+        &self.classes[class as usize]
+    }
+
+    /// The classes whose machines and resources are in a group, before or after.
+    pub(super) fn in_group(&self, group: GroupAt) -> Rc<[ClassAt]> {
+        let classes = || {
+            let members = &self.world.groups[group as usize].members;
+            let mut seen = HashSet::new();
+            let nodes = members.iter().flatten();
+            let classes = nodes.map(|node| self.class_of[*node as usize]);
+            classes.filter(|class| seen.insert(*class)).collect()
+        };
+        self.in_groups[group as usize].get_or_init(classes).clone()
+    }
+
+    /// The rules by which one class may open connections to another on a side, or may not, as bits.
+    pub(super) fn rules(&self, side: usize, from: ClassAt, to: ClassAt) -> Vec<u64> {
+        let (from, to) = (self.at(from), self.at(to));
+        // a resource opens no connection, and one that no router leads to gets none
+        if from.is_resource || (to.is_resource && !to.is_on[side]) {
+            return vec![0; self.differing.len()];
+        }
+        let forth = from.from[side].iter().zip(&to.to[side]);
+        let forth = forth.map(|(from, to)| from & to);
+        if to.is_resource {
+            return forth.collect();
+        }
+        let back = from.to[side].iter().zip(&to.from[side]);
+        let back = back
+            .zip(&self.both_ways[side])
+            .map(|((to, from), both)| to & from & both);
+        forth.zip(back).map(|(forth, back)| forth | back).collect()
+    }
+
+    /// Of these rules, those that are the same before and after.
+    pub(super) fn same(&self, rules: &[u64]) -> Vec<u64> {
+        let pairs = rules.iter().zip(&self.differing);
+        pairs.map(|(rule, differing)| rule & !differing).collect()
+    }
+
+    /// The rules that pair two machines, whatever their action and direction: these are in each other's map then.
+    pub(super) fn pairing(&self, side: usize, a: ClassAt, b: ClassAt) -> Vec<usize> {
+        let (a, b) = (self.at(a), self.at(b));
+        let forth = a.from[side].iter().zip(&b.to[side]);
+        let back = a.to[side].iter().zip(&b.from[side]);
+        let words = forth
+            .zip(back)
+            .map(|((from, to), (other_to, other_from))| (from & to) | (other_to & other_from));
+        let words: Vec<u64> = words.collect();
+        bits(&words).collect()
+    }
+
+    /// Whether some rule pairs two machines.
+    pub(super) fn are_paired(&self, side: usize, checks: usize, a: ClassAt, b: ClassAt) -> bool {
+        let mut rules = self.pairing(side, a, b).into_iter();
+        rules.any(|rule| checks == PASS || self.has_no_checks(side, rule))
+    }
+
+    fn has_no_checks(&self, side: usize, rule: usize) -> bool {
+        let grant = self.world.rules[rule].on(side);
+        grant.is_some_and(|grant| grant.checks.is_empty())
+    }
+
+    /// What these rules let through to a machine, or a resource; `ssh`: whether it has NetBird's SSH server on.
+    pub(super) fn traffic(&self, side: usize, rules: &[u64], ssh: bool, checks: usize) -> Traffic {
+        let (mut passes, mut dropped) = (Traffic::default(), Traffic::default());
+        for at in bits(rules) {
+            let Some(grant) = self.world.rules[at].on(side) else {
+                continue;
+            };
+            if checks == FAIL && !grant.checks.is_empty() {
+                continue;
+            }
+            let traffic = self.of_rule(side, at, ssh);
+            match grant.accepts {
+                true => passes = passes.union(&traffic),
+                false => dropped = dropped.union(&traffic),
+            }
+        }
+        match dropped.is_empty() {
+            true => passes,
+            false => passes.without(&dropped),
+        }
+    }
+
+    /// What one rule is about.
+    pub(super) fn of_rule(&self, side: usize, rule: usize, ssh: bool) -> Traffic {
+        match self.world.rules[rule].on(side) {
+            None => Traffic::default(),
+            Some(grant) if grant.opens_ssh && ssh && grant.accepts => {
+                grant.traffic.clone().with_every_login()
+            }
+            Some(grant) => grant.traffic.clone(),
+        }
+    }
+
+    /// Whether a machine or resource of that class has NetBird's SSH server on.
+    pub(super) fn has_ssh(&self, side: usize, class: ClassAt) -> bool {
+        let class = self.at(class);
+        !class.is_resource && class.is_on[side]
+    }
+
+    /// What comes and goes between two classes; `None` where it is all the same.
+    pub(super) fn diff(&mut self, from: ClassAt, to: ClassAt) -> Option<Rc<Diff>> {
+        let rules = SIDES.map(|side| self.rules(side, from, to));
+        let ssh = SIDES.map(|side| self.has_ssh(side, to));
+        let differ = || {
+            let mut pairs = rules[BEFORE].iter().zip(&self.differing);
+            pairs.any(|(rule, differing)| rule & differing != 0)
+        };
+        if rules[BEFORE] == rules[AFTER] && ssh[BEFORE] == ssh[AFTER] && !differ() {
+            return None;
+        }
+        let key = (rules.concat(), ssh);
+        if let Some(known) = self.known.get(&key) {
+            return Some(known.clone());
+        }
+        let passing = |side: usize| {
+            [PASS, FAIL].map(|checks| self.traffic(side, &rules[side], ssh[side], checks))
+        };
+        let diff = Rc::new(between(&passing(BEFORE), &passing(AFTER)));
+        self.known.insert(key, diff.clone());
+        Some(diff)
+    }
+
+    /// What the rules to these groups let through from a class, and nothing else.
+    pub(super) fn guarded(
+        &self,
+        side: usize,
+        from: ClassAt,
+        guards: &[GroupAt],
+        checks: usize,
+    ) -> Traffic {
+        let mut rules = vec![0; self.differing.len()];
+        for guard in guards {
+            let to = &self.to_groups[side][*guard as usize];
+            let both = self.at(from).from[side].iter().zip(to);
+            for (rule, (from, to)) in rules.iter_mut().zip(both) {
+                *rule |= from & to;
+            }
+        }
+        let mut traffic = self.traffic(side, &rules, false, checks);
+        traffic.logins.clear();
+        traffic
+    }
+
+    /// Whether a rule has the class on one of its sides, before or after.
+    pub(super) fn concerns(&self, rule: usize, class: ClassAt) -> bool {
+        let class = self.at(class);
+        let mut all = class.from.iter().chain(&class.to);
+        all.any(|words| words[rule / 64] & (1 << (rule % 64)) != 0)
+    }
+}
+
+/// What comes and goes, by the state of the checks.
+pub(super) fn between(before: &[Traffic; 2], after: &[Traffic; 2]) -> Diff {
+    Diff {
+        gained: [PASS, FAIL].map(|checks| after[checks].minus(&before[checks])),
+        lost: [PASS, FAIL].map(|checks| before[checks].minus(&after[checks])),
+    }
+}
+
+fn class(node: &Node, from: &[Vec<Vec<u64>>; 2], to: &[Vec<Vec<u64>>; 2], words: usize) -> Class {
+    let all = |by_group: &[Vec<Vec<u64>>; 2]| {
+        SIDES.map(|side| {
+            let mut all = vec![0; words];
+            for group in &node.groups[side] {
+                for (word, more) in all.iter_mut().zip(&by_group[side][*group as usize]) {
+                    *word |= more;
+                }
+            }
+            all
+        })
+    };
+    Class {
+        nodes: Vec::new(),
+        is_resource: node.is_resource(),
+        is_on: node.is_on,
+        differs: node.differs(),
+        from: all(from),
+        to: all(to),
+    }
+}
+
+fn set(bits: &mut [u64], at: usize) {
+    bits[at / 64] |= 1 << (at % 64);
+}
+
+/// The places of the bits that are set.
+pub(super) fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
+    words.iter().enumerate().flat_map(|(at, word)| {
+        let bits = (0..64).filter(move |bit| *word != 0 && word & (1 << bit) != 0);
+        bits.map(move |bit| at * 64 + bit)
+    })
+}
+
+fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,682 @@
+//! Each rule of the model with what a reviewer must be told; what holds for any plan is in `properties`.
+
+mod properties;
+
+use serde_json::{Value, json};
+use snapbox::{assert_data_eq, str};
+
+use super::{Delta, End, Ports, Question, Traffic, ask};
+use crate::kind::Kind;
+use crate::memberships::Memberships;
+use crate::render::access_lines;
+use crate::testing::{
+    Case, MADE, desired, group, groups, id, key, over, peer, policy, policy_with, route,
+};
+
+/// A machine without NetBird's SSH server. Of a person, so that a file can name it without a history.
+fn machine(name: &str) -> Value {
+    over(
+        peer(name),
+        json!({ "ssh_enabled": false, "user_id": "somebody" }),
+    )
+}
+
+/// An account of machines `a1`, `a2`, `b1`, `c1` and `r1` in groups of their letters, without any rule.
+fn account(more: Value) -> Value {
+    let base = json!({
+        "groups": [group("a", &["a1", "a2"]), group("b", &["b1"]), group("c", &["c1"]), group("r", &["r1"]), group("none", &[])],
+        "peers": (["a1", "a2", "b1", "c1", "r1"].map(machine)),
+    });
+    over(base, more)
+}
+
+/// A network `office` with the resource `printer` in the group `things`; its router goes through `r`.
+fn office(router: Value, resource: Value) -> Value {
+    let (network, printer) = (
+        id(Kind::Network, "office"),
+        id(Kind::NetworkResource, "printer"),
+    );
+    let things = json!([{ "id": id(Kind::Group, "things"), "name": "things" }]);
+    let router = over(
+        json!({ "id": "router1", "peer": "", "peer_groups": groups(&["r"]), "metric": 9999, "masquerade": true, "enabled": true }),
+        router,
+    );
+    let resource = over(
+        json!({ "id": printer, "name": "printer", "address": "10.20.0.9/32", "type": "host", "enabled": true, "groups": things }),
+        resource,
+    );
+    let mut account = account(json!({
+        "networks": [{ "id": network, "name": "office", "resources": [printer], "routers": ["router1"], "policies": [] }],
+        "network_resources": [resource],
+        "network_routers": [router],
+    }));
+    let all = account["groups"].as_array_mut().expect("a list");
+    all.push(group("things", &[]));
+    account
+}
+
+/// What a plan of that file for that account opens and closes, in lines.
+#[track_caller]
+fn told(file: Value, live: Value) -> String {
+    told_of(&Case::new(file, live).prune_all(), false)
+}
+
+#[track_caller]
+fn told_of(case: &Case, peers: bool) -> String {
+    let plan = case.possible();
+    let delta = Delta::of(&case.actual(), &plan, &Memberships::default(), peers);
+    access_lines(&delta).join("\n") + "\n"
+}
+
+/// A file with one policy.
+fn one(policy: Value) -> Value {
+    let sides = json!({ "sources": ["a"], "destinations": ["b"], "bidirectional": false });
+    json!({ "policies": { "p": over(sides, policy) } })
+}
+
+#[test]
+fn a_rule_opens_one_way_or_both() {
+    let tcp = json!({ "protocol": "tcp", "ports": [22, "8000-8100"] });
+    assert_data_eq!(
+        told(one(tcp.clone()), account(json!({}))),
+        str![[r#"
++ a (2 machines) → b (1 machine): tcp 22, 8000-8100, by policy p
+
+"#]]
+    );
+    assert_data_eq!(
+        told(
+            one(over(tcp, json!({ "bidirectional": true }))),
+            account(json!({}))
+        ),
+        str![[r#"
++ a (2 machines) → b (1 machine): tcp 22, 8000-8100, by policy p
++ b (1 machine) → a (2 machines): tcp 22, 8000-8100, by policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn what_others_let_through_is_no_news() {
+    let live = account(json!({ "policies": [policy("Default", &["All"], &["All"])] }));
+    let file = json!({ "policies": {
+        "Default": { "sources": ["All"], "destinations": ["All"] },
+        "p": { "sources": ["a"], "destinations": ["b"], "protocol": "tcp", "bidirectional": false },
+    } });
+    assert_data_eq!(
+        told(file.clone(), live),
+        str![[r#"
+already reachable: a → b: tcp on all ports (policy p; by policy Default too)
+
+"#]]
+    );
+    // and what is in part, is news in part
+    let some = policy_with(
+        "Default",
+        &["a"],
+        &["b"],
+        json!({ "bidirectional": false, "protocol": "tcp", "ports": ["22"] }),
+    );
+    let mut file = file;
+    file["policies"]["Default"] = json!({ "sources": ["a"], "destinations": ["b"], "bidirectional": false, "protocol": "tcp", "ports": [22] });
+    assert_data_eq!(
+        told(file, account(json!({ "policies": [some] }))),
+        str![[r#"
++ a (2 machines) → b (1 machine): tcp 1-21, 23-65535, by policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn drop_wins_over_accept() {
+    let accept = policy_with("open", &["a"], &["b"], json!({ "bidirectional": false }));
+    let live = |more: Value| account(json!({ "policies": more }));
+    let open = json!({ "sources": ["a"], "destinations": ["b"], "bidirectional": false });
+    let drop = json!({ "sources": ["a"], "destinations": ["b"], "bidirectional": false, "action": "drop", "protocol": "tcp", "ports": [22] });
+    let both = json!({ "policies": { "open": open, "p": drop } });
+    assert_data_eq!(
+        told(both, live(json!([accept]))),
+        str![[r#"
+- a (2 machines) → b (1 machine): tcp 22, by policy p
+
+"#]]
+    );
+    let dropping = policy_with(
+        "p",
+        &["a"],
+        &["b"],
+        json!({ "bidirectional": false, "action": "drop", "protocol": "tcp", "ports": ["22"] }),
+    );
+    assert_data_eq!(
+        told(
+            json!({ "policies": { "open": open } }),
+            live(json!([accept, dropping]))
+        ),
+        str![[r#"
++ a (2 machines) → b (1 machine): tcp 22, by policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn a_disabled_rule_is_nothing() {
+    let live = account(
+        json!({ "policies": [policy_with("p", &["a"], &["b"], json!({ "bidirectional": false }))] }),
+    );
+    assert_data_eq!(
+        told(one(json!({ "enabled": false })), live),
+        str![[r#"
+- a (2 machines) → b (1 machine): everything, by policy p
+
+"#]]
+    );
+    assert_eq!(
+        told(one(json!({ "enabled": false })), account(json!({}))),
+        "\n"
+    );
+}
+
+#[test]
+fn a_posture_check_is_a_condition() {
+    let checks = json!({ "posture_checks": [{ "id": "check1", "name": "recent" }] });
+    let checked = json!({ "source_posture_checks": ["recent"] });
+    assert_data_eq!(
+        told(
+            one(checked.clone()),
+            over(account(json!({})), checks.clone())
+        ),
+        str![[r#"
++ a (2 machines) → b (1 machine): everything, if posture check recent passes, by policy p
+
+"#]]
+    );
+    let live = account(
+        json!({ "policies": [policy_with("p", &["a"], &["b"], json!({ "bidirectional": false }))] }),
+    );
+    assert_data_eq!(
+        told(one(checked), over(live, checks)),
+        str![[r#"
+- a (2 machines) → b (1 machine): everything, if posture check recent fails, by policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn netbird_ssh_is_every_tcp_port_and_logins() {
+    let ssh = json!({ "protocol": "netbird-ssh" });
+    assert_data_eq!(
+        told(one(ssh.clone()), account(json!({}))),
+        str![[r#"
++ a (2 machines) → b (1 machine): tcp on all ports; SSH login of all users as anybody, by policy p
+
+"#]]
+    );
+    let users = json!({ "ports": [22], "authorized_groups": { "a": ["root"] } });
+    assert_data_eq!(
+        told(one(over(ssh, users)), account(json!({}))),
+        str![[r#"
++ a (2 machines) → b (1 machine): tcp 22, 22022; SSH login of the users of a as root, by policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn the_switch_of_a_machine_lets_all_users_in_where_everything_passes() {
+    let file = json!({ "peers": { "b1": { "ssh_enabled": true } } });
+    let with = |rule: Value| {
+        account(
+            json!({ "policies": [policy_with("p", &["a"], &["b"], over(json!({ "bidirectional": false }), rule))] }),
+        )
+    };
+    let told = |file: Value, live: Value| {
+        let versions = [(MADE + 100, file.clone())];
+        told_of(&Case::new(file, live).history(&versions), false)
+    };
+    assert_data_eq!(
+        told(file.clone(), with(json!({}))),
+        str![[r#"
++ a (2 machines) → b (1 machine): SSH login of all users as anybody, by peer b1, policy p
+
+"#]]
+    );
+    assert_eq!(told(file, with(json!({ "protocol": "tcp" }))), "\n");
+}
+
+#[test]
+fn a_resource_is_reached_by_the_policy_alone_and_opens_nothing() {
+    let file = json!({ "policies": { "p": { "sources": ["a"], "destination_resource": "printer", "protocol": "tcp", "ports": [631] } } });
+    assert_data_eq!(
+        told(file.clone(), office(json!({}), json!({}))),
+        str![[r#"
++ a (2 machines) → printer (10.20.0.9/32): tcp 631, by policy p
+
+"#]]
+    );
+    let by_group = one(json!({ "destinations": ["things", "b"], "bidirectional": true }));
+    assert_data_eq!(
+        told(by_group, office(json!({}), json!({}))),
+        str![[r#"
++ a (2 machines) → b (1 machine): everything, by policy p
++ a (2 machines) → things (1 resource): everything, by policy p
++ b (1 machine) → a (2 machines): everything, by policy p
+
+"#]]
+    );
+    for (router, resource) in [
+        (json!({ "enabled": false }), json!({})),
+        (json!({}), json!({ "enabled": false })),
+        (json!({ "peer_groups": groups(&["none"]) }), json!({})),
+    ] {
+        assert_data_eq!(
+            told(file.clone(), office(router, resource)),
+            str![[r#"
+! nobody reaches anything by policy p: no router leads to printer, or it is disabled
+
+"#]]
+        );
+    }
+}
+
+#[test]
+fn a_router_that_goes_closes_what_is_behind_it() {
+    let resource = json!({ "destinationResource": { "id": id(Kind::NetworkResource, "printer"), "type": "host" }, "destinations": null });
+    let live = over(
+        office(json!({}), json!({})),
+        json!({ "policies": [policy_with("p", &["a"], &["b"], resource)] }),
+    );
+    let file = json!({ "networks": { "office": { "routers": [{ "peer_groups": ["r"], "enabled": false }] } } });
+    assert_data_eq!(
+        told(file, live),
+        str![[r#"
+- a (2 machines) → printer (10.20.0.9/32): everything, by network office, policy p
+
+"#]]
+    );
+}
+
+/// A live route for `a` through `r`.
+fn lan(more: Value) -> Value {
+    over(
+        route("lan", "10.0.0.0/8", &["r"]),
+        over(json!({ "groups": groups(&["a"]) }), more),
+    )
+}
+
+#[test]
+fn a_route_is_open_on_every_port_once_any_policy_pairs_client_and_router() {
+    let live = account(json!({ "routes": [lan(json!({}))] }));
+    for policy in [
+        json!({ "destinations": ["r"], "protocol": "icmp" }),
+        json!({ "sources": ["r"], "destinations": ["a"], "protocol": "icmp" }),
+    ] {
+        let told = told(one(policy), live.clone());
+        let route = "+ a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by policy p, route lan\n";
+        assert!(told.contains(route), "{told}");
+    }
+    // one that drops opens it, too
+    let drop = json!({ "destinations": ["r"], "action": "drop" });
+    assert_data_eq!(
+        told(one(drop), live.clone()),
+        str![[r#"
++ a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by policy p, route lan
+! a reaches all of the network 10.0.0.0/8 on every port, by policy p, route lan
+
+"#]]
+    );
+    // and whoever takes the narrow rule away closes it
+    let live = over(
+        live,
+        json!({ "policies": [policy_with("p", &["a"], &["r"], json!({ "protocol": "icmp", "bidirectional": false }))] }),
+    );
+    assert_data_eq!(
+        told(
+            json!({ "policies": {}, "groups": { "a": {}, "b": {}, "c": {}, "r": {}, "none": {} } }),
+            live
+        ),
+        str![[r#"
+- a (2 machines) → r (1 machine): icmp, by policy p
+- a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by policy p, route lan
+
+"#]]
+    );
+}
+
+#[test]
+fn without_a_policy_a_route_leads_nowhere() {
+    let file = json!({ "routes": { "lan": { "network": "10.0.0.0/8", "peer_groups": ["r"], "groups": ["a"] } } });
+    assert_eq!(told(file.clone(), account(json!({}))), "\n");
+    let paired = account(json!({ "policies": [policy("p", &["a"], &["r"])] }));
+    assert_data_eq!(
+        told(file, paired),
+        str![[r#"
++ a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by route lan
+! a reaches all of the network 10.0.0.0/8 on every port, by route lan
+
+"#]]
+    );
+}
+
+#[test]
+fn with_access_control_groups_only_the_policies_to_them_count() {
+    let guarded = lan(json!({ "access_control_groups": groups(&["c"]) }));
+    let pair = policy_with("pair", &["a"], &["r"], json!({ "protocol": "icmp" }));
+    let live = account(json!({ "routes": [guarded], "policies": [pair] }));
+    let file = |policy: Value| {
+        let pair = json!({ "sources": ["a"], "destinations": ["r"], "protocol": "icmp" });
+        let mut file = one(policy);
+        file["policies"]["pair"] = pair;
+        file
+    };
+    assert_data_eq!(
+        told(
+            file(json!({ "destinations": ["c"], "protocol": "tcp", "ports": [443] })),
+            live.clone()
+        ),
+        str![[r#"
++ a (2 machines) → c (1 machine): tcp 443, by policy p
++ a (2 machines) → 10.0.0.0/8 (behind route lan): tcp 443, by policy p, route lan
+
+"#]]
+    );
+    // sources that do not get the route have nothing of it
+    assert_data_eq!(
+        told(
+            file(json!({ "sources": ["b"], "destinations": ["c"] })),
+            live
+        ),
+        str![[r#"
++ b (1 machine) → c (1 machine): everything, by policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn two_routes_of_one_name_to_one_network_are_one_way_there() {
+    let live = account(
+        json!({ "routes": [lan(json!({}))], "policies": [policy("p", &["a", "c"], &["r", "c"])] }),
+    );
+    let route = |through: &str| json!({ "network": "10.0.0.0/8", "peer_groups": [through], "groups": ["a"] });
+    let file = json!({ "routes": { "lan": [route("r"), route("c")] } });
+    assert_eq!(told(file, live), "\n");
+}
+
+#[test]
+fn all_among_sources_is_all() {
+    let file = one(json!({ "sources": ["a", "All"], "protocol": "udp" }));
+    assert_data_eq!(
+        told(file, account(json!({}))),
+        str![[r#"
++ All (4 machines) → b (1 machine): udp on all ports, by policy p
+! every machine reaches b (udp on all ports), by policy p
+
+"#]]
+    );
+    let file = one(json!({ "sources": ["All"], "destinations": ["All"], "bidirectional": true }));
+    assert_data_eq!(
+        told(file, account(json!({}))),
+        str![[r#"
++ All (5 machines) → All (5 machines): everything, by policy p
+! every machine reaches every other one on every port, by policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn who_joins_a_group_is_named() {
+    let live = account(
+        json!({ "policies": [policy_with("p", &["a"], &["b"], json!({ "bidirectional": false, "protocol": "tcp", "ports": ["22"] }))] }),
+    );
+    let file = json!({ "groups": { "a": { "peers": ["a1", "c1"] }, "b": {}, "c": {}, "r": {}, "none": {} } });
+    let mut before = file.clone();
+    before["groups"]["a"] = json!({ "peers": ["a1", "a2"] });
+    let versions = [(MADE - 100, before), (MADE + 100, file.clone())];
+    let case = Case::new(file, live).history(&versions);
+    assert_data_eq!(
+        told_of(&case, false),
+        str![[r#"
+- a2 (of a) → b (1 machine): tcp 22, by group a, policy p
++ c1 (of a) → b (1 machine): tcp 22, by group a, policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn a_pending_key_is_a_machine_to_come() {
+    let live = account(
+        json!({ "policies": [policy_with("p", &["a"], &["b"], json!({ "bidirectional": false }))], "setup_keys": [key("old", &["a"])] }),
+    );
+    let file = json!({ "setup_keys": {
+        "old": { "type": "one-off", "expires_in": 604_800, "auto_groups": ["a"] },
+        "new": { "type": "one-off", "expires_in": 604_800, "auto_groups": ["a"] },
+    } });
+    assert_data_eq!(
+        told(file, live),
+        str![[r#"
++ new (to come) (of a) → b (1 machine): everything, by setup key new, policy p
+
+"#]]
+    );
+    // and one that is there is counted with the others
+    let live = account(json!({ "setup_keys": [key("old", &["a"])] }));
+    assert_data_eq!(
+        told(one(json!({})), live),
+        str![[r#"
++ a (3 machines, 1 to come) → b (1 machine): everything, by policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn a_membership_to_come_is_told_where_the_file_grants_it() {
+    let base = json!({ "groups": { "a": {} }, "setup_keys": { "k": { "type": "one-off", "expires_in": 60, "auto_groups": ["c"] } } });
+    let mut file = base.clone();
+    file["groups"]["a"] = json!({ "peers": ["a1", "a2", "k"] });
+    let live = account(
+        json!({ "policies": [policy_with("p", &["a"], &["b"], json!({ "bidirectional": false }))], "setup_keys": [key("k", &["c"])] }),
+    );
+    let case = Case::new(file.clone(), live);
+    let plan = case.possible();
+    let memberships = Memberships::between(&desired(&file), &desired(&base));
+    let delta = Delta::of(&case.actual(), &plan, &memberships, false);
+    assert_data_eq!(
+        access_lines(&delta).join("\n"),
+        str!["+ k (to come) (of a) → b (1 machine): everything, by setup key k, policy p"]
+    );
+}
+
+#[test]
+fn a_rule_that_reaches_nobody_is_called_out() {
+    for (policy, why) in [
+        (json!({ "sources": ["none"] }), "no machine is in none"),
+        (json!({ "destinations": ["none"] }), "nothing is in none"),
+        (
+            json!({ "sources": ["b"] }),
+            "its only source is its only destination",
+        ),
+    ] {
+        let told = told(one(policy), account(json!({})));
+        assert_eq!(
+            told,
+            format!("! nobody reaches anything by policy p: {why}\n")
+        );
+    }
+}
+
+#[test]
+fn unmanaged_rules_count_and_old_ones_have_several() {
+    let mut old = policy_with("old", &["c"], &["c"], json!({ "bidirectional": false }));
+    let second = policy_with("old", &["a"], &["b"], json!({ "bidirectional": false }));
+    let rules = old["rules"].as_array_mut().expect("rules");
+    rules.push(second["rules"][0].clone());
+    let case = Case::new(
+        one(json!({ "protocol": "tcp" })),
+        account(json!({ "policies": [old] })),
+    );
+    assert_data_eq!(
+        told_of(&case, false),
+        str![[r#"
+already reachable: a → b: tcp on all ports (policy p; by policy old too)
+
+"#]]
+    );
+}
+
+#[test]
+fn machines_are_named_one_by_one_where_somebody_asks() {
+    let live = account(
+        json!({ "policies": [policy_with("one", &["a"], &["b"], json!({ "bidirectional": false }))] }),
+    );
+    let file = json!({ "policies": {
+        "one": { "sources": ["a"], "destinations": ["b"], "bidirectional": false },
+        "p": { "sources": ["a", "c"], "destinations": ["b", "c"], "bidirectional": false },
+    } });
+    let case = Case::new(file, live);
+    assert_data_eq!(
+        told_of(&case, true),
+        str![[r#"
++ a1, a2 (of a) → c1 (of c): everything, by policy p
++ c1 (of c) → b1 (of b): everything, by policy p
+already reachable: a1, a2 (of a) → b1 (of b): everything (policy p; by policy one too)
+
+"#]]
+    );
+}
+
+/// The answer to a question about a live account, in words.
+fn answer(live: Value, from: &str, to: (End, &str), traffic: Option<Traffic>) -> String {
+    let case = Case::new(json!({ "groups": { "a": {} } }), live);
+    let question = Question {
+        from: (End::Group, from.to_owned()),
+        to: (to.0, to.1.to_owned()),
+        traffic,
+    };
+    let answer = ask(&case.actual(), None, &Memberships::default(), &question);
+    let answer = answer.expect("both are there");
+    crate::render::answer::text(&answer, ("X", "Y", None), &|id| id.to_owned())
+}
+
+fn tcp(port: u16) -> Option<Traffic> {
+    Some(Traffic {
+        tcp: Ports::of([(port, port)]),
+        ..Traffic::default()
+    })
+}
+
+#[test]
+fn a_question_is_answered_with_the_rules_or_with_what_comes_nearest() {
+    let one_way = |rule: Value| {
+        let rule = over(json!({ "bidirectional": false }), rule);
+        account(json!({ "policies": [policy_with("p", &["a"], &["b"], rule)] }))
+    };
+    let ssh = json!({ "protocol": "tcp", "ports": ["22"] });
+    let b = (End::Group, "b");
+    let rows = [
+        answer(one_way(ssh.clone()), "a", b, tcp(22)),
+        answer(one_way(ssh.clone()), "a", b, tcp(80)),
+        answer(one_way(ssh.clone()), "b", (End::Group, "a"), tcp(22)),
+        answer(one_way(json!({ "enabled": false })), "a", b, None),
+        answer(one_way(json!({ "action": "drop" })), "a", b, None),
+        answer(one_way(ssh), "c", b, tcp(22)),
+        answer(one_way(json!({})), "none", b, None),
+    ];
+    assert_data_eq!(
+        rows.concat(),
+        str![[r#"
+yes: X → Y (2 of 2 pairs)
+   by policy p  tcp 22
+no: X → Y (0 of 2 pairs)
+nearest:
+  policy p lets tcp 22 through
+no: X → Y (0 of 2 pairs)
+nearest:
+  policy p lets it through the other way round only
+no: X → Y (0 of 2 pairs)
+nearest:
+  policy p would let it through, but is disabled
+no: X → Y (0 of 2 pairs)
+nearest:
+  policy p drops it
+no: X → Y
+nearest:
+  policy p lets a in (tcp 22)
+no: X → Y
+nearest:
+  policy p lets a in (everything)
+
+"#]]
+    );
+}
+
+#[test]
+fn a_question_about_a_resource_or_a_route_says_through_whom() {
+    let resource = json!({ "destinationResource": { "id": id(Kind::NetworkResource, "printer"), "type": "host" }, "destinations": null });
+    let printer = |router: Value| {
+        let policies = json!({ "policies": [policy_with("p", &["a"], &["b"], resource.clone())] });
+        answer(
+            over(office(router, json!({})), policies),
+            "a",
+            (End::Resource, "printer"),
+            None,
+        )
+    };
+    let routed = |policy: Option<Value>, more: Value| {
+        let policies: Vec<Value> = policy.into_iter().collect();
+        let live = account(json!({ "routes": [lan(more)], "policies": policies }));
+        answer(live, "a", (End::Route, "lan"), None)
+    };
+    let paired = || {
+        Some(policy_with(
+            "p",
+            &["a"],
+            &["r"],
+            json!({ "protocol": "icmp" }),
+        ))
+    };
+    let rows = [
+        printer(json!({})),
+        printer(json!({ "enabled": false })),
+        routed(paired(), json!({})),
+        routed(None, json!({})),
+        routed(paired(), json!({ "enabled": false })),
+        routed(paired(), json!({ "groups": groups(&["b"]) })),
+        routed(paired(), json!({ "peer_groups": groups(&["a"]) })),
+        routed(paired(), json!({ "access_control_groups": groups(&["c"]) })),
+    ];
+    assert_data_eq!(
+        rows.concat(),
+        str![[r#"
+yes: X → Y (2 of 2 pairs)
+   by policy p  everything  through r
+no: X → Y (0 of 2 pairs)
+nearest:
+  no router leads to resource printer, or one of them is disabled
+yes: X → Y (2 of 2 pairs)
+   by policy p  everything  through route lan to 10.0.0.0/8
+no: X → Y (0 of 2 pairs)
+nearest:
+  no policy connects it with a router of route lan, in whatever direction
+no: X → Y (0 of 2 pairs)
+nearest:
+  route lan is disabled
+no: X → Y (0 of 2 pairs)
+nearest:
+  route lan is for b alone
+no: X → Y (0 of 2 pairs)
+nearest:
+  it is a router of route lan itself, and needs no route
+no: X → Y (0 of 2 pairs)
+nearest:
+  route lan is guarded: no policy lets it through to c
+
+"#]]
+    );
+}

@@ -1,0 +1,368 @@
+//! What holds for any plan: it is checked against a second model, which looks at each pair of machines and each rule by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::machine;
+use crate::access::traffic::{Ports, Traffic};
+use crate::access::world::World;
+use crate::access::{Delta, End, Passage, delta};
+use crate::id::Id;
+use crate::kind::Kind;
+use crate::memberships::Memberships;
+use crate::plan::Plan;
+use crate::testing::{Case, group, groups, id, over, policy_with};
+
+/// Who is in which group.
+const MEMBERS: [(&str, &[&str]); 4] = [
+    ("a", &["m1", "m2"]),
+    ("b", &["m2", "m3"]),
+    ("c", &["m4"]),
+    ("All", &["m1", "m2", "m3", "m4", "m5"]),
+];
+const MACHINES: [&str; 5] = ["m1", "m2", "m3", "m4", "m5"];
+/// Samples of traffic; whatever a generated rule is about has all of one or nothing of it.
+const SAMPLES: [&str; 5] = ["tcp 22", "tcp 443", "udp 53", "icmp", "rest"];
+
+#[derive(Debug, Clone)]
+struct Rule {
+    from: Vec<&'static str>,
+    /// Groups, or the resource.
+    to: Option<Vec<&'static str>>,
+    accepts: bool,
+    both_ways: bool,
+    is_on: bool,
+    protocol: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Way {
+    through: &'static str,
+    clients: Vec<&'static str>,
+    guards: Vec<&'static str>,
+    is_on: bool,
+}
+
+#[derive(Debug, Clone)]
+struct State {
+    rules: BTreeMap<&'static str, Rule>,
+    routes: BTreeMap<&'static str, Way>,
+    /// Groups of the resource, and whether it is on.
+    resource: (Vec<&'static str>, bool),
+    router: bool,
+}
+
+fn some(names: &[&'static str]) -> impl Strategy<Value = Vec<&'static str>> + use<> {
+    prop::sample::subsequence(names.to_vec(), 1..=2)
+}
+
+fn any_state() -> impl Strategy<Value = State> {
+    let all = ["a", "b", "c", "All"];
+    let flags = (
+        any::<bool>(),
+        any::<bool>(),
+        prop::bool::weighted(0.8),
+        0..5_usize,
+    );
+    let rule = (some(&all), prop::option::weighted(0.7, some(&all)), flags).prop_map(
+        |(from, to, (accepts, both_ways, is_on, protocol))| Rule {
+            from,
+            to,
+            accepts,
+            both_ways,
+            is_on,
+            protocol,
+        },
+    );
+    let way = (
+        prop::sample::select(vec!["a", "b", "c"]),
+        some(&all),
+        prop::option::of(some(&["a", "b", "c"])),
+        prop::bool::weighted(0.8),
+    );
+    let way = way.prop_map(|(through, clients, guards, is_on)| Way {
+        through,
+        clients,
+        guards: guards.unwrap_or_default(),
+        is_on,
+    });
+    let rules =
+        prop::collection::btree_map(prop::sample::select(vec!["p", "q", "s", "t"]), rule, 0..4);
+    let routes = prop::collection::btree_map(prop::sample::select(vec!["lan", "wan"]), way, 0..2);
+    let resource = (
+        prop::sample::subsequence(vec!["b", "c"], 0..=2),
+        any::<bool>(),
+    );
+    (rules, routes, resource, any::<bool>()).prop_map(|(rules, routes, resource, router)| State {
+        rules,
+        routes,
+        resource,
+        router,
+    })
+}
+
+/// What a rule says of its traffic, in the file and in an answer.
+fn traffic(protocol: usize, ports: Value) -> Value {
+    match protocol {
+        0 => json!({ "protocol": "all" }),
+        1 => json!({ "protocol": "tcp" }),
+        2 => json!({ "protocol": "tcp", "ports": [ports] }),
+        3 => json!({ "protocol": "udp" }),
+        _ => json!({ "protocol": "icmp" }),
+    }
+}
+
+fn is_about(protocol: usize, sample: &str) -> bool {
+    match protocol {
+        0 => true,
+        1 => sample.starts_with("tcp"),
+        2 => sample == "tcp 22",
+        3 => sample.starts_with("udp"),
+        _ => sample == "icmp",
+    }
+}
+
+fn action(accepts: bool) -> &'static str {
+    if accepts { "accept" } else { "drop" }
+}
+
+impl State {
+    fn live(&self) -> Value {
+        let printer = id(Kind::NetworkResource, "printer");
+        let rules = self.rules.iter().map(|(name, rule)| {
+            let fields = json!({ "enabled": rule.is_on, "action": action(rule.accepts), "bidirectional": rule.both_ways });
+            let fields = over(fields, traffic(rule.protocol, json!("22")));
+            let to = rule.to.clone().unwrap_or_default();
+            let mut policy = policy_with(name, &rule.from, &to, fields);
+            if rule.to.is_none() {
+                policy["rules"][0]["destinations"] = Value::Null;
+                policy["rules"][0]["destinationResource"] = json!({ "id": printer, "type": "host" });
+            }
+            policy
+        });
+        let routes = self.routes.iter().map(|(name, way)| {
+            over(
+                crate::testing::route(name, "10.0.0.0/8", &[way.through]),
+                json!({ "groups": groups(&way.clients), "access_control_groups": groups(&way.guards), "enabled": way.is_on }),
+            )
+        });
+        let of_resource = self.resource.0.iter();
+        let of_resource: Vec<Value> = of_resource
+            .map(|name| json!({ "id": id(Kind::Group, name), "name": name }))
+            .collect();
+        json!({
+            "groups": (MEMBERS[..3].iter().map(|(name, peers)| group(name, peers)).collect::<Vec<_>>()),
+            "peers": (MACHINES.map(machine)),
+            "policies": (rules.collect::<Vec<_>>()),
+            "routes": (routes.collect::<Vec<_>>()),
+            "networks": [{ "id": id(Kind::Network, "office"), "name": "office", "resources": [printer], "routers": ["router1"] }],
+            "network_resources": [{ "id": printer, "name": "printer", "address": "10.20.0.9/32", "type": "host",
+                                    "enabled": self.resource.1, "groups": of_resource }],
+            "network_routers": [{ "id": "router1", "peer": "", "peer_groups": groups(&["c"]), "metric": 9999, "masquerade": true, "enabled": self.router }],
+        })
+    }
+
+    fn file(&self) -> Value {
+        let rules = self.rules.iter().map(|(name, rule)| {
+            let to = match &rule.to {
+                Some(groups) => json!({ "destinations": groups }),
+                None => json!({ "destination_resource": "printer" }),
+            };
+            let fields = json!({ "enabled": rule.is_on, "action": action(rule.accepts), "bidirectional": rule.both_ways, "sources": rule.from });
+            let mut entry = over(over(fields, to), traffic(rule.protocol, json!(22)));
+            if entry.get("ports").is_none() {
+                entry["ports"] = json!([]);
+            }
+            if matches!(rule.protocol, 0 | 4) {
+                entry.as_object_mut().expect("an object").remove("ports");
+            }
+            (*name, entry)
+        });
+        let routes = self.routes.iter().map(|(name, way)| {
+            let route = json!({ "network": "10.0.0.0/8", "peer_groups": [way.through], "groups": way.clients,
+                                "access_control_groups": way.guards, "enabled": way.is_on });
+            (*name, route)
+        });
+        json!({
+            "groups": { "a": {}, "b": {}, "c": {} },
+            "policies": (rules.collect::<BTreeMap<_, _>>()),
+            "routes": (routes.collect::<BTreeMap<_, _>>()),
+            "networks": { "office": {
+                "resources": { "printer": { "address": "10.20.0.9", "groups": self.resource.0, "enabled": self.resource.1 } },
+                "routers": [{ "peer_groups": ["c"], "enabled": self.router }],
+            } },
+        })
+    }
+
+    /// Of the second model: whether a sample of traffic from a machine reaches a machine, the resource or the route's name.
+    fn reaches(&self, from: &str, to: &str, sample: &str) -> bool {
+        if let Some(way) = self.routes.get(to) {
+            return self.reaches_behind(way, from, sample);
+        }
+        let matching = |rule: &&Rule| {
+            let forth = is_in(from, &rule.from) && self.is_target(to, rule);
+            let back = rule.both_ways && is_in(to, &rule.from) && self.is_target(from, rule);
+            let back = back && to != "printer";
+            rule.is_on && (forth || back) && is_about(rule.protocol, sample)
+        };
+        let is_open = to != "printer" || (self.resource.1 && self.router);
+        let rules = || self.rules.values().filter(matching);
+        is_open && rules().any(|rule| rule.accepts) && rules().all(|rule| rule.accepts)
+    }
+
+    fn is_target(&self, it: &str, rule: &Rule) -> bool {
+        match (&rule.to, it) {
+            (None, it) => it == "printer",
+            (Some(to), "printer") => to.iter().any(|group| self.resource.0.contains(group)),
+            (Some(to), it) => is_in(it, to),
+        }
+    }
+
+    fn reaches_behind(&self, way: &Way, from: &str, sample: &str) -> bool {
+        if !way.is_on || !is_in(from, &way.clients) || is_in(from, &[way.through]) {
+            return false;
+        }
+        let pairs = |router: &&str, rule: &Rule| {
+            let forth = is_in(from, &rule.from) && self.is_target(router, rule);
+            rule.is_on && (forth || (is_in(router, &rule.from) && self.is_target(from, rule)))
+        };
+        let routers = MACHINES
+            .iter()
+            .filter(|machine| is_in(machine, &[way.through]));
+        let mut routers =
+            routers.filter(|router| self.rules.values().any(|rule| pairs(router, rule)));
+        if routers.next().is_none() {
+            return false;
+        }
+        let guards = |rule: &&Rule| {
+            let to = rule.to.iter().flatten();
+            let mut to = to.filter(|group| way.guards.contains(group));
+            rule.is_on
+                && is_in(from, &rule.from)
+                && to.next().is_some()
+                && is_about(rule.protocol, sample)
+        };
+        let rules = || self.rules.values().filter(guards);
+        way.guards.is_empty()
+            || (rules().any(|rule| rule.accepts) && rules().all(|rule| rule.accepts))
+    }
+}
+
+fn is_in(machine: &str, names: &[&str]) -> bool {
+    let of = MEMBERS.iter().filter(|(name, _)| names.contains(name));
+    of.into_iter()
+        .any(|(_, members)| members.contains(&machine))
+}
+
+fn sample(name: &str) -> Traffic {
+    let port = |port| Ports::of([(port, port)]);
+    match name {
+        "tcp 22" => Traffic {
+            tcp: port(22),
+            ..Traffic::default()
+        },
+        "tcp 443" => Traffic {
+            tcp: port(443),
+            ..Traffic::default()
+        },
+        "udp 53" => Traffic {
+            udp: port(53),
+            ..Traffic::default()
+        },
+        "icmp" => Traffic {
+            icmp: true,
+            ..Traffic::default()
+        },
+        _ => Traffic {
+            rest: true,
+            ..Traffic::default()
+        },
+    }
+}
+
+fn case(from: &State, to: &State) -> Case {
+    Case::new(to.file(), from.live()).prune_all()
+}
+
+fn delta_of(case: &Case, peers: bool) -> Delta {
+    Delta::of(
+        &case.actual(),
+        &case.possible(),
+        &Memberships::default(),
+        peers,
+    )
+}
+
+/// From whom to whom which sample passes, by these passages.
+fn pairs(passages: &[Passage]) -> BTreeSet<(String, String, &'static str)> {
+    let mut all = BTreeSet::new();
+    for passage in passages {
+        let to = match passage.to.end {
+            End::Group => passage.to.names.clone(),
+            _ => vec![passage.to.name.clone()],
+        };
+        for name in SAMPLES {
+            if passage.traffic.common(&sample(name)).is_empty() {
+                continue;
+            }
+            for from in &passage.from.names {
+                let to = to.iter().filter(|to| *to != from);
+                all.extend(to.map(|to| (from.clone(), to.clone(), name)));
+            }
+        }
+    }
+    all
+}
+
+/// The same by the second model: what the one state has and the other has not.
+fn expected(has: &State, has_not: &State) -> BTreeSet<(String, String, &'static str)> {
+    let targets = MACHINES.into_iter().chain(["printer", "lan", "wan"]);
+    let mut all = BTreeSet::new();
+    for to in targets {
+        for from in MACHINES.into_iter().filter(|from| *from != to) {
+            for sample in SAMPLES {
+                if has.reaches(from, to, sample) && !has_not.reaches(from, to, sample) {
+                    all.insert((from.to_owned(), to.to_owned(), sample));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Passages without their reasons.
+fn bare(passages: &[Passage]) -> BTreeSet<String> {
+    let bare =
+        |passage: &Passage| format!("{:?} {:?} {:?}", passage.from, passage.to, passage.traffic);
+    passages.iter().map(bare).collect()
+}
+
+proptest! {
+    #[test]
+    fn the_delta_is_that_of_a_model_that_looks_at_each_pair(before in any_state(), after in any_state()) {
+        let delta = delta_of(&case(&before, &after), true);
+        prop_assert_eq!(pairs(&delta.gained), expected(&after, &before));
+        prop_assert_eq!(pairs(&delta.lost), expected(&before, &after));
+    }
+
+    #[test]
+    fn what_a_change_gains_its_reverse_loses(before in any_state(), after in any_state()) {
+        let there = delta_of(&case(&before, &after), false);
+        let back = delta_of(&case(&after, &before), false);
+        prop_assert_eq!(bare(&there.gained), bare(&back.lost));
+        prop_assert_eq!(bare(&there.lost), bare(&back.gained));
+        prop_assert_eq!(there.already.len(), back.still.len());
+    }
+
+    #[test]
+    fn where_nothing_is_done_nothing_comes_or_goes(state in any_state()) {
+        let case = case(&state, &state);
+        prop_assert!(case.possible().is_empty(), "{}", case.outcome());
+        let (actual, plan, none) = (case.actual(), Plan::default(), Memberships::default());
+        let world = World::new(&actual, &plan, &none);
+        let label = |id: &Id| id.0.clone();
+        prop_assert_eq!(delta::delta(&world, &label, false), Delta::default());
+    }
+}

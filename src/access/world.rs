@@ -1,0 +1,649 @@
+//! All that says who reaches whom, as it is and as a plan would leave it: machines, groups, rules of policies, networks, routes.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::traffic::Traffic;
+use crate::actual::Actual;
+use crate::address::Address;
+use crate::change::{Change, Operation};
+use crate::id::Id;
+use crate::kind::{ALL, Action, Kind, Live, PeerRef, Policy, Protocol, Resource, Target};
+use crate::memberships::Memberships;
+use crate::plan::Plan;
+
+/// As the account is.
+pub(super) const BEFORE: usize = 0;
+/// As the plan would leave it.
+pub(super) const AFTER: usize = 1;
+/// Both.
+pub(super) const SIDES: [usize; 2] = [BEFORE, AFTER];
+
+/// A place in `World::groups`.
+pub(super) type GroupAt = u32;
+/// A place in `World::nodes`.
+pub(super) type NodeAt = u32;
+
+/// What can be reached, or can open a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// A group.
+    Group,
+    /// One machine.
+    Peer,
+    /// A resource of a network.
+    Resource,
+    /// A network or domains behind a route.
+    Route,
+}
+
+/// A group, or what a rule names in the place of one.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) end: End,
+    pub(super) name: String,
+    /// Its machines and resources.
+    pub(super) members: [Vec<NodeAt>; 2],
+}
+
+/// A machine or a resource.
+#[derive(Debug)]
+pub(super) struct Node<'a> {
+    pub(super) what: What<'a>,
+    /// Whether it is there.
+    pub(super) is: [bool; 2],
+    /// Of a machine: whether NetBird's SSH server is on. Of a resource: whether a router leads to it.
+    pub(super) is_on: [bool; 2],
+    /// The groups that it is in, sorted.
+    pub(super) groups: [Vec<GroupAt>; 2],
+    /// What changes about it.
+    pub(super) causes: Vec<Address>,
+}
+
+/// What a node is.
+#[derive(Debug, Clone)]
+pub(super) enum What<'a> {
+    /// A live peer.
+    Peer(&'a Id),
+    /// The machines that will enroll with that setup key, as one.
+    Key(String),
+    /// A resource of a network.
+    Resource(Place),
+}
+
+/// Where a resource is.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) name: String,
+    /// A masked network, or a domain.
+    pub(super) address: [Option<String>; 2],
+    network: [NetworkKey; 2],
+}
+
+impl Node<'_> {
+    pub(super) fn is_resource(&self) -> bool {
+        matches!(self.what, What::Resource(_))
+    }
+
+    pub(super) fn differs(&self) -> bool {
+        self.is[BEFORE] != self.is[AFTER]
+            || self.is_on[BEFORE] != self.is_on[AFTER]
+            || self.groups[BEFORE] != self.groups[AFTER]
+    }
+}
+
+/// A network: its id, or the name of one that the plan makes.
+pub(super) type NetworkKey = Option<String>;
+
+/// What a rule lets through, or drops.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Grant {
+    pub(super) is_on: bool,
+    pub(super) accepts: bool,
+    pub(super) both_ways: bool,
+    pub(super) traffic: Traffic,
+    /// A machine with NetBird's SSH server lets all users in by it.
+    pub(super) opens_ssh: bool,
+    /// Who opens the connection; All alone where it is among them.
+    pub(super) from: Vec<GroupAt>,
+    /// To whom or what: beside All others stand for their resources.
+    pub(super) to: Vec<GroupAt>,
+    /// Posture checks that the source has to pass.
+    pub(super) checks: BTreeSet<String>,
+}
+
+/// The rule of a policy.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) name: String,
+    pub(super) grants: [Option<Grant>; 2],
+}
+
+impl Rule {
+    pub(super) fn differs(&self) -> bool {
+        self.grants[BEFORE] != self.grants[AFTER]
+    }
+
+    /// As it is enforced on that side.
+    pub(super) fn on(&self, side: usize) -> Option<&Grant> {
+        self.grants[side].as_ref().filter(|grant| grant.is_on)
+    }
+}
+
+/// What a route leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Path {
+    pub(super) is_on: bool,
+    /// The network, or the domains.
+    pub(super) target: String,
+    pub(super) routers: Vec<GroupAt>,
+    pub(super) clients: Vec<GroupAt>,
+    pub(super) guards: Vec<GroupAt>,
+}
+
+/// A route.
+#[derive(Debug)]
+pub(super) struct RouteOf {
+    pub(super) name: String,
+    pub(super) paths: [Option<Path>; 2],
+}
+
+/// A router of a network.
+#[derive(Debug)]
+pub(super) struct Router {
+    pub(super) network: [NetworkKey; 2],
+    /// Whether it is on, and whose peers route.
+    pub(super) through: [Option<(bool, Vec<GroupAt>)>; 2],
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct World<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) groups: Vec<Group>,
+    pub(super) rules: Vec<Rule>,
+    pub(super) routes: Vec<RouteOf>,
+    pub(super) routers: Vec<Router>,
+    by_name: HashMap<End, HashMap<String, GroupAt>>,
+    peers: HashMap<&'a Id, NodeAt>,
+}
+
+/// The object of an address before a plan and after it, and where it stands then.
+struct Object<'a> {
+    address: &'a Address,
+    live: Option<&'a Live>,
+    after: Option<Resource>,
+    network: [NetworkKey; 2],
+    is_changed: bool,
+    is_replaced: bool,
+}
+
+impl Object<'_> {
+    /// Its form on a side.
+    fn form(&self, side: usize) -> Option<&Resource> {
+        match (side, self.is_changed) {
+            (BEFORE, _) | (_, false) => self.live.map(|live| &live.resource),
+            _ => self.after.as_ref(),
+        }
+    }
+}
+
+/// Every live object and every new one, with what becomes of it.
+fn objects<'a>(actual: &'a Actual, plan: &'a Plan) -> Vec<Object<'a>> {
+    let by_id = |change: &'a Change| Some((&change.operation.live()?.id, change));
+    let changes: HashMap<&Id, &Change> = plan.changes.iter().filter_map(by_id).collect();
+    let network_of = |address: &Address| -> NetworkKey {
+        let parent = address.parent()?;
+        let live = plan.parents.get(&parent);
+        Some(live.map_or_else(|| format!("new {}", parent.name), |id| id.0.clone()))
+    };
+    let live = actual.each().map(|(address, live)| {
+        let change = changes.get(&live.id).copied();
+        let within = live.within.as_ref().map(|id| id.0.clone());
+        let network_after = match change {
+            Some(change) if within.is_some() => network_of(&change.address),
+            _ => within.clone(),
+        };
+        Object {
+            address: change.map_or(address, |change| &change.address),
+            live: Some(live),
+            after: change.and_then(|change| becomes(&change.operation)),
+            network: [within, network_after],
+            is_changed: change.is_some(),
+            is_replaced: change
+                .is_some_and(|change| matches!(change.operation, Operation::Replace { .. })),
+        }
+    });
+    let new = plan.changes.iter().filter_map(|change| {
+        let Operation::Create { after } = &change.operation else {
+            return None;
+        };
+        let network = network_of(&change.address);
+        Some(Object {
+            address: &change.address,
+            live: None,
+            after: Some(after.clone()),
+            network: [network.clone(), network],
+            is_changed: true,
+            is_replaced: false,
+        })
+    });
+    live.chain(new).collect()
+}
+
+fn becomes(operation: &Operation) -> Option<Resource> {
+    match operation {
+        Operation::Create { after } | Operation::Replace { after, .. } => Some(after.clone()),
+        Operation::Update { live, after, .. } => Some(after.over(&live.resource)),
+        Operation::Delete { .. } => None,
+    }
+}
+
+impl<'a> World<'a> {
+    /// The account as it is, and as the plan would leave it. `memberships` are those that this version of the file grants
+    /// and the one before did not.
+    pub(super) fn new(actual: &'a Actual, plan: &'a Plan, memberships: &Memberships) -> World<'a> {
+        let mut world = World::default();
+        world.group(End::Group, ALL);
+        let objects = objects(actual, plan);
+        let of = |kind: Kind| objects.iter().filter(move |it| it.address.kind == kind);
+        world.add_peers(actual, plan);
+        for object in of(Kind::Group) {
+            world.add_group(object);
+        }
+        for object in of(Kind::SetupKey) {
+            world.add_key(object, actual, plan, memberships);
+        }
+        for object in of(Kind::NetworkRouter) {
+            world.add_router(object);
+        }
+        for object in of(Kind::NetworkResource) {
+            world.add_resource(object);
+        }
+        for object in of(Kind::Policy) {
+            world.add_policy(object, actual);
+        }
+        for object in of(Kind::Route) {
+            world.add_route(object);
+        }
+        world.join();
+        world
+    }
+
+    /// The place of a group, or of what a rule names in the place of one; it is made where it is not there.
+    fn group(&mut self, end: End, name: &str) -> GroupAt {
+        if let Some(at) = self.find(end, name) {
+            return at;
+        }
+        let at = place(self.groups.len());
+        self.groups.push(Group {
+            end,
+            name: name.to_owned(),
+            members: [Vec::new(), Vec::new()],
+        });
+        let names = self.by_name.entry(end).or_default();
+        names.insert(name.to_owned(), at);
+        at
+    }
+
+    fn groups<'b>(&mut self, names: impl IntoIterator<Item = &'b String>) -> Vec<GroupAt> {
+        let names = names.into_iter();
+        names.map(|name| self.group(End::Group, name)).collect()
+    }
+
+    /// The place of a group that is there.
+    pub(super) fn find(&self, end: End, name: &str) -> Option<GroupAt> {
+        self.by_name.get(&end)?.get(name).copied()
+    }
+
+    fn add_node(&mut self, what: What<'a>, is: [bool; 2], is_on: [bool; 2]) -> NodeAt {
+        let at = place(self.nodes.len());
+        self.nodes.push(Node {
+            what,
+            is,
+            is_on,
+            groups: [Vec::new(), Vec::new()],
+            causes: Vec::new(),
+        });
+        at
+    }
+
+    fn put(&mut self, node: NodeAt, group: GroupAt, side: usize) {
+        let node = &mut self.nodes[node as usize];
+        if node.is[side] {
+            node.groups[side].push(group);
+        }
+    }
+
+    /// What stands for one peer alone in rules.
+    fn one_peer(&mut self, id: &Id) -> GroupAt {
+        let group = self.group(End::Peer, &id.0);
+        if let Some(node) = self.peers.get(id).copied() {
+            for side in SIDES {
+                self.put(node, group, side);
+            }
+        }
+        group
+    }
+
+    fn add_peers(&mut self, actual: &'a Actual, plan: &Plan) {
+        let of_peers = plan.changes.iter();
+        let of_peers = of_peers.filter(|change| change.address.kind == Kind::Peer);
+        let changes: HashMap<&Id, &Change> = of_peers
+            .filter_map(|change| Some((&change.operation.live()?.id, change)))
+            .collect();
+        for peer in actual.peers.iter() {
+            let change = changes.get(&peer.id);
+            let after = match change.map(|change| &change.operation) {
+                Some(Operation::Delete { .. }) => None,
+                Some(operation) => match operation.after() {
+                    Some(Resource::Peer(after)) => after.ssh_enabled.or(Some(peer.ssh_enabled)),
+                    _ => Some(peer.ssh_enabled),
+                },
+                None => Some(peer.ssh_enabled),
+            };
+            let is_on = [peer.ssh_enabled, after.unwrap_or(false)];
+            let node = self.add_node(What::Peer(&peer.id), [true, after.is_some()], is_on);
+            if after != Some(peer.ssh_enabled) {
+                let cause = change.map(|change| change.address.clone());
+                self.nodes[node as usize].causes.extend(cause);
+            }
+            self.peers.insert(&peer.id, node);
+            for side in SIDES {
+                self.put(node, EVERYBODY, side);
+            }
+        }
+    }
+
+    fn add_group(&mut self, object: &Object) {
+        let name = &object.address.name;
+        let group = self.group(End::Group, name);
+        if group == EVERYBODY {
+            return;
+        }
+        let mut members: [HashSet<NodeAt>; 2] = Default::default();
+        for side in SIDES {
+            let Some(Resource::Group(form)) = object.form(side) else {
+                continue;
+            };
+            let peers = form.peers.iter().flatten();
+            members[side] = peers.filter_map(|id| self.peers.get(id).copied()).collect();
+            for node in &members[side] {
+                self.put(*node, group, side);
+            }
+        }
+        if !object.is_changed {
+            return;
+        }
+        for node in members[BEFORE].symmetric_difference(&members[AFTER]) {
+            let causes = &mut self.nodes[*node as usize].causes;
+            causes.push(object.address.clone());
+        }
+    }
+
+    /// A key that somebody can still enroll with: its machines join its groups, and those that list it.
+    fn add_key(
+        &mut self,
+        object: &Object,
+        actual: &Actual,
+        plan: &Plan,
+        memberships: &Memberships,
+    ) {
+        let name = &object.address.name;
+        let key = object.live.and_then(|live| actual.keys.get(&live.id));
+        let is_usable = key.is_some_and(|key| key.valid);
+        let makes = object.live.is_none() || object.is_replaced;
+        let is = [
+            is_usable,
+            object.form(AFTER).is_some() && (is_usable || makes),
+        ];
+        if is == [false, false] {
+            return;
+        }
+        let node = self.add_node(What::Key(name.clone()), is, [false, false]);
+        let lists = plan.pending_members.iter();
+        let lists = lists.filter(|(_, keys)| keys.contains(name));
+        let listed: BTreeSet<String> = lists.map(|(group, _)| group.clone()).collect();
+        let none = BTreeSet::new();
+        let new = memberships.new.get(name).unwrap_or(&none);
+        let gone = memberships.gone.get(name).unwrap_or(&none);
+        let before = &(&listed - new) | gone;
+        let mut groups: [BTreeSet<String>; 2] = [before, listed];
+        for side in SIDES {
+            if let Some(Resource::SetupKey(key)) = object.form(side) {
+                groups[side].extend(key.auto_groups.iter().flatten().cloned());
+            }
+            groups[side].insert(ALL.to_owned());
+            for group in self.groups(&groups[side]) {
+                self.put(node, group, side);
+            }
+        }
+        if is[BEFORE] != is[AFTER] || groups[BEFORE] != groups[AFTER] {
+            let causes = &mut self.nodes[node as usize].causes;
+            causes.push(object.address.clone());
+        }
+    }
+
+    /// Who routes.
+    fn who(&mut self, peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> Vec<GroupAt> {
+        match peer {
+            Some(PeerRef::Id(id)) => vec![self.one_peer(id)],
+            Some(PeerRef::Name(_)) => Vec::new(),
+            None => self.groups(groups),
+        }
+    }
+
+    fn add_router(&mut self, object: &Object) {
+        let through = SIDES.map(|side| match object.form(side) {
+            Some(Resource::NetworkRouter(form)) => {
+                let who = self.who(form.peer.as_ref(), &form.peer_groups);
+                Some((form.enabled.unwrap_or(true), who))
+            }
+            _ => None,
+        });
+        self.routers.push(Router {
+            network: object.network.clone(),
+            through,
+        });
+    }
+
+    fn add_resource(&mut self, object: &Object) {
+        let name = &object.address.name;
+        let forms = SIDES.map(|side| match object.form(side) {
+            Some(Resource::NetworkResource(form)) => Some(form.clone()),
+            _ => None,
+        });
+        let is = SIDES.map(|side| forms[side].is_some());
+        let is_on = SIDES.map(|side| {
+            let form = forms[side].as_ref();
+            form.is_some_and(|form| form.enabled.unwrap_or(true))
+        });
+        let address = SIDES.map(|side| forms[side].as_ref().map(|form| form.address.clone()));
+        let what = What::Resource(Place {
+            name: name.clone(),
+            address,
+            network: object.network.clone(),
+        });
+        let node = self.add_node(what, is, is_on);
+        let alone = self.group(End::Resource, name);
+        for side in SIDES {
+            let groups = forms[side].as_ref().and_then(|form| form.groups.as_ref());
+            for group in self.groups(groups.into_iter().flatten()) {
+                self.put(node, group, side);
+            }
+            self.put(node, alone, side);
+        }
+        let causes = match object.is_changed {
+            true => vec![object.address.clone()],
+            false => object.address.parent().into_iter().collect(),
+        };
+        self.nodes[node as usize].causes = causes;
+    }
+
+    fn add_policy(&mut self, object: &Object, actual: &Actual) {
+        // old servers kept several rules in one policy; one that is changed has one
+        let live = object.live.map(|live| Policy::rules(live, &actual.groups));
+        let live = live.unwrap_or_default();
+        let after = match object.is_changed {
+            true => match &object.after {
+                Some(Resource::Policy(policy)) => vec![policy.clone()],
+                _ => Vec::new(),
+            },
+            false => live.clone(),
+        };
+        for at in 0..live.len().max(after.len()) {
+            let grants = [&live, &after].map(|rules| rules.get(at).map(|rule| self.grant(rule)));
+            self.rules.push(Rule {
+                name: object.address.name.clone(),
+                grants,
+            });
+        }
+    }
+
+    fn grant(&mut self, policy: &Policy) -> Grant {
+        let mut side = |target: &Option<Target>, groups: &BTreeSet<String>| match target {
+            Some(Target::Peer(PeerRef::Id(id))) => vec![self.one_peer(id)],
+            Some(Target::Peer(PeerRef::Name(_))) => Vec::new(),
+            Some(Target::Resource(name)) => vec![self.group(End::Resource, name)],
+            None => self.groups(groups),
+        };
+        Grant {
+            is_on: policy.enabled.unwrap_or(true),
+            accepts: policy.action != Some(Action::Drop),
+            both_ways: policy.bidirectional.unwrap_or(true),
+            traffic: Traffic::of(policy),
+            opens_ssh: matches!(policy.protocol, None | Some(Protocol::All)),
+            from: match side(&policy.source_resource, &policy.sources) {
+                // all others are among them
+                from if from.contains(&EVERYBODY) => vec![EVERYBODY],
+                from => from,
+            },
+            to: side(&policy.destination_resource, &policy.destinations),
+            checks: policy.source_posture_checks.clone().unwrap_or_default(),
+        }
+    }
+
+    fn add_route(&mut self, object: &Object) {
+        let paths = SIDES.map(|side| match object.form(side) {
+            Some(Resource::Route(form)) => {
+                let domains = form.domains.iter().flatten().cloned();
+                let domains: Vec<String> = domains.collect();
+                let all = BTreeSet::from([ALL.to_owned()]);
+                Some(Path {
+                    is_on: form.enabled.unwrap_or(true),
+                    target: form.network.clone().unwrap_or_else(|| domains.join(", ")),
+                    routers: self.who(form.peer.as_ref(), &form.peer_groups),
+                    clients: self.groups(form.groups.as_ref().unwrap_or(&all)),
+                    guards: self.groups(form.access_control_groups.iter().flatten()),
+                })
+            }
+            _ => None,
+        });
+        self.routes.push(RouteOf {
+            name: object.address.name.clone(),
+            paths,
+        });
+    }
+
+    /// Puts the members into the groups.
+    fn join(&mut self) {
+        for at in 0..self.nodes.len() {
+            for side in SIDES {
+                let node = &mut self.nodes[at];
+                node.groups[side].sort_unstable();
+                node.groups[side].dedup();
+                for group in node.groups[side].clone() {
+                    self.groups[group as usize].members[side].push(place(at));
+                }
+            }
+        }
+        for side in SIDES {
+            let leading = self.leading(side);
+            for node in &mut self.nodes {
+                if let What::Resource(place) = &node.what {
+                    node.is_on[side] &= leading.contains(&place.network[side]);
+                }
+            }
+        }
+    }
+
+    /// What stands for one machine alone: a peer by its id, or the machines to come of a key by its name.
+    pub(super) fn alone(&mut self, name: &str) -> Option<GroupAt> {
+        let is_it = |node: &Node| match &node.what {
+            What::Peer(id) => id.0 == name,
+            What::Key(key) => key == name,
+            What::Resource(_) => false,
+        };
+        let node = place(self.nodes.iter().position(is_it)?);
+        let group = self.group(End::Peer, name);
+        for side in SIDES {
+            if !self.groups[group as usize].members[side].contains(&node) {
+                self.put(node, group, side);
+                self.nodes[node as usize].groups[side].sort_unstable();
+                if self.nodes[node as usize].is[side] {
+                    self.groups[group as usize].members[side].push(node);
+                }
+            }
+        }
+        Some(group)
+    }
+
+    /// Puts a machine that would be in a group into it, where it has fewer than so many.
+    pub(super) fn visit(&mut self, group: GroupAt, side: usize, least: usize) {
+        let of = &self.groups[group as usize];
+        if of.end != End::Group || of.members[side].len() >= least {
+            return;
+        }
+        let name = format!("a machine of {}", of.name);
+        let node = self.add_node(What::Key(name), [true, true], [false, false]);
+        let groups = BTreeSet::from([EVERYBODY, group]);
+        for side in SIDES {
+            self.nodes[node as usize].groups[side] = groups.iter().copied().collect();
+            for group in &groups {
+                self.groups[*group as usize].members[side].push(node);
+            }
+        }
+    }
+
+    /// Through whom a resource is reached, in words.
+    pub(super) fn through(&self, node: NodeAt, side: usize) -> Option<String> {
+        let What::Resource(place) = &self.nodes[node as usize].what else {
+            return None;
+        };
+        let of = self.routers.iter();
+        let of = of.filter(|router| router.network[side] == place.network[side]);
+        let groups = of.filter_map(|router| match &router.through[side] {
+            Some((true, groups)) => Some(groups),
+            _ => None,
+        });
+        let names = groups.flatten().map(|group| {
+            let group = &self.groups[*group as usize];
+            match group.end {
+                End::Peer => format!("peer {}", group.name),
+                _ => group.name.clone(),
+            }
+        });
+        let names: Vec<String> = names.collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// The networks that a router leads to: it is on, and has a machine.
+    fn leading(&self, side: usize) -> HashSet<NetworkKey> {
+        let has_machine = |group: &GroupAt| {
+            let mut members = self.groups[*group as usize].members[side].iter();
+            members.any(|node| !self.nodes[*node as usize].is_resource())
+        };
+        let leads = |router: &&Router| match &router.through[side] {
+            Some((true, groups)) => groups.iter().any(has_machine),
+            _ => false,
+        };
+        let leading = self.routers.iter().filter(leads);
+        leading.map(|router| router.network[side].clone()).collect()
+    }
+}
+
+/// The group of every machine.
+pub(super) const EVERYBODY: GroupAt = 0;
+
+fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
