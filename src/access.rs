@@ -1,4 +1,5 @@
-//! Who reaches whom: what a plan opens and closes, and by which rule somebody reaches something (docs/access.md).
+//! Who reaches whom: what a plan opens and closes, and by which rule somebody reaches something (docs/access.md, "The rules
+//! of the model").
 //!
 //! The model is what the server enforces, as it was seen, not what words suggest: a pure function of the account as it was
 //! read, a plan and the memberships to come.
@@ -48,6 +49,8 @@ pub struct Passage {
     pub to: Side,
     /// What passes.
     pub traffic: Traffic,
+    /// Whether all of it passes for each pair; else it is some for one and some for another.
+    pub is_even: bool,
     /// Where it depends on posture checks: whether they have to pass (or fail), and which.
     pub condition: Option<(bool, BTreeSet<String>)>,
     /// By which rule.

@@ -290,6 +290,8 @@ pub struct Planning {
 /// How finely a plan says who reaches whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AccessLevel {
+    /// Not at all: a plan asks for fewer lists then
+    None,
     /// By groups, with the number of machines
     Groups,
     /// By groups, with the name of each machine

@@ -96,8 +96,8 @@ pub struct Document {
     pub problems: Vec<(usize, usize, String)>,
     /// Who will join what once it enrolls, against the base branch's version of the file.
     pub memberships: Memberships,
-    /// Who gains and who loses which reach by the plan.
-    pub access: Delta,
+    /// Who gains and who loses which reach by the plan; `None` where nobody looked.
+    pub access: Option<Delta>,
     /// Notices that are not the plan's.
     pub notices: Vec<Notice>,
     /// What people read of the notices before the run went on.

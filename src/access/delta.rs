@@ -16,7 +16,7 @@ use crate::kind::Kind;
 /// Most rules that are named as those which let something through anyway.
 const MOST_RULES: usize = 3;
 /// Most machines of a group that are named one by one where it is not all of them.
-const MOST_NAMES: usize = 10;
+const MOST_NAMES: usize = 4;
 
 /// What is said of pairs with the same traffic: from which classes to which, and the rules that cover it.
 #[derive(Debug, Default)]
@@ -34,6 +34,13 @@ impl Pairs {
         self.from.insert(from);
         self.to.insert(to);
         self.each.entry(from).or_default().insert(to);
+    }
+
+    fn join(&mut self, other: Pairs) {
+        self.from.extend(other.from);
+        self.to.extend(other.to);
+        self.because.extend(other.because);
+        self.rules.extend(other.rules);
     }
 
     /// The same pairs as full products: sources that have the same destinations are together.
@@ -129,7 +136,14 @@ impl Maker<'_> {
             }
         }
         let accepts = grants[AFTER].is_some_and(|grant| grant.accepts);
-        if is_idle && accepts && rule.differs() {
+        // of an account without machines nothing can be said
+        let is_empty = || {
+            world
+                .nodes
+                .iter()
+                .all(|node| node.is_resource() || !node.is[AFTER])
+        };
+        if is_idle && accepts && rule.differs() && !is_empty() {
             let why = self.why_idle(&from, &to);
             self.delta.idle.push(Idle {
                 policy: rule.name.clone(),
@@ -198,7 +212,9 @@ impl Maker<'_> {
         let checks = self.checks(at);
         for which in SIDES {
             let is_told = !found[which].is_empty();
-            for (((traffic, passes), by), pairs) in std::mem::take(&mut found[which]) {
+            for (((traffic, passes), by), pairs, is_even) in
+                self.gathered(std::mem::take(&mut found[which]))
+            {
                 let why = Why {
                     rule: Address::new(Kind::Policy, &rule.name),
                     causes: pairs.because.iter().cloned().collect(),
@@ -209,7 +225,15 @@ impl Maker<'_> {
                     (by != By::Destination).then_some(from),
                     (by != By::Source).then_some(to),
                 );
-                self.tell(which, &ends, named, &pairs, traffic, condition, why);
+                self.tell(
+                    which,
+                    &ends,
+                    named,
+                    &pairs,
+                    (traffic, is_even),
+                    condition,
+                    why,
+                );
             }
             // where something is gained, what was there already is no news
             for (traffic, pairs) in std::mem::take(&mut covered[which]) {
@@ -219,6 +243,30 @@ impl Maker<'_> {
             }
         }
         is_met
+    }
+
+    /// One entry of what is told of a rule and two groups, but for different conditions: the traffic of all its pairs. Says
+    /// whether each of them has all of it. Where machines are named, nothing is put together.
+    fn gathered<K: Ord + Copy>(
+        &self,
+        found: BTreeMap<(Share, K), Pairs>,
+    ) -> Vec<((Share, K), Pairs, bool)> {
+        let mut gathered: Vec<((Share, K), Pairs, bool)> = Vec::new();
+        for (key, pairs) in found {
+            let ((traffic, passes), by) = &key;
+            let known = gathered.iter_mut().find(|(((_, other), other_by), ..)| {
+                !self.peers && other == passes && other_by == by
+            });
+            match known {
+                Some((((all, _), _), all_pairs, is_even)) => {
+                    *all = all.union(traffic);
+                    all_pairs.join(pairs);
+                    *is_even = false;
+                }
+                None => gathered.push((key, pairs, true)),
+            }
+        }
+        gathered
     }
 
     /// Whether something can be lost, and gained, from one group to another by a rule: it names them before and after, and
@@ -427,7 +475,7 @@ impl Maker<'_> {
         (from_side, to_side): &(Side, Side),
         (from, to): (Option<GroupAt>, Option<GroupAt>),
         pairs: &Pairs,
-        traffic: Traffic,
+        (traffic, is_even): (Traffic, bool),
         condition: Option<(bool, BTreeSet<String>)>,
         why: Why,
     ) {
@@ -435,11 +483,18 @@ impl Maker<'_> {
             true => pairs.products(),
             false => vec![(pairs.from.clone(), pairs.to.clone())],
         };
+        let nobody = BTreeSet::new();
         for (sources, destinations) in products {
+            // who joins is named, whoever is on the other side
+            let beside = match (from, to) {
+                (Some(_), Some(_)) => [&destinations, &sources],
+                _ => [&nobody, &nobody],
+            };
             let passage = Passage {
-                from: self.counted(from_side, from, &sources, &destinations),
-                to: self.counted(to_side, to, &destinations, &sources),
+                from: self.counted(from_side, from, &sources, beside[0]),
+                to: self.counted(to_side, to, &destinations, beside[1]),
                 traffic: traffic.clone(),
+                is_even,
                 condition: condition.clone(),
                 why: why.clone(),
             };
@@ -493,7 +548,7 @@ impl Maker<'_> {
             return;
         }
         for client in target.clients() {
-            let mut found: [BTreeMap<Share, Pairs>; 2] = Default::default();
+            let mut found: [BTreeMap<(Share, ()), Pairs>; 2] = Default::default();
             for class in self.reach.in_group(client).iter().copied() {
                 let passing = SIDES.map(|side| {
                     [PASS, FAIL].map(|checks| target.traffic(&self.reach, side, checks, class))
@@ -504,7 +559,7 @@ impl Maker<'_> {
                         continue;
                     }
                     for share in shares(traffic, &Traffic::everything()) {
-                        let pairs = found[which].entry(share).or_default();
+                        let pairs = found[which].entry((share, ())).or_default();
                         pairs.add(class, class);
                         if !target.differs() {
                             let concerned = rules.iter().filter(|rule| {
@@ -524,7 +579,9 @@ impl Maker<'_> {
                 }
             }
             for which in SIDES {
-                for ((traffic, passes), pairs) in std::mem::take(&mut found[which]) {
+                for (((traffic, passes), ()), pairs, is_even) in
+                    self.gathered(std::mem::take(&mut found[which]))
+                {
                     let from = self.side(client);
                     let to = Side {
                         end: End::Route,
@@ -536,6 +593,7 @@ impl Maker<'_> {
                         from: self.counted(&from, Some(client), &pairs.from, &BTreeSet::new()),
                         to,
                         traffic,
+                        is_even,
                         condition: passes.map(|passes| (passes, BTreeSet::new())),
                         why: Why {
                             rule: Address::new(Kind::Route, &target.name),

@@ -17,6 +17,8 @@ pub(super) struct Class {
     pub(super) is_resource: bool,
     /// As `Node` has it.
     pub(super) is_on: [bool; 2],
+    /// Of a resource: whose peers lead to it.
+    routers: [Vec<GroupAt>; 2],
     /// Whether something about it changes.
     pub(super) differs: bool,
     /// The rules that it is a source of, and those that it is a destination of, as bits.
@@ -81,7 +83,8 @@ impl<'w> Reach<'w> {
         for (at, node) in world.nodes.iter().enumerate() {
             let form = (node.is_resource(), node.is_on, &node.groups);
             let class: ClassAt = *by_form.entry(form).or_insert_with(|| {
-                classes.push(class(node, &from, &to, words));
+                let routers = SIDES.map(|side| world.routing(number(at), side));
+                classes.push(class(node, routers, &from, &to, words));
                 number(classes.len() - 1)
             });
             classes[class as usize].nodes.push(number(at));
@@ -125,13 +128,24 @@ impl<'w> Reach<'w> {
         let forth = from.from[side].iter().zip(&to.to[side]);
         let forth = forth.map(|(from, to)| from & to);
         if to.is_resource {
-            return forth.collect();
+            // who routes the network gets no route to it
+            return match self.is_in(side, from, &to.routers[side]) {
+                true => vec![0; self.differing.len()],
+                false => forth.collect(),
+            };
         }
         let back = from.to[side].iter().zip(&to.from[side]);
         let back = back
             .zip(&self.both_ways[side])
             .map(|((to, from), both)| to & from & both);
         forth.zip(back).map(|(forth, back)| forth | back).collect()
+    }
+
+    /// Whether the machines of a class are in one of these groups.
+    fn is_in(&self, side: usize, class: &Class, groups: &[GroupAt]) -> bool {
+        let node = class.nodes.first();
+        let node = node.map(|node| &self.world.nodes[*node as usize]);
+        node.is_some_and(|node| groups.iter().any(|at| node.groups[side].contains(at)))
     }
 
     /// Of these rules, those that are the same before and after.
@@ -262,7 +276,13 @@ pub(super) fn between(before: &[Traffic; 2], after: &[Traffic; 2]) -> Diff {
     }
 }
 
-fn class(node: &Node, from: &[Vec<Vec<u64>>; 2], to: &[Vec<Vec<u64>>; 2], words: usize) -> Class {
+fn class(
+    node: &Node,
+    routers: [Vec<GroupAt>; 2],
+    from: &[Vec<Vec<u64>>; 2],
+    to: &[Vec<Vec<u64>>; 2],
+    words: usize,
+) -> Class {
     let all = |by_group: &[Vec<Vec<u64>>; 2]| {
         SIDES.map(|side| {
             let mut all = vec![0; words];
@@ -278,6 +298,7 @@ fn class(node: &Node, from: &[Vec<Vec<u64>>; 2], to: &[Vec<Vec<u64>>; 2], words:
         nodes: Vec::new(),
         is_resource: node.is_resource(),
         is_on: node.is_on,
+        routers,
         differs: node.differs(),
         from: all(from),
         to: all(to),

@@ -1,4 +1,4 @@
-//! Routes: whoever gets one reaches what is behind it once a policy pairs them with a router (docs/access.md, "Routes").
+//! Routes: whoever gets one reaches what is behind it once a policy pairs them with a router (docs/access.md, "The rules of the model").
 
 use std::collections::{BTreeMap, BTreeSet};
 

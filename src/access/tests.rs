@@ -1,5 +1,6 @@
 //! Each rule of the model with what a reviewer must be told; what holds for any plan is in `properties`.
 
+mod live;
 mod properties;
 
 use serde_json::{Value, json};
@@ -211,7 +212,7 @@ fn netbird_ssh_is_every_tcp_port_and_logins() {
     assert_data_eq!(
         told(one(ssh.clone()), account(json!({}))),
         str![[r#"
-+ a (2 machines) → b (1 machine): tcp on all ports; SSH login of all users as anybody, by policy p
++ a (2 machines) → b (1 machine): tcp on all ports; SSH for all users, by policy p
 
 "#]]
     );
@@ -219,7 +220,7 @@ fn netbird_ssh_is_every_tcp_port_and_logins() {
     assert_data_eq!(
         told(one(over(ssh, users)), account(json!({}))),
         str![[r#"
-+ a (2 machines) → b (1 machine): tcp 22, 22022; SSH login of the users of a as root, by policy p
++ a (2 machines) → b (1 machine): tcp 22, 22022; SSH for the users of a as root, by policy p
 
 "#]]
     );
@@ -240,7 +241,7 @@ fn the_switch_of_a_machine_lets_all_users_in_where_everything_passes() {
     assert_data_eq!(
         told(file.clone(), with(json!({}))),
         str![[r#"
-+ a (2 machines) → b (1 machine): SSH login of all users as anybody, by peer b1, policy p
++ a (2 machines) → b (1 machine): SSH for all users, by peer b1, policy p
 
 "#]]
     );
@@ -280,6 +281,18 @@ fn a_resource_is_reached_by_the_policy_alone_and_opens_nothing() {
 "#]]
         );
     }
+}
+
+#[test]
+fn who_routes_a_network_gets_no_route_to_it() {
+    let file = json!({ "policies": { "p": { "sources": ["a", "r"], "destination_resource": "printer", "protocol": "tcp" } } });
+    assert_data_eq!(
+        told(file, office(json!({}), json!({}))),
+        str![[r#"
++ a (2 machines) → printer (10.20.0.9/32): tcp on all ports, by policy p
+
+"#]]
+    );
 }
 
 #[test]

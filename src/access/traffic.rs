@@ -105,7 +105,8 @@ pub struct Traffic {
     pub logins: BTreeSet<Login>,
 }
 
-/// The ports of NetBird's SSH server: it listens on the second, and the first leads there (docs/access.md).
+/// The ports of NetBird's SSH server: it listens on the second, and the first leads there (docs/netbird-api.md, "What is
+/// enforced").
 const SSH: [u16; 2] = [22, 22022];
 
 impl Traffic {
@@ -249,7 +250,8 @@ impl Traffic {
     }
 }
 
-/// Who may log in: without groups of users all, and without local users as any (docs/access.md).
+/// Who may log in: without groups of users all, and without local users as any (docs/netbird-api.md, "What is
+/// enforced").
 fn logins(policy: &Policy) -> BTreeSet<Login> {
     let groups = policy.authorized_groups.iter().flatten();
     let logins = groups.flat_map(|(group, users)| {

@@ -604,10 +604,10 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Through whom a resource is reached, in words.
-    pub(super) fn through(&self, node: NodeAt, side: usize) -> Option<String> {
+    /// Whose peers lead to a resource.
+    pub(super) fn routing(&self, node: NodeAt, side: usize) -> Vec<GroupAt> {
         let What::Resource(place) = &self.nodes[node as usize].what else {
-            return None;
+            return Vec::new();
         };
         let of = self.routers.iter();
         let of = of.filter(|router| router.network[side] == place.network[side]);
@@ -615,8 +615,14 @@ impl<'a> World<'a> {
             Some((true, groups)) => Some(groups),
             _ => None,
         });
-        let names = groups.flatten().map(|group| {
-            let group = &self.groups[*group as usize];
+        groups.flatten().copied().collect()
+    }
+
+    /// Through whom a resource is reached, in words.
+    pub(super) fn through(&self, node: NodeAt, side: usize) -> Option<String> {
+        let groups = self.routing(node, side).into_iter();
+        let names = groups.map(|group| {
+            let group = &self.groups[group as usize];
             match group.end {
                 End::Peer => format!("peer {}", group.name),
                 _ => group.name.clone(),

@@ -10,7 +10,7 @@ use super::versions::of_netbird;
 use super::{blank, print, report_failure, write_report};
 use crate::access::{End, Ports, Question, Traffic, ask};
 use crate::actual::Actual;
-use crate::cli::{AccessArgs, Cli, Format, Scope, Sealing};
+use crate::cli::{AccessArgs, AccessLevel, Cli, Format, Scope, Sealing};
 use crate::desired::Desired;
 use crate::exit::Exit;
 use crate::fetch::{Needs, fetch};
@@ -105,6 +105,7 @@ fn account(
         keys_dir: keys_dir(None),
         sealing: &sealing,
         committed: false,
+        access: AccessLevel::Groups,
     };
     let mut document = blank(cli);
     let mut session = Session::open(&request, &mut document)?;

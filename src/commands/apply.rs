@@ -19,7 +19,7 @@ use super::{Ending, blank, end, end_posted, refused};
 use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
 use crate::change::Change;
 use crate::ci::Context;
-use crate::cli::{ApplyArgs, Cli};
+use crate::cli::{AccessLevel, ApplyArgs, Cli};
 use crate::exit::Exit;
 use crate::logging::Say;
 use crate::notice::{Notice, OfRun};
@@ -51,6 +51,11 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     early_gates("apply", &context)?;
     refuse_other_branches("apply", &planning.gitea, &context, &file(&cli.global))?;
     let origin = Origin::Server(&planning.server);
+    // who was asked nothing reads nothing: the plan of the pull request said it
+    let access = match asks(args, &context) {
+        true => planning.access,
+        false => AccessLevel::None,
+    };
     let request = Request {
         cli,
         origin,
@@ -58,6 +63,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         sealing: &planning.sealing,
         keys_dir: keys_dir(args.keys_dir.as_ref()),
         committed: false,
+        access,
     };
     let mut session = Session::open(&request, document)?;
     let plan = session.judged(planning, &file(&cli.global), true, document)?;

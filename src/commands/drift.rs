@@ -13,7 +13,7 @@ use super::session::{Origin, Request, Session};
 use super::settings::{environment_name, file, keys_dir};
 use super::{blank, print, report_failure, write_report};
 use crate::ci::Context;
-use crate::cli::{Cli, DriftArgs, Format, Gates, Scope, Sealing};
+use crate::cli::{AccessLevel, Cli, DriftArgs, Format, Gates, Scope, Sealing};
 use crate::config::Source;
 use crate::drift::{self, Drift, Version};
 use crate::exit::Exit;
@@ -101,6 +101,7 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
         keys_dir: keys_dir(None),
         sealing: &sealing,
         committed: true,
+        access: AccessLevel::None,
     };
     let mut document = blank(cli);
     let mut session = Session::open(&request, &mut document)?;

@@ -85,6 +85,7 @@ fn make(
         keys_dir: keys_dir(None),
         sealing: &planning.sealing,
         committed: false,
+        access: planning.access,
     };
     let mut session = Session::open(&request, document)?;
     let plan = session.judged(planning, &path, false, document)?;

@@ -20,7 +20,7 @@ use crate::api::Api;
 use crate::api::objects::SetupKey;
 use crate::change::Operation;
 use crate::ci::Context;
-use crate::cli::{Cli, Scope, Sealing, Server};
+use crate::cli::{AccessLevel, Cli, Scope, Sealing, Server};
 use crate::config::{self, Place, Source};
 use crate::fetch::{self, More, Needs};
 use crate::held::{Held, Why};
@@ -60,6 +60,7 @@ pub(super) struct Session {
     pub(super) context: Context,
     /// What of the plan somebody agreed to.
     agreed: BTreeSet<Row>,
+    access: AccessLevel,
     started: Instant,
 }
 
@@ -81,6 +82,8 @@ pub(super) struct Request<'a> {
     pub(super) keys_dir: PathBuf,
     /// The committed file is meant, not the one on disk.
     pub(super) committed: bool,
+    /// How finely it is said who reaches whom: that takes lists which a plan may not need else.
+    pub(super) access: AccessLevel,
 }
 
 impl Session {
@@ -153,7 +156,11 @@ impl Session {
         let snapshot = match (&api, &request.origin) {
             (Some(api), _) => {
                 document.server = Some(server_name(api));
-                let snapshot = fetch::fetch(api, &needs.clone().and_reach(), &valid.desired);
+                let lists = match request.access {
+                    AccessLevel::None => needs.clone(),
+                    _ => needs.clone().and_reach(),
+                };
+                let snapshot = fetch::fetch(api, &lists, &valid.desired);
                 document.requests = api.requests();
                 snapshot.map_err(|error| of_netbird(api, error))?
             }
@@ -176,6 +183,7 @@ impl Session {
             history,
             context,
             agreed: BTreeSet::new(),
+            access: request.access,
             started,
         };
         session.read()?;

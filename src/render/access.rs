@@ -40,8 +40,8 @@ pub(super) fn line_of(passage: &Passage, is_gained: bool) -> Line {
     }
 }
 
-/// What a reviewer must not miss of it, as sentences.
-pub(super) fn calls(delta: &Delta) -> Vec<String> {
+/// What a reviewer must not miss of it, as sentences; `all`: what the changes of rules themselves say, too.
+pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
     let is_all = |side: &Side| side.end == End::Group && side.name == ALL;
     let opens = |passage: &Passage| {
         // of single machines that join a group their own lines tell
@@ -54,6 +54,8 @@ pub(super) fn calls(delta: &Delta) -> Vec<String> {
         let to = plain(&passage.to);
         let whole = passage.to.address.as_deref().filter(|at| is_network(at));
         match (is_all(&passage.from), is_all(&passage.to), whole) {
+            // a change of the rule itself says so by itself
+            (true, _, _) if !all => None,
             (true, true, _) if everything => Some(format!(
                 "every machine reaches every other one on every port, by {by}"
             )),
@@ -142,7 +144,11 @@ fn side(side: &Side) -> (String, String) {
         (End::Resource, Some(address)) => (side.name.clone(), address.clone()),
         (End::Peer | End::Resource | End::Route, _) => (side.name.clone(), String::new()),
         (End::Group, _) if !side.names.is_empty() => {
-            (side.names.join(", "), format!("of {}", side.name))
+            let of = match side.name.as_str() {
+                ALL => String::new(),
+                name => format!("of {name}"),
+            };
+            (side.names.join(", "), of)
         }
         (End::Group, _) => {
             let number = match (side.machines, side.resources) {
@@ -158,6 +164,10 @@ fn side(side: &Side) -> (String, String) {
 /// What passes, with the condition.
 fn what(passage: &Passage) -> String {
     let traffic = traffic(&passage.traffic);
+    let traffic = match passage.is_even {
+        true => traffic,
+        false => format!("up to {traffic}"),
+    };
     match condition(passage) {
         None => traffic,
         Some(condition) => format!("{traffic}, {condition}"),
@@ -197,7 +207,7 @@ pub(super) fn traffic(traffic: &Traffic) -> String {
     let mut parts: Vec<String> = traffic.parts().into_iter().map(part).collect();
     if !traffic.logins.is_empty() {
         let logins: Vec<String> = traffic.logins.iter().map(login).collect();
-        parts.push(format!("SSH login of {}", listed(&logins)));
+        parts.push(format!("SSH for {}", listed(&logins)));
     }
     parts.join("; ")
 }
@@ -208,7 +218,7 @@ fn login((group, user): &Login) -> String {
     });
     match user {
         Some(user) => format!("{who} as {user}"),
-        None => format!("{who} as anybody"),
+        None => who,
     }
 }
 
@@ -238,13 +248,13 @@ pub(super) fn json(delta: &Delta) -> Value {
         "lost": passages(&delta.lost),
         "already_reachable": covered(&delta.already),
         "still_reachable": covered(&delta.still),
-        "called_out": calls(delta),
+        "called_out": calls(delta, true),
     })
 }
 
 fn entries(passage: &Passage) -> Vec<Value> {
     let both = ends(&passage.from, &passage.to);
-    let more = json!({ "because": because(passage), "if": condition(passage) });
+    let more = json!({ "because": because(passage), "if": condition(passage), "each_pair": passage.is_even });
     let parts = parts(&passage.traffic).into_iter();
     parts.map(|part| joined([&both, &part, &more])).collect()
 }
@@ -307,7 +317,7 @@ pub(crate) fn in_lines(delta: &Delta) -> Vec<String> {
         format!("{sign} {from} → {to}: {}, by {}", line.what, line.because)
     };
     let all = lines(delta);
-    let calls = calls(delta);
+    let calls = calls(delta, true);
     let calls = calls.iter().map(|call| format!("! {call}"));
     all.iter()
         .map(line)

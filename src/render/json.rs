@@ -85,7 +85,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         "summary": summary(changes, document, applied),
         "notices": said.iter().map(|said| &said.text).collect::<Vec<_>>(),
         "memberships": memberships(document),
-        "access": access::json(&document.access),
+        "access": document.access.as_ref().map(access::json),
         "notice_details": said.iter().map(notice).collect::<Vec<_>>(),
         "unmanaged": unmanaged.unwrap_or_default(),
         "refusals": refusals.collect::<Vec<_>>(),

@@ -78,7 +78,7 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
     parts.extend(parts::ways_out(document));
     if !applied {
         parts.extend(parts::warnings(document, plan));
-        parts.extend(access::table(&document.access));
+        parts.extend(document.access.as_ref().and_then(access::table));
     }
     if plan.changes.len() > document.others.len() {
         parts.push(table::table(document, plan, level));
@@ -89,7 +89,7 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
     parts.extend(table::others(document, plan));
     if level == Level::Full {
         if !applied {
-            parts.extend(access::details(&document.access));
+            parts.extend(document.access.iter().flat_map(access::details));
         }
         parts.extend(parts::details(plan));
     }
@@ -237,7 +237,9 @@ fn names_only(document: &Document, plan: &Plan, applied: bool, budget: usize) ->
         .unwrap_or_default();
     let footer = parts::footer(document, plan);
     let loud = table::loud(plan).map(table::name_line);
-    let lines: Vec<String> = loud.chain(access::short_lines(&document.access)).collect();
+    let lines: Vec<String> = loud
+        .chain(document.access.iter().flat_map(access::short_lines))
+        .collect();
     let fixed = heading.chars().count() + error.chars().count() + footer.chars().count();
     // for the words around the list, and the marker
     let mut room = budget.saturating_sub(fixed + 1_000);

@@ -280,7 +280,10 @@ fn to_come(memberships: &Memberships, color: Color) -> String {
 
 /// Who reaches whom: what is lost and what is gained, what nobody must miss of it, and what was reachable anyway.
 fn reach(document: &Document, color: Color) -> String {
-    let lines = access::lines(&document.access);
+    let Some(delta) = &document.access else {
+        return String::new();
+    };
+    let lines = access::lines(delta);
     let shown = |text: &str| visible(text).into_owned();
     let side = |(name, more): &(String, String)| match more.is_empty() {
         true => shown(name),
@@ -304,11 +307,11 @@ fn reach(document: &Document, color: Color) -> String {
         true => String::new(),
         false => rows.collect(),
     };
-    let calls = access::calls(&document.access);
+    let calls = access::calls(delta, false);
     let calls = calls
         .iter()
         .map(|call| format!("  {} {}\n", color.paint("31", "!"), shown(call)));
-    let covered = access::covered(&document.access);
+    let covered = access::covered(delta);
     let more = covered.len().saturating_sub(MOST_COVERED);
     let more = (more > 0).then(|| format!("    and {more} more that were reachable anyway\n"));
     let covered = covered

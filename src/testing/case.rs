@@ -7,12 +7,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{MADE, NOW, group, over, value};
+use crate::access::Delta;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::config::Source;
 use crate::desired::Desired;
 use crate::kind::Kind;
 use crate::ledger::Listings;
+use crate::memberships::Memberships;
 use crate::options::{Options, Prune};
 use crate::plan::{self, Part, Plan};
 use crate::problem::Problem;
@@ -115,8 +117,15 @@ impl Case {
     /// A document about the plan, as a command would fill it.
     #[track_caller]
     pub(crate) fn document(&self) -> Document {
+        let plan = self.possible();
         Document {
-            plan: Some(self.possible()),
+            access: Some(Delta::of(
+                &self.actual(),
+                &plan,
+                &Memberships::default(),
+                false,
+            )),
+            plan: Some(plan),
             ..document()
         }
     }

@@ -207,7 +207,8 @@ impl State {
             let back = back && to != "printer";
             rule.is_on && (forth || back) && is_about(rule.protocol, sample)
         };
-        let is_open = to != "printer" || (self.resource.1 && self.router);
+        // who routes the network gets no route to it
+        let is_open = to != "printer" || (self.resource.1 && self.router && !is_in(from, &["c"]));
         let rules = || self.rules.values().filter(matching);
         is_open && rules().any(|rule| rule.accepts) && rules().all(|rule| rule.accepts)
     }

@@ -146,12 +146,14 @@ impl Session {
         let context = self.gates(gates, account, applying);
         let refusals = gates::check(&plan, &context);
         document.refusals = self.with_way_out(refusals, &plan, document);
-        document.access = Delta::of(
-            &self.actual,
-            &plan,
-            &document.memberships,
-            planning.access == AccessLevel::Peers,
-        );
+        document.access = match self.access {
+            AccessLevel::None => None,
+            level => {
+                let peers = level == AccessLevel::Peers;
+                let memberships = &document.memberships;
+                Some(Delta::of(&self.actual, &plan, memberships, peers))
+            }
+        };
         document.plan = Some(plan.clone());
         Ok(plan)
     }

@@ -14,7 +14,7 @@ const MOST_COVERED: usize = 50;
 /// What comes and goes, and what nobody must miss of it.
 pub(super) fn table(delta: &Delta) -> Option<String> {
     let rows: Vec<String> = lines(delta).iter().map(row).collect();
-    let calls: Vec<String> = calls(delta)
+    let calls: Vec<String> = calls(delta, false)
         .iter()
         .map(|call| format!("> - {}.", text(call)))
         .collect();

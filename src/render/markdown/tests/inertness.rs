@@ -58,6 +58,12 @@ fn with(evil: &str) -> Document {
     plan.peer_labels
         .values_mut()
         .for_each(|label| *label = evil.into());
+    let access = document.access.as_mut().expect("made above");
+    for passage in access.lost.iter_mut().chain(&mut access.gained) {
+        passage.from.name = evil.into();
+        passage.to.names = vec![evil.into()];
+        passage.why.rule.name = evil.into();
+    }
     plan.unmanaged = plan
         .unmanaged
         .iter()
@@ -102,10 +108,9 @@ fn no_name_changes_the_table() {
     for evil in EVIL {
         let text = document(&with(evil), false, BUDGET);
         assert_eq!(tables(&text), plain, "{evil:?}\n{text}");
-        assert!(
-            tables(&text).concat().iter().all(|row| *row == (4, 4)),
-            "{evil:?}\n{text}"
-        );
+        let all = tables(&text);
+        assert!(all[0].iter().all(|row| *row == (5, 5)), "{evil:?}\n{text}");
+        assert!(all[1].iter().all(|row| *row == (4, 4)), "{evil:?}\n{text}");
     }
 }
 
@@ -231,9 +236,13 @@ proptest! {
         let text = document(&made, false, BUDGET);
         let plan = made.plan.as_ref().expect("made above");
         let tables = tables(&text);
-        prop_assert_eq!(tables.len(), 1, "{}", text);
-        prop_assert_eq!(tables[0].len(), plan.changes.len() + 2, "{}", text);
-        prop_assert!(tables[0].iter().all(|row| *row == (4, 4)), "{}", text);
+        prop_assert_eq!(tables.len(), 2, "{}", text);
+        let access = made.access.as_ref().expect("made above");
+        let passages = access.lost.len() + access.gained.len();
+        prop_assert_eq!(tables[0].len(), passages + 2, "{}", text);
+        prop_assert!(tables[0].iter().all(|row| *row == (5, 5)), "{}", text);
+        prop_assert_eq!(tables[1].len(), plan.changes.len() + 2, "{}", text);
+        prop_assert!(tables[1].iter().all(|row| *row == (4, 4)), "{}", text);
         prop_assert_eq!(commands(&text), Vec::<&str>::new());
         prop_assert_eq!(text.matches("<!--").count(), 1 + code_spans_with(&text, "<!--"));
     }
