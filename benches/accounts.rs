@@ -1,5 +1,7 @@
 //! Plans of accounts of three sizes by the real binary, against fetching the same lists with curl and throwing them away.
 //!
+//! Then plans of a file with changes, with and without saying who reaches whom.
+//!
 //! `cargo bench --bench accounts`. The ratios are what counts: the machine is in both numbers. NetBird's lists come from
 //! the memory of this process; the file equals the account, so that the plan is empty and everything is compared.
 
@@ -63,6 +65,29 @@ fn main() {
         );
         out.write_all(row.as_bytes()).expect("somebody reads this");
     }
+    let head = "\n  peers  changed plan  without who reaches whom  ratio\n";
+    out.write_all(head.as_bytes()).expect("somebody reads this");
+    for peers in [PEERS[0], PEERS[1]] {
+        let account = Account::of(peers);
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let file = account.changed();
+        fs::write(dir.path().join("netbird.json"), text(&file)).expect("writable");
+        let url = serve(account.lists());
+        let pair = |_| {
+            let without = time(|| changed_plan(dir.path(), &url, "none"));
+            (without, time(|| changed_plan(dir.path(), &url, "groups")))
+        };
+        let pairs: Vec<(Duration, Duration)> = (0..=2 * ROUNDS).map(pair).skip(1).collect();
+        let ratio =
+            |(without, with): &(Duration, Duration)| with.as_secs_f64() / without.as_secs_f64();
+        let row = format!(
+            "{peers:>7} {:>10.0} ms {:>22.0} ms {:>6.2}\n",
+            median(pairs.iter().map(|(_, with)| with.as_secs_f64())) * 1e3,
+            median(pairs.iter().map(|(without, _)| without.as_secs_f64())) * 1e3,
+            median(pairs.iter().map(ratio)),
+        );
+        out.write_all(row.as_bytes()).expect("somebody reads this");
+    }
 }
 
 /// A file as people write it; with an indent of one blank the largest one is below the limit.
@@ -112,6 +137,19 @@ fn plan(dir: &Path, url: &str) {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && said.contains("No changes"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// A plan with changes; `access` says whether it tells who reaches whom.
+fn changed_plan(dir: &Path, url: &str, access: &str) {
+    let output = command(dir, url).args(["--access", access]).output();
+    let output = output.expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let is_told = said.contains("Who reaches whom");
+    assert!(
+        output.status.success() && said.contains("to change") && is_told == (access != "none"),
         "{said}{}",
         String::from_utf8_lossy(&output.stderr)
     );
@@ -298,6 +336,24 @@ impl Account {
             ("users", text(vec![user])),
             ("events", text(Vec::new())),
         ])
+    }
+
+    /// The file with changes of each sort that opens or closes something: ports of twenty policies, one from All, ten new ones, a
+    /// new member, a route for fewer.
+    fn changed(&self) -> Value {
+        let mut file = self.file();
+        for n in 0..20 {
+            file["policies"][policy(n)]["ports"] = json!([22, 443, 8443]);
+        }
+        file["policies"][policy(20)]["sources"] = json!(["All"]);
+        for n in 0..10 {
+            let new = json!({ "sources": [group(n + 30)], "destinations": [group(n + 50)], "protocol": "udp" });
+            file["policies"][format!("new {n}")] = new;
+        }
+        let members = file["groups"][group(70)]["peers"].as_array_mut();
+        members.expect("a list").push(json!(machine(5)));
+        file["routes"][route(0)]["groups"] = json!([group(60)]);
+        file
     }
 
     /// The file that declares all of it.

@@ -281,7 +281,8 @@ impl Asked<'_> {
             for target in targets {
                 let number = self.nodes(class).len();
                 answer.pairs.1 += number;
-                let traffic = target.traffic(self.reach, self.side, PASS, class);
+                let ways = target.ways(self.reach, self.side);
+                let traffic = ways.traffic(self.reach, PASS, class);
                 if self.is_enough(&traffic) {
                     answer.pairs.0 += number;
                     let through = Some(format!("route {} to {}", target.name, target.target));

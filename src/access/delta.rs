@@ -100,7 +100,7 @@ pub(super) fn delta(world: &World, label: &dyn Fn(&Id) -> String, peers: bool) -
         maker.rule(*rule);
     }
     for target in &targets {
-        maker.target(target, &affected, &touched);
+        maker.target(target, &touched);
     }
     let mut delta = maker.delta;
     delta.sort();
@@ -179,10 +179,13 @@ impl Maker<'_> {
                     (false, false) if self.reach.at(*b).differs => By::Destination,
                     (false, false) => continue,
                 };
-                let own = SIDES.map(|side| self.own(side, at, *a, *b));
+                let rules = SIDES.map(|side| self.reach.rules(side, *a, *b));
+                let own = SIDES.map(|side| self.own(side, at, &rules[side], *b));
                 is_met |= !own[AFTER].is_empty();
-                let diff = self.reach.diff(*a, *b);
-                self.cover(at, &own, (*a, *b), diff.as_deref(), &mut covered);
+                let diff = self.reach.diff(&rules, *b);
+                if own[BEFORE] != own[AFTER] {
+                    self.cover(at, &own, &rules, (*a, *b), diff.as_deref(), &mut covered);
+                }
                 let Some(diff) = diff else {
                     continue;
                 };
@@ -197,7 +200,7 @@ impl Maker<'_> {
                     let is_moved = self.reach.at(*a).differs || self.reach.at(*b).differs;
                     let of_rule =
                         match differs && is_moved && rule.on(which).is_some_and(|on| on.accepts) {
-                            true => of_rule.minus(&self.by_same_rules(which, *a, *b)),
+                            true => of_rule.minus(&self.by_same_rules(which, &rules[which], *b)),
                             false => of_rule.clone(),
                         };
                     for share in shares(traffic, &of_rule) {
@@ -285,16 +288,14 @@ impl Maker<'_> {
     }
 
     /// What rules that stay as they are let through on the side where it is lost from, or gained on: they tell it.
-    fn by_same_rules(&self, side: usize, from: ClassAt, to: ClassAt) -> Traffic {
-        let rules = self.reach.rules(side, from, to);
-        let same = self.reach.same(&rules);
+    fn by_same_rules(&self, side: usize, rules: &[u64], to: ClassAt) -> Traffic {
+        let same = self.reach.same(rules);
         let ssh = self.reach.has_ssh(side, to);
         self.reach.traffic(side, &same, ssh, FAIL)
     }
 
     /// What the rule itself lets through, or drops, between two classes.
-    fn own(&self, side: usize, rule: usize, from: ClassAt, to: ClassAt) -> Traffic {
-        let rules = self.reach.rules(side, from, to);
+    fn own(&self, side: usize, rule: usize, rules: &[u64], to: ClassAt) -> Traffic {
         match rules[rule / 64] & (1 << (rule % 64)) {
             0 => Traffic::default(),
             _ => {
@@ -309,6 +310,7 @@ impl Maker<'_> {
         &self,
         rule: usize,
         own: &[Traffic; 2],
+        rules: &[Vec<u64>; 2],
         (from, to): (ClassAt, ClassAt),
         diff: Option<&Diff>,
         covered: &mut [BTreeMap<Traffic, Pairs>; 2],
@@ -322,7 +324,7 @@ impl Maker<'_> {
             if moved.is_empty() || !accepts(side) {
                 continue;
             }
-            let anyway = self.by_same_rules(side, from, to);
+            let anyway = self.by_same_rules(side, &rules[side], to);
             let is_news = diff.is_some_and(|diff| {
                 let news = [&diff.lost, &diff.gained][side];
                 let of_rule = moved.minus(&anyway);
@@ -332,9 +334,8 @@ impl Maker<'_> {
                 continue;
             }
             // what is not lost is there after, and what is not gained was there before, or comes by others
-            let then = self.reach.rules(1 - side, from, to);
-            let same = self.reach.same(&self.reach.rules(side, from, to));
-            let others = [(1 - side, then), (side, same)];
+            let same = self.reach.same(&rules[side]);
+            let others = [(1 - side, rules[1 - side].clone()), (side, same)];
             let others = others.iter().flat_map(|(side, rules)| {
                 let ssh = self.reach.has_ssh(*side, to);
                 let world = self.reach.world;
@@ -532,26 +533,43 @@ impl Maker<'_> {
         }
     }
 
-    /// What comes and goes behind a route.
-    fn target(&mut self, target: &Target, affected: &[usize], touched: &HashSet<GroupAt>) {
+    /// What comes and goes behind a route: of machines that change, of routers that change, by rules that pair them anew.
+    fn target(&mut self, target: &Target, touched: &HashSet<GroupAt>) {
         let reach = &self.reach;
         let routers = target.routers(reach);
-        let groups = target.groups();
-        let is_concerned = |rule: &usize| {
-            let of_router = routers.iter().any(|class| reach.concerns(*rule, *class));
-            let grants = &reach.world.rules[*rule].grants;
-            let to = grants.iter().flatten().flat_map(|grant| &grant.to);
-            of_router || to.copied().any(|group| target.guards().contains(&group))
-        };
-        let rules: Vec<usize> = affected.iter().copied().filter(is_concerned).collect();
-        if !target.differs() && rules.is_empty() && groups.iter().all(|at| !touched.contains(at)) {
-            return;
+        let ways = SIDES.map(|side| target.ways(reach, side));
+        let is_all = target.differs() || routers.iter().any(|class| reach.at(*class).differs);
+        let mut pairing = vec![0; reach.words()];
+        for class in &routers {
+            let rules = reach.differing_rules(*class);
+            pairing
+                .iter_mut()
+                .zip(rules)
+                .for_each(|(word, more)| *word |= more);
         }
+        let guards = reach.differing_to(&target.guards());
+        pairing
+            .iter_mut()
+            .zip(guards)
+            .for_each(|(word, more)| *word |= more);
+        let is_quiet = pairing.iter().all(|word| *word == 0);
         for client in target.clients() {
+            if !is_all && is_quiet && !touched.contains(&client) {
+                continue;
+            }
             let mut found: [BTreeMap<(Share, ()), Pairs>; 2] = Default::default();
             for class in self.reach.in_group(client).iter().copied() {
+                let own = self.reach.differing_rules(class);
+                let is_paired = own
+                    .iter()
+                    .zip(&pairing)
+                    .any(|(own, other)| own & other != 0);
+                if !is_all && !is_paired && !self.reach.at(class).differs {
+                    continue;
+                }
                 let passing = SIDES.map(|side| {
-                    [PASS, FAIL].map(|checks| target.traffic(&self.reach, side, checks, class))
+                    let reach = &self.reach;
+                    reach.by_checks(|checks| ways[side].traffic(reach, checks, class))
                 });
                 let diff = between(&passing[BEFORE], &passing[AFTER]);
                 for (which, traffic) in [&diff.lost, &diff.gained].into_iter().enumerate() {
@@ -561,20 +579,16 @@ impl Maker<'_> {
                     for share in shares(traffic, &Traffic::everything()) {
                         let pairs = found[which].entry((share, ())).or_default();
                         pairs.add(class, class);
-                        if !target.differs() {
-                            let concerned = rules.iter().filter(|rule| {
-                                self.reach.concerns(**rule, class)
-                                    && self.reach.world.rules[**rule].differs()
-                            });
-                            let name = |rule: &usize| {
-                                Address::new(Kind::Policy, &self.reach.world.rules[*rule].name)
-                            };
-                            pairs.because.extend(concerned.map(name).take(MOST_RULES));
-                            let node = self.reach.at(class).nodes.first();
-                            let causes =
-                                node.map(|at| self.reach.world.nodes[*at as usize].causes.clone());
-                            pairs.because.extend(causes.into_iter().flatten());
+                        if target.differs() {
+                            continue;
                         }
+                        let both = own.iter().zip(&pairing).map(|(own, other)| own & other);
+                        let both: Vec<u64> = both.collect();
+                        let name = |rule: usize| {
+                            Address::new(Kind::Policy, &self.reach.world.rules[rule].name)
+                        };
+                        pairs.because.extend(bits(&both).map(name).take(MOST_RULES));
+                        pairs.because.extend(self.causes(By::Source, class, class));
                     }
                 }
             }

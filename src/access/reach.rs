@@ -1,7 +1,7 @@
 //! Who reaches whom: machines of the same groups are one class, and each pair of classes is looked at once.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::traffic::Traffic;
@@ -49,6 +49,8 @@ pub(super) struct Reach<'w> {
     differing: Vec<u64>,
     /// Rules that are on, by the groups of their destinations.
     to_groups: [Vec<Vec<u64>>; 2],
+    /// Whether a rule has posture checks.
+    has_checks: bool,
     known: HashMap<(Vec<u64>, [bool; 2]), Rc<Diff>>,
 }
 
@@ -98,6 +100,10 @@ impl<'w> Reach<'w> {
             both_ways,
             differing,
             to_groups: to,
+            has_checks: world.rules.iter().any(|rule| {
+                let grants = rule.grants.iter().flatten();
+                grants.into_iter().any(|grant| !grant.checks.is_empty())
+            }),
             known: HashMap::new(),
         }
     }
@@ -120,6 +126,7 @@ impl<'w> Reach<'w> {
 
     /// The rules by which one class may open connections to another on a side, or may not, as bits.
     pub(super) fn rules(&self, side: usize, from: ClassAt, to: ClassAt) -> Vec<u64> {
+        let source = from;
         let (from, to) = (self.at(from), self.at(to));
         // a resource opens no connection, and one that no router leads to gets none
         if from.is_resource || (to.is_resource && !to.is_on[side]) {
@@ -129,7 +136,7 @@ impl<'w> Reach<'w> {
         let forth = forth.map(|(from, to)| from & to);
         if to.is_resource {
             // who routes the network gets no route to it
-            return match self.is_in(side, from, &to.routers[side]) {
+            return match self.is_in(side, source, &to.routers[side]) {
                 true => vec![0; self.differing.len()],
                 false => forth.collect(),
             };
@@ -142,8 +149,8 @@ impl<'w> Reach<'w> {
     }
 
     /// Whether the machines of a class are in one of these groups.
-    fn is_in(&self, side: usize, class: &Class, groups: &[GroupAt]) -> bool {
-        let node = class.nodes.first();
+    pub(super) fn is_in(&self, side: usize, class: ClassAt, groups: &[GroupAt]) -> bool {
+        let node = self.at(class).nodes.first();
         let node = node.map(|node| &self.world.nodes[*node as usize]);
         node.is_some_and(|node| groups.iter().any(|at| node.groups[side].contains(at)))
     }
@@ -168,8 +175,14 @@ impl<'w> Reach<'w> {
 
     /// Whether some rule pairs two machines.
     pub(super) fn are_paired(&self, side: usize, checks: usize, a: ClassAt, b: ClassAt) -> bool {
-        let mut rules = self.pairing(side, a, b).into_iter();
-        rules.any(|rule| checks == PASS || self.has_no_checks(side, rule))
+        if checks == FAIL {
+            let mut rules = self.pairing(side, a, b).into_iter();
+            return rules.any(|rule| self.has_no_checks(side, rule));
+        }
+        let (a, b) = (self.at(a), self.at(b));
+        let mut forth = a.from[side].iter().zip(&b.to[side]);
+        let mut back = a.to[side].iter().zip(&b.from[side]);
+        forth.any(|(from, to)| from & to != 0) || back.any(|(to, from)| to & from != 0)
     }
 
     fn has_no_checks(&self, side: usize, rule: usize) -> bool {
@@ -216,9 +229,9 @@ impl<'w> Reach<'w> {
         !class.is_resource && class.is_on[side]
     }
 
-    /// What comes and goes between two classes; `None` where it is all the same.
-    pub(super) fn diff(&mut self, from: ClassAt, to: ClassAt) -> Option<Rc<Diff>> {
-        let rules = SIDES.map(|side| self.rules(side, from, to));
+    /// What comes and goes by these rules, which are those between two classes before and after; `None` where it is all the
+    /// same.
+    pub(super) fn diff(&mut self, rules: &[Vec<u64>; 2], to: ClassAt) -> Option<Rc<Diff>> {
         let ssh = SIDES.map(|side| self.has_ssh(side, to));
         let differ = || {
             let mut pairs = rules[BEFORE].iter().zip(&self.differing);
@@ -232,11 +245,20 @@ impl<'w> Reach<'w> {
             return Some(known.clone());
         }
         let passing = |side: usize| {
-            [PASS, FAIL].map(|checks| self.traffic(side, &rules[side], ssh[side], checks))
+            self.by_checks(|checks| self.traffic(side, &rules[side], ssh[side], checks))
         };
         let diff = Rc::new(between(&passing(BEFORE), &passing(AFTER)));
         self.known.insert(key, diff.clone());
         Some(diff)
+    }
+
+    /// What passes while all posture checks pass, and while they fail.
+    pub(super) fn by_checks(&self, passing: impl Fn(usize) -> Traffic) -> [Traffic; 2] {
+        let pass = passing(PASS);
+        match self.has_checks {
+            true => [pass, passing(FAIL)],
+            false => [pass.clone(), pass],
+        }
     }
 
     /// What the rules to these groups let through from a class, and nothing else.
@@ -260,11 +282,33 @@ impl<'w> Reach<'w> {
         traffic
     }
 
-    /// Whether a rule has the class on one of its sides, before or after.
-    pub(super) fn concerns(&self, rule: usize, class: ClassAt) -> bool {
+    /// How many words the bits of all rules take.
+    pub(super) fn words(&self) -> usize {
+        self.differing.len()
+    }
+
+    /// The rules to one of these groups that are not the same before and after.
+    pub(super) fn differing_to(&self, groups: &BTreeSet<GroupAt>) -> Vec<u64> {
+        let mut all = self.differing.clone();
+        for (at, word) in all.iter_mut().enumerate() {
+            let of = groups.iter().flat_map(|group| {
+                let sides = self.to_groups.iter();
+                sides.map(|by_group| by_group[*group as usize][at])
+            });
+            *word &= of.fold(0, |all, word| all | word);
+        }
+        all
+    }
+
+    /// The rules that have the class on one of their sides, before or after, and are not the same on both.
+    pub(super) fn differing_rules(&self, class: ClassAt) -> Vec<u64> {
         let class = self.at(class);
-        let mut all = class.from.iter().chain(&class.to);
-        all.any(|words| words[rule / 64] & (1 << (rule % 64)) != 0)
+        let mut all = self.differing.clone();
+        for (at, word) in all.iter_mut().enumerate() {
+            let of = class.from.iter().chain(&class.to);
+            *word &= of.fold(0, |all, words| all | words[at]);
+        }
+        all
     }
 }
 

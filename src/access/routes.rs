@@ -73,16 +73,6 @@ impl Target<'_> {
         self.of(|path| &path.guards)
     }
 
-    /// All groups that it speaks of.
-    pub(super) fn groups(&self) -> BTreeSet<GroupAt> {
-        let routers = self.of(|path| &path.routers);
-        routers
-            .into_iter()
-            .chain(self.clients())
-            .chain(self.guards())
-            .collect()
-    }
-
     /// The machines that route, before or after.
     pub(super) fn routers(&self, reach: &Reach) -> BTreeSet<ClassAt> {
         let groups = self.of(|path| &path.routers).into_iter();
@@ -91,43 +81,20 @@ impl Target<'_> {
             .collect()
     }
 
-    /// What passes from a class to what is behind it.
-    pub(super) fn traffic(
-        &self,
-        reach: &Reach,
-        side: usize,
-        checks: usize,
-        class: ClassAt,
-    ) -> Traffic {
-        let is_in = |class: ClassAt, groups: &[GroupAt]| {
-            let nodes = &reach.at(class).nodes;
-            let node = nodes.first().map(|node| &reach.world.nodes[*node as usize]);
-            node.is_some_and(|node| groups.iter().any(|group| node.groups[side].contains(group)))
-        };
-        let mut traffic = Traffic::default();
-        for path in self.paths(side) {
-            // who routes needs no route
-            if reach.at(class).is_resource
-                || !is_in(class, &path.clients)
-                || is_in(class, &path.routers)
-            {
-                continue;
-            }
-            let routers = path
-                .routers
-                .iter()
-                .flat_map(|group| reach.in_group(*group).to_vec());
-            let mut routers = routers
-                .filter(|router| is_in(*router, &path.routers) && !reach.at(*router).is_resource);
-            if routers.any(|router| reach.are_paired(side, checks, class, router)) {
-                let passes = match path.guards.is_empty() {
-                    true => Traffic::everything(),
-                    false => reach.guarded(side, class, &path.guards, checks),
-                };
-                traffic = traffic.union(&passes);
-            }
+    /// Its routes that are on, with who routes.
+    pub(super) fn ways(&self, reach: &Reach, side: usize) -> Ways<'_> {
+        let ways = self.paths(side).map(|path| {
+            let routers = path.routers.iter();
+            let routers = routers.flat_map(|group| reach.in_group(*group).to_vec());
+            let is_there = |router: &ClassAt| {
+                !reach.at(*router).is_resource && reach.is_in(side, *router, &path.routers)
+            };
+            (path, routers.filter(is_there).collect())
+        });
+        Ways {
+            side,
+            ways: ways.collect(),
         }
-        traffic
     }
 
     /// Whether one of its routes is on.
@@ -144,5 +111,38 @@ impl Target<'_> {
         routers
             .flat_map(|router| reach.pairing(side, class, router))
             .collect()
+    }
+}
+
+/// The routes of a target that are on, each with the machines that route.
+#[derive(Debug)]
+pub(super) struct Ways<'t> {
+    side: usize,
+    ways: Vec<(&'t Path, Vec<ClassAt>)>,
+}
+
+impl Ways<'_> {
+    /// What passes from a class to what is behind it.
+    pub(super) fn traffic(&self, reach: &Reach, checks: usize, class: ClassAt) -> Traffic {
+        let side = self.side;
+        let mut traffic = Traffic::default();
+        if reach.at(class).is_resource {
+            return traffic;
+        }
+        for (path, routers) in &self.ways {
+            // who routes needs no route
+            if !reach.is_in(side, class, &path.clients) || reach.is_in(side, class, &path.routers) {
+                continue;
+            }
+            let mut routers = routers.iter();
+            if routers.any(|router| reach.are_paired(side, checks, class, *router)) {
+                let passes = match path.guards.is_empty() {
+                    true => Traffic::everything(),
+                    false => reach.guarded(side, class, &path.guards, checks),
+                };
+                traffic = traffic.union(&passes);
+            }
+        }
+        traffic
     }
 }

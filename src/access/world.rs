@@ -488,10 +488,14 @@ impl<'a> World<'a> {
                 Some(Resource::Policy(policy)) => vec![policy.clone()],
                 _ => Vec::new(),
             },
-            false => live.clone(),
+            false => Vec::new(),
         };
         for at in 0..live.len().max(after.len()) {
-            let grants = [&live, &after].map(|rules| rules.get(at).map(|rule| self.grant(rule)));
+            let before = live.get(at).map(|rule| self.grant(rule));
+            let grants = match object.is_changed {
+                true => [before, after.get(at).map(|rule| self.grant(rule))],
+                false => [before.clone(), before],
+            };
             self.rules.push(Rule {
                 name: object.address.name.clone(),
                 grants,

@@ -95,9 +95,5 @@ fn the_model_has_the_same_machines_in_each_others_map() {
         assert_eq!(ours, listed, "{} {}", peer.name, peer.id);
         pairs += listed.len();
     }
-    println!(
-        "{} machines, {} pairs agree",
-        actual.peers.iter().count(),
-        pairs / 2
-    );
+    assert!(pairs > 0, "no two machines see each other");
 }
