@@ -52,6 +52,8 @@ pub enum Command {
     Adopt(AdoptArgs),
     /// Report where NetBird differs from the committed file; correct nothing
     Drift(DriftArgs),
+    /// Check a set-up: servers, tokens, rights, checkout; change nothing
+    Doctor(DoctorArgs),
     /// Print the JSON Schema of netbird.json, for editors
     Schema,
 }
@@ -409,6 +411,32 @@ pub struct DriftArgs {
     /// See GiteaArgs.
     #[command(flatten)]
     pub gitea: GiteaArgs,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// What the tokens are for [default: plan in a pull request's job, apply in another one, else what NetBird's token can do]
+    #[arg(long = "for", value_name = "COMMAND")]
+    pub purpose: Option<For>,
+    /// See Sealing.
+    #[command(flatten)]
+    pub sealing: Sealing,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// What a set-up is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum For {
+    /// Read, and comment.
+    Plan,
+    /// Write.
+    Apply,
 }
 
 /// What stdout carries.

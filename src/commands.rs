@@ -6,6 +6,7 @@ mod agreements;
 mod apply;
 mod branch;
 mod copies;
+mod doctor;
 mod drift;
 mod export;
 mod failure;
@@ -46,6 +47,7 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::Export(args) => export::run(cli, args, say),
         Command::Adopt(args) => adopt::run(cli, args, say),
         Command::Drift(args) => drift::run(cli, args, say),
+        Command::Doctor(args) => doctor::run(cli, args, say),
         Command::Schema => {
             print(&crate::schema::text());
             Exit::Done

@@ -1,6 +1,7 @@
 //! A plan, or what became of it, as text for people and as JSON for programs. Every renderer returns a `String`.
 
 pub(crate) mod describe;
+pub mod doctor;
 pub mod drift;
 #[cfg(test)]
 mod examples;

@@ -18,7 +18,7 @@ use crate::text::{listed, visible};
 pub struct Color(pub bool);
 
 impl Color {
-    fn paint(self, code: &str, text: &str) -> String {
+    pub(super) fn paint(self, code: &str, text: &str) -> String {
         if self.0 {
             format!("\x1b[{code}m{text}\x1b[0m")
         } else {

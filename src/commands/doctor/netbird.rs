@@ -1,0 +1,327 @@
+//! NetBird: is it there, is it new enough, and what may the token do?
+
+use jiff::Timestamp;
+
+use super::{Scene, clock, failed};
+use crate::api::objects::{User, UserToken};
+use crate::api::{Api, ApiError, Greeting, Token, object_path};
+use crate::commands::failure::Failure;
+use crate::commands::settings::{api_config, setting, token};
+use crate::commands::versions::{is_version, told_of_netbird};
+use crate::doctor::{Check, Purpose};
+use crate::gates;
+use crate::kind::Kind;
+use crate::text::count;
+
+const URL: &str = "netbird_url";
+const VERSION: &str = "netbird_version";
+const CLOCK: &str = "netbird_clock";
+const TOKEN: &str = "netbird_token";
+const ROLE: &str = "netbird_role";
+const TOKEN_LIFE: &str = "netbird_token_life";
+const ACCOUNT: &str = "netbird_account";
+const RATE_LIMIT: &str = "netbird_rate_limit";
+
+/// Days that a token should have left at least: somebody has to make the next one.
+const DAYS_LEFT: i64 = 14;
+
+/// Requests that should be left at least: a plan makes about a dozen, an apply more.
+const REQUESTS_LEFT: u64 = 20;
+
+/// Returns the checks, and the token's user where it is known.
+pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Option<User>) {
+    let server = &scene.args.server;
+    let all = [VERSION, CLOCK, TOKEN, ROLE, TOKEN_LIFE, ACCOUNT, RATE_LIMIT];
+    let token = token(server, scene.context.is_pull_request_event());
+    let found = api_config(server).and_then(|mut config| {
+        // a limit is to be told, not to be waited for
+        config.retry.throttle_waits = 0;
+        // without a token the URL can be looked at all the same: the answer is a refusal of NetBird's own
+        let stand_in = || Token::parse("none").expect("a word is a token");
+        let token = token.as_ref().map_or_else(|_| stand_in(), Token::clone);
+        Ok(Api::new(config, &token)?)
+    });
+    let api = match found {
+        Ok(api) => api,
+        Err(failure) => {
+            let mut checks = vec![failed(URL, failure)];
+            checks.extend(Check::not_made(&all, "the server is not known"));
+            return (checks, None);
+        }
+    };
+    let asked = Timestamp::now();
+    let greeting = api.greet();
+    let now = Timestamp::now();
+    let users = match (&token, &greeting) {
+        (Err(_), _) => None,
+        // what cannot be reached is not asked twice
+        (_, Err(error)) if !answers(error) && !error.is_absent() => None,
+        _ => Some(users(&api)),
+    };
+    if let Some(why) = unreachable(&greeting, users.as_ref()) {
+        let mut checks = vec![failed(URL, why)];
+        checks.extend(Check::not_made(&all, "NetBird's API cannot be reached"));
+        return (checks, None);
+    }
+    let mut checks = vec![
+        Check::right(URL, format!("NetBird answers at {}", api.base())),
+        version(&greeting),
+        match &greeting {
+            Ok(greeting) => clock(CLOCK, "NetBird", asked, greeting.server_time, now),
+            Err(_) => Check::open(
+                CLOCK,
+                "not checked: only an answer to a valid token tells the time",
+            ),
+        },
+    ];
+    let (taken, users) = match (token, users) {
+        (Err(failure), _) => (failed(TOKEN, failure), None),
+        (Ok(_), Some(Err(error))) => (refused(error), None),
+        (Ok(_), Some(Ok(users))) => (Check::right(TOKEN, "NetBird takes it"), Some(users)),
+        (Ok(_), None) => (Check::open(TOKEN, "not checked"), None),
+    };
+    checks.push(taken);
+    let Some(users) = users else {
+        let rest = [ROLE, TOKEN_LIFE, ACCOUNT];
+        checks.extend(Check::not_made(&rest, "there is no valid token"));
+        checks.push(rate_limit(&greeting, checks.iter().any(is_throttled)));
+        return (checks, None);
+    };
+    let me = users.into_iter().find(|user| user.is_current);
+    checks.push(role(scene, me.as_ref()));
+    checks.push(life(&api, me.as_ref(), now));
+    checks.push(account(&api, setting(server.account.as_ref())));
+    checks.push(rate_limit(&greeting, checks.iter().any(is_throttled)));
+    (checks, me)
+}
+
+/// Is it NetBird that says so?
+fn answers(error: &ApiError) -> bool {
+    matches!(
+        error,
+        ApiError::Unauthenticated(_)
+            | ApiError::Blocked(_)
+            | ApiError::Forbidden(_)
+            | ApiError::Throttled(_)
+            | ApiError::Server(_)
+    )
+}
+
+/// Returns why this is no API of NetBird. Servers before the path for the version are known by their users.
+fn unreachable(
+    greeting: &Result<Greeting, ApiError>,
+    users: Option<&Result<Vec<User>, ApiError>>,
+) -> Option<Failure> {
+    let Err(error) = greeting else { return None };
+    let by_users = match users {
+        Some(Ok(_)) => true,
+        Some(Err(error)) => answers(error),
+        None => false,
+    };
+    if answers(error) || by_users {
+        return None;
+    }
+    let hint = error.hint().unwrap_or_else(|| {
+        "is this NetBird's management API? Its URL is the dashboard's with /api, or a host of its own".to_owned()
+    });
+    Some(Failure::error(error.to_string()).hint(hint))
+}
+
+fn users(api: &Api) -> Result<Vec<User>, ApiError> {
+    let users = api.list("/users")?;
+    Ok(users.iter().filter_map(|user| user.read().ok()).collect())
+}
+
+fn version(greeting: &Result<Greeting, ApiError>) -> Check {
+    let version = match greeting {
+        Ok(greeting) => &greeting.version,
+        Err(error) if error.is_absent() => {
+            return Check::open(VERSION, "this server does not tell its version");
+        }
+        Err(_) => return Check::open(VERSION, "not checked: only a valid token is told"),
+    };
+    match told_of_netbird(version) {
+        Some(text) => {
+            let hint = "update NetBird: much of what an enrollment is told by is missing there";
+            Check::wrong(VERSION, text, Some(hint.to_owned()))
+        }
+        None if is_version(version) => Check::right(VERSION, format!("NetBird {version}")),
+        None => Check::open(
+            VERSION,
+            format!("{version:?} is no version that can be compared"),
+        ),
+    }
+}
+
+fn refused(error: ApiError) -> Check {
+    match error {
+        ApiError::Throttled(_) => Check::open(TOKEN, "not checked: too many requests"),
+        error => failed(TOKEN, error.into()),
+    }
+}
+
+fn role(scene: &Scene, me: Option<&User>) -> Check {
+    let Some(me) = me.filter(|me| !me.role.is_empty()) else {
+        return Check::open(ROLE, "NetBird does not say whose the token is");
+    };
+    let who = match me.is_service_user {
+        true => format!("service user {}, role {}", me.name, me.role),
+        false => format!("{}, a person, role {}", me.name, me.role),
+    };
+    let store = "store its token as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_PLAN_TOKEN (plan, \
+                 drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)";
+    let wrong = |why: String, role: &str| {
+        let hint = format!("make a service user of role {role} and {store}");
+        Check::wrong(ROLE, format!("{who}: {why}"), Some(hint))
+    };
+    if !gates::sees_all(me) {
+        return wrong(
+            "it sees a part of the account only".to_owned(),
+            "auditor (admin for apply)",
+        );
+    }
+    let is_weak = gates::reads_only(me).is_some();
+    let denied = |kind: &Kind| !gates::may_write(&me.role, *kind);
+    let manages = |kind: &Kind| {
+        scene
+            .desired
+            .as_ref()
+            .is_some_and(|file| file.manages(*kind))
+    };
+    let lacks: Vec<&str> = Kind::ALL
+        .iter()
+        .filter(|kind| denied(kind))
+        .map(|kind| kind.plural())
+        .collect();
+    let needed = Kind::ALL.iter().any(|kind| denied(kind) && manages(kind));
+    match scene.told {
+        Some(Purpose::Apply) if is_weak => {
+            return wrong(
+                "it can change nothing, which an apply needs".to_owned(),
+                "admin",
+            );
+        }
+        Some(Purpose::Apply) if needed => {
+            return wrong(format!("it cannot write {}", lacks.join(", ")), "admin");
+        }
+        // a token dies with the access of whose it is
+        _ if scene.context.is_ci && !me.is_service_user => {
+            let role = match scene.told {
+                Some(Purpose::Plan) => "auditor",
+                _ => "admin",
+            };
+            return wrong(
+                "a job's token ends with that person's access".to_owned(),
+                role,
+            );
+        }
+        _ => {}
+    }
+    let for_what = match (scene.told, is_weak) {
+        (Some(Purpose::Plan), false) => "more than a plan needs (auditor)".to_owned(),
+        (Some(Purpose::Plan), true) => "right for a plan".to_owned(),
+        (_, true) => "enough for a plan; an apply needs admin".to_owned(),
+        (_, false) if lacks.is_empty() => "enough for plan and apply".to_owned(),
+        (_, false) => format!("enough for plan and apply, but for {}", lacks.join(", ")),
+    };
+    Check::right(ROLE, format!("{who}: {for_what}"))
+}
+
+/// The token in use is the one that was used last, just now.
+fn life(api: &Api, me: Option<&User>, now: Timestamp) -> Check {
+    let Some(me) = me else {
+        return Check::open(
+            TOKEN_LIFE,
+            "not checked: NetBird does not say whose the token is",
+        );
+    };
+    let tokens =
+        object_path("/users", &me.id).and_then(|path| api.values(&format!("{path}/tokens")));
+    let tokens = match tokens {
+        Ok(tokens) => tokens,
+        Err(error) => {
+            return Check::open(TOKEN_LIFE, format!("NetBird does not tell: {error}"));
+        }
+    };
+    let read = |token| serde_json::from_value::<UserToken>(token).ok();
+    let used = tokens.into_iter().filter_map(read);
+    let Some((token, end)) = used
+        .filter(|token| token.last_used.is_some())
+        .max_by_key(|token| token.last_used)
+        .and_then(|token| Some((token.name, token.expiration_date?)))
+    else {
+        return Check::open(TOKEN_LIFE, "NetBird does not tell when the token ends");
+    };
+    let days = (end.as_second() - now.as_second()) / 86_400;
+    let left = count(usize::try_from(days).unwrap_or_default(), "day", "days");
+    let text = format!(
+        "{left} left of the token {token:?}, until {}",
+        end.strftime("%Y-%m-%d")
+    );
+    match days < DAYS_LEFT {
+        true => Check::wrong(
+            TOKEN_LIFE,
+            text,
+            Some(format!(
+                "make {} a new token and store it before that day; all that runs with the old one stops then",
+                me.name
+            )),
+        ),
+        false => Check::right(TOKEN_LIFE, text),
+    }
+}
+
+fn account(api: &Api, wanted: Option<String>) -> Check {
+    let accounts = match api.values("/accounts") {
+        Ok(accounts) => accounts,
+        Err(error) => return Check::open(ACCOUNT, format!("NetBird does not tell: {error}")),
+    };
+    let ids: Vec<&str> = accounts
+        .iter()
+        .filter_map(|account| account["id"].as_str())
+        .collect();
+    let found = ids.join(", ");
+    match wanted {
+        None => Check::open(
+            ACCOUNT,
+            format!("account {found}; with NETBIRD_ACCOUNT_ID set to it any other is refused"),
+        ),
+        Some(wanted) if ids.contains(&wanted.as_str()) => {
+            Check::right(ACCOUNT, format!("account {wanted}, as --account says"))
+        }
+        Some(wanted) => Check::wrong(
+            ACCOUNT,
+            format!("the token belongs to account {found}, not to {wanted}"),
+            Some(
+                "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)"
+                    .to_owned(),
+            ),
+        ),
+    }
+}
+
+fn is_throttled(check: &Check) -> bool {
+    check.text.contains("too many requests")
+}
+
+fn rate_limit(greeting: &Result<Greeting, ApiError>, throttled: bool) -> Check {
+    let slow = "the server limits requests per token: raise NB_API_RATE_LIMITING_RPM there, or run less often";
+    let limit = match greeting {
+        Ok(greeting) => greeting.rate_limit,
+        Err(_) => None,
+    };
+    match limit {
+        _ if throttled || matches!(greeting, Err(ApiError::Throttled(_))) => Check::wrong(
+            RATE_LIMIT,
+            "too many requests for now",
+            Some(slow.to_owned()),
+        ),
+        Some((left, of)) if left < REQUESTS_LEFT => Check::wrong(
+            RATE_LIMIT,
+            format!("{left} of {of} requests left: a plan makes about a dozen"),
+            Some(slow.to_owned()),
+        ),
+        Some((left, of)) => Check::right(RATE_LIMIT, format!("{left} of {of} requests left")),
+        None => Check::open(RATE_LIMIT, "the server names none"),
+    }
+}
