@@ -1,6 +1,7 @@
 //! Gitea or Forgejo: what the token may do, and what the rules of the branches let past review.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -26,9 +27,9 @@ const KEYS_PUSH: &str = "gitea_keys_push";
 
 /// All but the first.
 const OTHERS: [&str; 10] = [
+    TOKEN,
     VERSION,
     CLOCK,
-    TOKEN,
     SCOPES,
     REPOSITORY,
     PUSH,
@@ -56,34 +57,31 @@ pub(super) fn checks(
     let asked = Timestamp::now();
     let version = repo.version_at();
     let now = Timestamp::now();
-    if let Err(error) = &version
-        && !matches!(error, Error::Unauthenticated(_))
-    {
-        let hint = error.hint();
-        let mut checks = vec![Check::wrong(URL, error.to_string(), hint)];
-        checks.extend(Check::not_made(&OTHERS, "the server cannot be reached"));
-        return checks;
-    }
-    let mut checks = vec![
-        Check::right(URL, format!("the API answers at {}", repo.base())),
-        match &version {
-            Ok((version, _)) => self::version(version, has_workflows),
-            Err(_) => Check::open(VERSION, "not checked: only a valid token is told"),
-        },
-        match version {
-            Ok((_, time)) => clock(CLOCK, "Gitea", asked, time, now),
-            Err(_) => Check::open(CLOCK, "not checked: there is no valid token"),
-        },
-    ];
-    let user = repo.user();
-    if let Err(error @ Error::Unauthenticated(_)) = user {
-        checks.push(failed(TOKEN, error.into()));
-        checks.extend(Check::not_made(&OTHERS[3..], "there is no valid token"));
-        return checks;
-    }
-    let about = repo.about();
+    let answers = Check::right(URL, format!("the API answers at {}", repo.base()));
+    let refused = |error: Error| {
+        let mut checks = vec![answers.clone(), failed(TOKEN, error.into())];
+        checks.extend(Check::not_made(&OTHERS[1..], "there is no valid token"));
+        checks
+    };
+    let (version, time) = match version {
+        Ok(told) => told,
+        Err(error @ Error::Unauthenticated(_)) => return refused(error),
+        Err(error) => {
+            let mut checks = vec![failed(URL, error.into())];
+            checks.extend(Check::not_made(&OTHERS, "the server cannot be reached"));
+            return checks;
+        }
+    };
+    let user = match repo.user() {
+        Err(error @ Error::Unauthenticated(_)) => return refused(error),
+        user => user,
+    };
+    let mut checks = vec![answers];
     let is_job = matches!(&user, Ok(user) if user.id < 0);
     checks.push(token(&user, purpose));
+    checks.push(self::version(&version, has_workflows));
+    checks.push(clock(CLOCK, "Gitea", asked, time, now));
+    let about = repo.about();
     let scopes = match is_job {
         true => Scopes::Untold,
         false => repo.scopes().unwrap_or(Scopes::Untold),
@@ -134,9 +132,9 @@ fn open(scene: &Scene) -> Result<Repo, Vec<Check>> {
     let token = match token {
         Ok(token) => token,
         Err(failure) => {
-            let mut checks = Check::not_made(&[URL, VERSION, CLOCK], "there is no token");
+            let mut checks = Check::not_made(&[URL], "there is no token");
             checks.push(failed(TOKEN, failure));
-            checks.extend(Check::not_made(&OTHERS[3..], "there is no token"));
+            checks.extend(Check::not_made(&OTHERS[1..], "there is no token"));
             return Err(checks);
         }
     };
@@ -156,6 +154,9 @@ fn open(scene: &Scene) -> Result<Repo, Vec<Check>> {
     };
     let config = gitea::config(&url).map(|mut config| {
         config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
+        config.retry.base = Duration::from_secs_f64(scene.args.server.retry_wait);
+        // a limit is to be told, not to be waited for
+        config.retry.throttle_waits = 0;
         config
     });
     match config.and_then(|config| Repo::new(config, &token, &name)) {
@@ -395,6 +396,9 @@ impl Work<'_> {
     }
 
     fn comment(&self, scopes: &Scopes, is_job: bool) -> Check {
+        if self.about.is_archived {
+            return Check::open(COMMENT, "not checked: the repository is archived");
+        }
         if !self.about.has_pulls {
             let hint = "switch them on in the repository's settings";
             let text = "the repository has no pull requests, so there is nothing to comment on";
@@ -420,11 +424,6 @@ impl Work<'_> {
             Ok(()) => {}
         }
         match scopes.may_write("issue") {
-            _ if self.about.is_archived => Check::wrong(
-                COMMENT,
-                "nothing can be written in an archived repository",
-                None,
-            ),
             Some(false) => Check::wrong(
                 COMMENT,
                 "the token reads comments and may write none: write:issue is missing",

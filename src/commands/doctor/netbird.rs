@@ -22,6 +22,12 @@ const TOKEN_LIFE: &str = "netbird_token_life";
 const ACCOUNT: &str = "netbird_account";
 const RATE_LIMIT: &str = "netbird_rate_limit";
 
+/// All but the first.
+const OTHERS: [&str; 7] = [TOKEN, ROLE, TOKEN_LIFE, ACCOUNT, VERSION, CLOCK, RATE_LIMIT];
+
+/// Why something was not looked at.
+const NO_TOKEN: &str = "there is no valid token";
+
 /// Days that a token should have left at least: somebody has to make the next one.
 const DAYS_LEFT: i64 = 14;
 
@@ -31,7 +37,6 @@ const REQUESTS_LEFT: u64 = 20;
 /// Returns the checks, and the token's user where it is known.
 pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Option<User>) {
     let server = &scene.args.server;
-    let all = [VERSION, CLOCK, TOKEN, ROLE, TOKEN_LIFE, ACCOUNT, RATE_LIMIT];
     let token = token(server, scene.context.is_pull_request_event());
     let found = api_config(server).and_then(|mut config| {
         // a limit is to be told, not to be waited for
@@ -45,7 +50,7 @@ pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Option<User>) {
         Ok(api) => api,
         Err(failure) => {
             let mut checks = vec![failed(URL, failure)];
-            checks.extend(Check::not_made(&all, "the server is not known"));
+            checks.extend(Check::not_made(&OTHERS, "the server is not known"));
             return (checks, None);
         }
     };
@@ -60,20 +65,13 @@ pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Option<User>) {
     };
     if let Some(why) = unreachable(&greeting, users.as_ref()) {
         let mut checks = vec![failed(URL, why)];
-        checks.extend(Check::not_made(&all, "NetBird's API cannot be reached"));
+        checks.extend(Check::not_made(&OTHERS, "NetBird's API cannot be reached"));
         return (checks, None);
     }
-    let mut checks = vec![
-        Check::right(URL, format!("NetBird answers at {}", api.base())),
-        version(&greeting),
-        match &greeting {
-            Ok(greeting) => clock(CLOCK, "NetBird", asked, greeting.server_time, now),
-            Err(_) => Check::open(
-                CLOCK,
-                "not checked: only an answer to a valid token tells the time",
-            ),
-        },
-    ];
+    let mut checks = vec![Check::right(
+        URL,
+        format!("NetBird answers at {}", api.base()),
+    )];
     let (taken, users) = match (token, users) {
         (Err(failure), _) => (failed(TOKEN, failure), None),
         (Ok(_), Some(Err(error))) => (refused(error), None),
@@ -81,18 +79,36 @@ pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Option<User>) {
         (Ok(_), None) => (Check::open(TOKEN, "not checked"), None),
     };
     checks.push(taken);
-    let Some(users) = users else {
-        let rest = [ROLE, TOKEN_LIFE, ACCOUNT];
-        checks.extend(Check::not_made(&rest, "there is no valid token"));
-        checks.push(rate_limit(&greeting, checks.iter().any(is_throttled)));
-        return (checks, None);
+    let me = match users {
+        Some(users) => {
+            let me = users.into_iter().find(|user| user.is_current);
+            checks.push(role(scene, me.as_ref()));
+            checks.push(life(&api, me.as_ref(), now));
+            checks.push(account(&api, setting(server.account.as_ref())));
+            me
+        }
+        None => {
+            checks.extend(Check::not_made(&[ROLE, TOKEN_LIFE, ACCOUNT], NO_TOKEN));
+            None
+        }
     };
-    let me = users.into_iter().find(|user| user.is_current);
-    checks.push(role(scene, me.as_ref()));
-    checks.push(life(&api, me.as_ref(), now));
-    checks.push(account(&api, setting(server.account.as_ref())));
-    checks.push(rate_limit(&greeting, checks.iter().any(is_throttled)));
+    let throttled = checks.iter().any(is_throttled);
+    checks.push(version(&greeting));
+    checks.push(match &greeting {
+        Ok(greeting) => clock(CLOCK, "NetBird", asked, greeting.server_time, now),
+        Err(error) => untold(CLOCK, error),
+    });
+    checks.push(rate_limit(&greeting, throttled));
     (checks, me)
+}
+
+/// What NetBird tells with its version, where it does not.
+fn untold(name: &'static str, error: &ApiError) -> Check {
+    match error {
+        error if error.is_absent() => Check::open(name, "this server does not tell"),
+        error if error.is_access() => Check::open(name, format!("not checked: {NO_TOKEN}")),
+        error => Check::open(name, format!("not known: {error}")),
+    }
 }
 
 /// Is it NetBird that says so?
@@ -135,10 +151,7 @@ fn users(api: &Api) -> Result<Vec<User>, ApiError> {
 fn version(greeting: &Result<Greeting, ApiError>) -> Check {
     let version = match greeting {
         Ok(greeting) => &greeting.version,
-        Err(error) if error.is_absent() => {
-            return Check::open(VERSION, "this server does not tell its version");
-        }
-        Err(_) => return Check::open(VERSION, "not checked: only a valid token is told"),
+        Err(error) => return untold(VERSION, error),
     };
     match told_of_netbird(version) {
         Some(text) => {
@@ -252,7 +265,7 @@ fn life(api: &Api, me: Option<&User>, now: Timestamp) -> Check {
     else {
         return Check::open(TOKEN_LIFE, "NetBird does not tell when the token ends");
     };
-    let days = (end.as_second() - now.as_second()) / 86_400;
+    let days = end.duration_since(now).as_secs() / 86_400;
     let left = count(usize::try_from(days).unwrap_or_default(), "day", "days");
     let text = format!(
         "{left} left of the token {token:?}, until {}",
@@ -307,11 +320,16 @@ fn is_throttled(check: &Check) -> bool {
 fn rate_limit(greeting: &Result<Greeting, ApiError>, throttled: bool) -> Check {
     let slow = "the server limits requests per token: raise NB_API_RATE_LIMITING_RPM there, or run less often";
     let limit = match greeting {
-        Ok(greeting) => greeting.rate_limit,
-        Err(_) => None,
+        _ if throttled => None,
+        Err(ApiError::Throttled(_)) => None,
+        Ok(greeting) => match greeting.rate_limit {
+            None => return Check::open(RATE_LIMIT, "the server names none"),
+            limit => limit,
+        },
+        Err(error) => return untold(RATE_LIMIT, error),
     };
     match limit {
-        _ if throttled || matches!(greeting, Err(ApiError::Throttled(_))) => Check::wrong(
+        None => Check::wrong(
             RATE_LIMIT,
             "too many requests for now",
             Some(slow.to_owned()),
@@ -322,6 +340,5 @@ fn rate_limit(greeting: &Result<Greeting, ApiError>, throttled: bool) -> Check {
             Some(slow.to_owned()),
         ),
         Some((left, of)) => Check::right(RATE_LIMIT, format!("{left} of {of} requests left")),
-        None => Check::open(RATE_LIMIT, "the server names none"),
     }
 }
