@@ -67,7 +67,14 @@ pub(super) fn checks(
         Ok(told) => told,
         Err(error @ Error::Unauthenticated(_)) => return refused(error),
         Err(error) => {
-            let mut checks = vec![failed(URL, error.into())];
+            let hint = match error.is_not_found() {
+                true => Some(format!(
+                    "{} is no Gitea and no Forgejo: give its URL as GITEA_URL, as https://git.example.com",
+                    repo.base()
+                )),
+                false => error.hint(),
+            };
+            let mut checks = vec![Check::wrong(URL, error.to_string(), hint)];
             checks.extend(Check::not_made(&OTHERS, "the server cannot be reached"));
             return checks;
         }
