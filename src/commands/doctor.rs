@@ -7,6 +7,7 @@ mod checkout;
 mod gitea;
 mod job;
 mod netbird;
+mod rights;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use crate::git::{Git, GitError, Opened};
 use crate::ledger::{Ledger, LedgerError};
 use crate::text::count;
 
-/// Where workflows stand. Of several folders the server takes the first that is there.
+/// Where workflows stand; what one forge alone reads goes before what others read as well.
 const FOLDERS: [&str; 3] = [
     ".forgejo/workflows",
     ".gitea/workflows",
@@ -29,57 +29,61 @@ pub(super) fn workflows(scene: &Scene) -> (Check, bool, bool) {
         Ok(Opened::Checkout(git)) => git.root().to_owned(),
         _ => scene.file.parent().unwrap_or(Path::new("")).to_owned(),
     };
-    let folder = FOLDERS.map(|folder| root.join(folder));
-    let Some(folder) = folder.into_iter().find(|folder| folder.is_dir()) else {
-        return (
-            Check::open(name, "there are no workflows here"),
-            false,
-            false,
-        );
+    let folders = FOLDERS.map(|folder| root.join(folder));
+    let mut workflows = folders.iter().map(|folder| ours(folder));
+    let texts = workflows.find(|texts| !texts.is_empty());
+    let texts = texts.unwrap_or_default();
+    let check = match texts.is_empty() {
+        true if folders.iter().any(|folder| folder.is_dir()) => {
+            Check::open(name, "none of the workflows here is one of ours")
+        }
+        true => Check::open(name, "there are no workflows here"),
+        false => compared(name, &texts),
     };
-    let texts: Vec<(String, Standing, String)> = files(&folder)
-        .into_iter()
-        .filter_map(|path| {
-            let name = path.file_name()?.to_str()?.to_owned();
-            let text = fs::read_to_string(&path).ok()?;
-            Some((name.clone(), standing(&name, &text)?, text))
-        })
-        .collect();
-    let via_pr = texts.iter().any(|(_, _, text)| text.contains("--via-pr"));
+    let via_pr = texts.iter().any(|(.., text)| text.contains("--via-pr"));
+    (check, via_pr, !texts.is_empty())
+}
+
+/// A workflow of ours: its file name, how it stands to this version, its text.
+type Workflow = (String, Standing, String);
+
+/// Returns the workflows of a folder that are ours, by name.
+fn ours(folder: &Path) -> Vec<Workflow> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let read = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?.to_owned();
+        let text = fs::read_to_string(&path).ok()?;
+        Some((name.clone(), standing(&name, &text)?, text))
+    };
+    let found = entries.filter_map(|entry| read(entry.path()));
+    let mut found: Vec<Workflow> = found.collect();
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found
+}
+
+fn compared(name: &'static str, texts: &[Workflow]) -> Check {
     let named = |wanted: &[Standing]| {
         let found = texts.iter().filter(|(_, found, _)| wanted.contains(found));
         let names: Vec<&str> = found.map(|(name, ..)| name.as_str()).collect();
         names.join(", ")
     };
-    let (version, other) = (env!("CARGO_PKG_VERSION"), named(&[Standing::Other]));
-    let check = if texts.is_empty() {
-        Check::open(name, "none of the workflows here is one of ours")
-    } else if !other.is_empty() {
-        Check::wrong(
+    let version = env!("CARGO_PKG_VERSION");
+    let other = named(&[Standing::Other]);
+    if !other.is_empty() {
+        let hint = "take the texts that belong to this version (docs/gitea.md, step 6), and make your own changes again; the \
+                    runner, the clock, the branch, the file and --via-pr are yours to choose";
+        return Check::wrong(
             name,
             format!("not as in version {version}: {other}"),
-            Some(
-                "take the texts that belong to this version (docs/gitea.md, step 6), and make your own changes again; the \
-                 runner, the clock, the branch, the file and --via-pr are yours to choose"
-                    .to_owned(),
-            ),
-        )
-    } else {
-        let adapted = match named(&[Standing::Adapted]).as_str() {
-            "" => String::new(),
-            adapted => format!("; with settings of yours: {adapted}"),
-        };
-        let all = named(&[Standing::Same, Standing::Adapted]);
-        Check::right(name, format!("as in version {version}: {all}{adapted}"))
+            Some(hint.to_owned()),
+        );
+    }
+    let adapted = match named(&[Standing::Adapted]).as_str() {
+        "" => String::new(),
+        adapted => format!("; with settings of yours: {adapted}"),
     };
-    (check, via_pr, !texts.is_empty())
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
+    let all = named(&[Standing::Same, Standing::Adapted]);
+    Check::right(name, format!("as in version {version}: {all}{adapted}"))
 }
 
 /// Whether the history can prove what is ours.

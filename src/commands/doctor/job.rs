@@ -31,7 +31,10 @@ pub(super) fn terminal(scene: &Scene) -> Check {
         false => "no colour",
     };
     let ci = match ci {
-        Some(_) => "CI is set: the log on stderr is JSON lines",
+        Some(ci) if !matches!(ci.as_str(), "false" | "0") => {
+            "CI is set: the log on stderr is JSON lines"
+        }
+        Some(_) => "CI is off: the log is for people",
         None => "CI is not set: the log is for people",
     };
     Check::right(name, format!("{what}, {color}; {ci}"))

@@ -1,10 +1,13 @@
 //! NetBird: is it there, is it new enough, and what may the token do?
 
+use std::cell::Cell;
+
 use jiff::Timestamp;
 
 use super::{Scene, clock, failed};
 use crate::api::objects::{User, UserToken};
 use crate::api::{Api, ApiError, Greeting, Token, object_path};
+use crate::cli::Server;
 use crate::commands::failure::Failure;
 use crate::commands::settings::{api_config, setting, token};
 use crate::commands::versions::{is_version, told_of_netbird};
@@ -14,19 +17,16 @@ use crate::kind::Kind;
 use crate::text::count;
 
 const URL: &str = "netbird_url";
-const VERSION: &str = "netbird_version";
-const CLOCK: &str = "netbird_clock";
 const TOKEN: &str = "netbird_token";
 const ROLE: &str = "netbird_role";
 const TOKEN_LIFE: &str = "netbird_token_life";
 const ACCOUNT: &str = "netbird_account";
+const VERSION: &str = "netbird_version";
+const CLOCK: &str = "netbird_clock";
 const RATE_LIMIT: &str = "netbird_rate_limit";
 
 /// All but the first.
 const OTHERS: [&str; 7] = [TOKEN, ROLE, TOKEN_LIFE, ACCOUNT, VERSION, CLOCK, RATE_LIMIT];
-
-/// Why something was not looked at.
-const NO_TOKEN: &str = "there is no valid token";
 
 /// Days that a token should have left at least: somebody has to make the next one.
 const DAYS_LEFT: i64 = 14;
@@ -34,81 +34,105 @@ const DAYS_LEFT: i64 = 14;
 /// Requests that should be left at least: a plan makes about a dozen, an apply more.
 const REQUESTS_LEFT: u64 = 20;
 
+/// What to do where something else answers.
+const NO_API: &str =
+    "is this NetBird's management API? Its URL is that of the dashboard, or of a host of its own";
+
+/// Why something was not looked at.
+const NO_TOKEN: &str = "there is no valid token";
+
+/// NetBird, and whether it refused a request because there were too many.
+struct Asked {
+    api: Api,
+    throttled: Cell<bool>,
+}
+
+impl Asked {
+    /// Passes an answer on.
+    fn see<T>(&self, answer: Result<T, ApiError>) -> Result<T, ApiError> {
+        if let Err(ApiError::Throttled(_)) = answer {
+            self.throttled.set(true);
+        }
+        answer
+    }
+}
+
 /// Returns the checks, and the token's user where it is known.
 pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Option<User>) {
     let server = &scene.args.server;
     let token = token(server, scene.context.is_pull_request_event());
-    let found = api_config(server).and_then(|mut config| {
-        // a limit is to be told, not to be waited for
-        config.retry.throttle_waits = 0;
-        // without a token the URL can be looked at all the same: the answer is a refusal of NetBird's own
-        let stand_in = || Token::parse("none").expect("a word is a token");
-        let token = token.as_ref().map_or_else(|_| stand_in(), Token::clone);
-        Ok(Api::new(config, &token)?)
-    });
-    let api = match found {
-        Ok(api) => api,
-        Err(failure) => {
-            let mut checks = vec![failed(URL, failure)];
-            checks.extend(Check::not_made(&OTHERS, "the server is not known"));
-            return (checks, None);
-        }
+    let netbird = match open(server, &token) {
+        Ok(api) => Asked {
+            api,
+            throttled: Cell::new(false),
+        },
+        Err(failure) => return (lost(failure, "the server is not known"), None),
+    };
+    let unreachable = |error: &ApiError| {
+        let hint = error.hint().unwrap_or_else(|| NO_API.to_owned());
+        let failure = Failure::error(error.to_string()).hint(hint);
+        (lost(failure, "NetBird's API cannot be reached"), None)
     };
     let asked = Timestamp::now();
-    let greeting = api.greet();
+    let greeting = netbird.see(netbird.api.greet());
     let now = Timestamp::now();
-    let users = match (&token, &greeting) {
-        (Err(_), _) => None,
-        // what cannot be reached is not asked twice
-        (_, Err(error)) if !answers(error) && !error.is_absent() => None,
-        _ => Some(users(&api)),
-    };
-    if let Some(why) = unreachable(&greeting, users.as_ref()) {
-        let mut checks = vec![failed(URL, why)];
-        checks.extend(Check::not_made(&OTHERS, "NetBird's API cannot be reached"));
-        return (checks, None);
+    // what cannot be reached is not asked twice
+    if let Err(error) = &greeting
+        && !answers(error)
+        && !error.is_absent()
+    {
+        return unreachable(error);
     }
-    let mut checks = vec![Check::right(
-        URL,
-        format!("NetBird answers at {}", api.base()),
-    )];
+    let users = netbird.see(users(&netbird.api));
+    // servers before the path for the version are known by their users
+    if let (Err(error), Err(of_users)) = (&greeting, &users)
+        && error.is_absent()
+        && !answers(of_users)
+    {
+        return unreachable(error);
+    }
+    let at = format!("NetBird answers at {}", netbird.api.base());
+    let mut checks = vec![Check::right(URL, at)];
     let (taken, users) = match (token, users) {
         (Err(failure), _) => (failed(TOKEN, failure), None),
-        (Ok(_), Some(Err(error))) => (refused(error), None),
-        (Ok(_), Some(Ok(users))) => (Check::right(TOKEN, "NetBird takes it"), Some(users)),
-        (Ok(_), None) => (Check::open(TOKEN, "not checked"), None),
+        (Ok(_), Err(error)) => (refused(error), None),
+        (Ok(_), Ok(users)) => (Check::right(TOKEN, "NetBird takes it"), Some(users)),
     };
     checks.push(taken);
-    let me = match users {
+    let mut me = None;
+    match users {
         Some(users) => {
-            let me = users.into_iter().find(|user| user.is_current);
+            me = users.into_iter().find(|user| user.is_current);
             checks.push(role(scene, me.as_ref()));
-            checks.push(life(&api, me.as_ref(), now));
-            checks.push(account(&api, setting(server.account.as_ref())));
-            me
+            checks.push(life(&netbird, me.as_ref(), now));
+            checks.push(account(&netbird, setting(server.account.as_ref())));
         }
-        None => {
-            checks.extend(Check::not_made(&[ROLE, TOKEN_LIFE, ACCOUNT], NO_TOKEN));
-            None
-        }
-    };
-    let throttled = checks.iter().any(is_throttled);
+        None => checks.extend(Check::not_made(&[ROLE, TOKEN_LIFE, ACCOUNT], NO_TOKEN)),
+    }
     checks.push(version(&greeting));
     checks.push(match &greeting {
         Ok(greeting) => clock(CLOCK, "NetBird", asked, greeting.server_time, now),
         Err(error) => untold(CLOCK, error),
     });
-    checks.push(rate_limit(&greeting, throttled));
+    checks.push(rate_limit(&greeting, netbird.throttled.get()));
     (checks, me)
 }
 
-/// What NetBird tells with its version, where it does not.
-fn untold(name: &'static str, error: &ApiError) -> Check {
-    match error {
-        error if error.is_absent() => Check::open(name, "this server does not tell"),
-        error if error.is_access() => Check::open(name, format!("not checked: {NO_TOKEN}")),
-        error => Check::open(name, format!("not known: {error}")),
-    }
+/// Returns a client. Without a token the URL can be looked at all the same: the answer is a refusal of NetBird's own.
+fn open(server: &Server, token: &Result<Token, Failure>) -> Result<Api, Failure> {
+    let mut config = api_config(server)?;
+    // a limit is to be told, not to be waited for
+    config.retry.throttle_waits = 0;
+    let stand_in = || Token::parse("none").expect("a word is a token");
+    let token = token.as_ref().map_or_else(|_| stand_in(), Token::clone);
+    Ok(Api::new(config, &token)?)
+}
+
+/// The checks where there is nobody to ask.
+fn lost(failure: Failure, why: &str) -> Vec<Check> {
+    let mut checks = vec![failed(URL, failure)];
+    checks.extend(Check::not_made(&OTHERS, why));
+    checks
 }
 
 /// Is it NetBird that says so?
@@ -123,29 +147,18 @@ fn answers(error: &ApiError) -> bool {
     )
 }
 
-/// Returns why this is no API of NetBird. Servers before the path for the version are known by their users.
-fn unreachable(
-    greeting: &Result<Greeting, ApiError>,
-    users: Option<&Result<Vec<User>, ApiError>>,
-) -> Option<Failure> {
-    let Err(error) = greeting else { return None };
-    let by_users = match users {
-        Some(Ok(_)) => true,
-        Some(Err(error)) => answers(error),
-        None => false,
-    };
-    if answers(error) || by_users {
-        return None;
-    }
-    let hint = error.hint().unwrap_or_else(|| {
-        "is this NetBird's management API? Its URL is the dashboard's with /api, or a host of its own".to_owned()
-    });
-    Some(Failure::error(error.to_string()).hint(hint))
-}
-
 fn users(api: &Api) -> Result<Vec<User>, ApiError> {
     let users = api.list("/users")?;
     Ok(users.iter().filter_map(|user| user.read().ok()).collect())
+}
+
+/// What NetBird tells with its version, where it does not.
+fn untold(name: &'static str, error: &ApiError) -> Check {
+    match error {
+        error if error.is_absent() => Check::open(name, "this server does not tell"),
+        error if error.is_access() => Check::open(name, format!("not checked: {NO_TOKEN}")),
+        error => Check::open(name, format!("not known: {error}")),
+    }
 }
 
 fn version(greeting: &Result<Greeting, ApiError>) -> Check {
@@ -181,17 +194,22 @@ fn role(scene: &Scene, me: Option<&User>) -> Check {
         true => format!("service user {}, role {}", me.name, me.role),
         false => format!("{}, a person, role {}", me.name, me.role),
     };
-    let store = "store its token as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_PLAN_TOKEN (plan, \
-                 drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)";
-    let wrong = |why: String, role: &str| {
-        let hint = format!("make a service user of role {role} and {store}");
+    let wrong = |why: &str| {
+        let (role, secret) = match scene.told {
+            Some(Purpose::Apply) => ("admin", "NETBIRD_APPLY_TOKEN"),
+            Some(Purpose::Plan) => ("auditor", "NETBIRD_PLAN_TOKEN"),
+            None => (
+                "auditor (for apply: admin)",
+                "NETBIRD_PLAN_TOKEN (NETBIRD_APPLY_TOKEN)",
+            ),
+        };
+        let hint = format!(
+            "give NETBIRD_API_TOKEN the token of a service user of role {role}; in the workflows that is the secret {secret}"
+        );
         Check::wrong(ROLE, format!("{who}: {why}"), Some(hint))
     };
     if !gates::sees_all(me) {
-        return wrong(
-            "it sees a part of the account only".to_owned(),
-            "auditor (admin for apply)",
-        );
+        return wrong("it sees a part of the account only");
     }
     let is_weak = gates::reads_only(me).is_some();
     let denied = |kind: &Kind| !gates::may_write(&me.role, *kind);
@@ -209,30 +227,21 @@ fn role(scene: &Scene, me: Option<&User>) -> Check {
     let needed = Kind::ALL.iter().any(|kind| denied(kind) && manages(kind));
     match scene.told {
         Some(Purpose::Apply) if is_weak => {
-            return wrong(
-                "it can change nothing, which an apply needs".to_owned(),
-                "admin",
-            );
+            return wrong("it can change nothing, which an apply needs");
         }
         Some(Purpose::Apply) if needed => {
-            return wrong(format!("it cannot write {}", lacks.join(", ")), "admin");
+            return wrong(&format!("it cannot write {}", lacks.join(", ")));
         }
         // a token dies with the access of whose it is
         _ if scene.context.is_ci && !me.is_service_user => {
-            let role = match scene.told {
-                Some(Purpose::Plan) => "auditor",
-                _ => "admin",
-            };
-            return wrong(
-                "a job's token ends with that person's access".to_owned(),
-                role,
-            );
+            return wrong("a job's token ends with that person's access");
         }
         _ => {}
     }
     let for_what = match (scene.told, is_weak) {
         (Some(Purpose::Plan), false) => "more than a plan needs (auditor)".to_owned(),
         (Some(Purpose::Plan), true) => "right for a plan".to_owned(),
+        (Some(Purpose::Apply), false) if lacks.is_empty() => "right for an apply".to_owned(),
         (_, true) => "enough for a plan; an apply needs admin".to_owned(),
         (_, false) if lacks.is_empty() => "enough for plan and apply".to_owned(),
         (_, false) => format!("enough for plan and apply, but for {}", lacks.join(", ")),
@@ -241,16 +250,16 @@ fn role(scene: &Scene, me: Option<&User>) -> Check {
 }
 
 /// The token in use is the one that was used last, just now.
-fn life(api: &Api, me: Option<&User>, now: Timestamp) -> Check {
+fn life(netbird: &Asked, me: Option<&User>, now: Timestamp) -> Check {
     let Some(me) = me else {
         return Check::open(
             TOKEN_LIFE,
             "not checked: NetBird does not say whose the token is",
         );
     };
-    let tokens =
-        object_path("/users", &me.id).and_then(|path| api.values(&format!("{path}/tokens")));
-    let tokens = match tokens {
+    let tokens = object_path("/users", &me.id);
+    let tokens = tokens.and_then(|path| netbird.api.values(&format!("{path}/tokens")));
+    let tokens = match netbird.see(tokens) {
         Ok(tokens) => tokens,
         Err(error) => {
             return Check::open(TOKEN_LIFE, format!("NetBird does not tell: {error}"));
@@ -284,8 +293,8 @@ fn life(api: &Api, me: Option<&User>, now: Timestamp) -> Check {
     }
 }
 
-fn account(api: &Api, wanted: Option<String>) -> Check {
-    let accounts = match api.values("/accounts") {
+fn account(netbird: &Asked, wanted: Option<String>) -> Check {
+    let accounts = match netbird.see(netbird.api.values("/accounts")) {
         Ok(accounts) => accounts,
         Err(error) => return Check::open(ACCOUNT, format!("NetBird does not tell: {error}")),
     };
@@ -313,15 +322,10 @@ fn account(api: &Api, wanted: Option<String>) -> Check {
     }
 }
 
-fn is_throttled(check: &Check) -> bool {
-    check.text.contains("too many requests")
-}
-
 fn rate_limit(greeting: &Result<Greeting, ApiError>, throttled: bool) -> Check {
     let slow = "the server limits requests per token: raise NB_API_RATE_LIMITING_RPM there, or run less often";
     let limit = match greeting {
         _ if throttled => None,
-        Err(ApiError::Throttled(_)) => None,
         Ok(greeting) => match greeting.rate_limit {
             None => return Check::open(RATE_LIMIT, "the server names none"),
             limit => limit,
