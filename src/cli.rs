@@ -416,7 +416,8 @@ pub struct DriftArgs {
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// What the tokens are for [default: plan in a pull request's job, apply in another one, else what NetBird's token can do]
+    /// What the tokens are for [default: plan in a pull request's job, apply in another one, without a job what NetBird's token
+    /// can do]
     #[arg(long = "for", value_name = "COMMAND")]
     pub purpose: Option<For>,
     /// See Sealing.

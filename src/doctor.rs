@@ -1,15 +1,11 @@
-//! What a set-up is checked for: rows of what was found, and the rules that need no server.
+//! What a set-up is checked for: rows of what was found, and what workflows of this version look like.
 //!
 //! A check never changes anything. Its text says what is so, its hint what to do where that is wrong. What a token may not
 //! see, what is not configured and what depends on a check that failed is neither right nor wrong.
 
 mod adapted;
-mod rule;
-mod scopes;
 
 pub use adapted::{Standing, standing};
-pub use rule::Rule;
-pub use scopes::Scopes;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]

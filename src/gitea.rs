@@ -15,7 +15,9 @@ mod message;
 pub mod propose;
 mod pulls;
 mod rights;
+mod rule;
 mod runs;
+mod scopes;
 pub mod sealed;
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,7 @@ pub use message::commit_message;
 pub use pulls::Pull;
 pub use rights::Branch;
 pub use runs::Ancestry;
+pub use scopes::Scopes;
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -65,7 +65,8 @@ pub(super) fn old_gitea(repo: &Repo) -> Option<String> {
     told_of_gitea(&repo.version().ok()?)
 }
 
-/// Says that this version is too old, if it is. A Forgejo answers `15.0.3+gitea-1.22.0`, whatever it is (docs/gitea-api.md, "Versions").
+/// Says that this version is too old, if it is. A Forgejo answers `15.0.3+gitea-1.22.0`, whatever it is
+/// (docs/gitea-api.md, "Versions").
 pub(super) fn told_of_gitea(version: &str) -> Option<String> {
     let found = numbers(version)?;
     if let Some((version, _)) = version.split_once("+gitea-") {

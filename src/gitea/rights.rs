@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use super::{Error, Repo, decode, encode_path, or_default};
-use crate::doctor::{Rule, Scopes};
+use super::rule::Rule;
+use super::{Error, Repo, Scopes, decode, encode_path, or_default};
 use crate::http::Method;
 
 /// What is told of a branch to everybody who may read it.

@@ -11,8 +11,8 @@ use crate::ci::Runner;
 use crate::commands::forge::{self, Forge, SETTINGS};
 use crate::commands::settings::{environment, find_token};
 use crate::commands::versions::{commands_work, is_version, told_of_gitea};
-use crate::doctor::{Check, Purpose, Scopes};
-use crate::gitea::{self, About, Error, Repo, User};
+use crate::doctor::{Check, Purpose};
+use crate::gitea::{self, About, Error, Repo, Scopes, User};
 
 const URL: &str = "gitea_url";
 const VERSION: &str = "gitea_version";
@@ -214,8 +214,8 @@ fn token(user: &Result<User, Error>, purpose: Option<Purpose>) -> Check {
 
 fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&About>) -> Check {
     let needed: &[&str] = match purpose {
-        Some(Purpose::Plan) => &["issue"],
-        Some(Purpose::Apply) | None => &["repository", "issue"],
+        Some(Purpose::Plan) | None => &["issue"],
+        Some(Purpose::Apply) => &["repository", "issue"],
     };
     let lacks: Vec<String> = needed
         .iter()

@@ -135,16 +135,13 @@ fn lost(failure: Failure, why: &str) -> Vec<Check> {
     checks
 }
 
-/// Is it NetBird that says so?
+/// Is it NetBird that says so? A proxy before a server that is down knows no id of the request.
 fn answers(error: &ApiError) -> bool {
-    matches!(
-        error,
-        ApiError::Unauthenticated(_)
-            | ApiError::Blocked(_)
-            | ApiError::Forbidden(_)
-            | ApiError::Throttled(_)
-            | ApiError::Server(_)
-    )
+    match error {
+        ApiError::Server(answer) => answer.request_id.is_some(),
+        ApiError::Throttled(_) => true,
+        error => error.is_access(),
+    }
 }
 
 fn users(api: &Api) -> Result<Vec<User>, ApiError> {

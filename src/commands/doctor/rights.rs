@@ -3,8 +3,8 @@
 use super::Scene;
 use crate::commands::forge;
 use crate::commands::settings::setting;
-use crate::doctor::{Check, Purpose, Scopes};
-use crate::gitea::{About, Branch, Error, Repo, sealed};
+use crate::doctor::{Check, Purpose};
+use crate::gitea::{About, Branch, Error, Repo, Scopes, sealed};
 use crate::text::count;
 
 pub(super) const PUSH: &str = "gitea_push";

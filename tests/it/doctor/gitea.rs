@@ -145,6 +145,9 @@ fn scopes_are_told_as_far_as_the_server_does() {
     let blind = with(&["write:repository"]);
     blind.failed(&["gitea_scopes", "gitea_comment"]);
     with(&["write:issue"]).is("gitea_repository", Some(false), "read:repository");
+    let public = with(&["public-only", "write:repository", "write:issue"]);
+    public.failed(&["gitea_scopes", "gitea_repository"]);
+    public.is("gitea_scopes", Some(false), "for public repositories only");
     // a plan's token only comments
     let plan = gitea.token_with(&["read:repository", "write:issue"]);
     setup

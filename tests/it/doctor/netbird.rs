@@ -68,6 +68,11 @@ fn what_is_not_the_api_is_told_from_a_wrong_token() {
     let dashboard = setup.found(&[], &[]);
     dashboard.only("netbird_url", "looks like", &TOKEN_AND_ALL_BEHIND);
     netbird.clear_faults();
+    // a proxy before a server that is down
+    netbird.fault(always("*", "/", Effect::Html(502)));
+    let down = setup.found(&[], &[]);
+    down.only("netbird_url", "502", &TOKEN_AND_ALL_BEHIND);
+    netbird.clear_faults();
     // a server that is another one's
     let plain = Response::new(404, "text/plain; charset=utf-8", "404 page not found\n");
     netbird.fault(always("*", "/", Effect::Raw(plain)));

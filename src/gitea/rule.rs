@@ -1,6 +1,8 @@
 //! What a branch rule lets past review (docs/gitea-api.md, "Branch rules").
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+
+use super::or_default;
 
 /// A rule as administrators of the repository read it, with the fields about pushing.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -116,13 +118,6 @@ fn covers(pattern: &[char], text: &str) -> bool {
         }
         [wanted, ..] => chars.next() == Some(*wanted) && covers(&pattern[1..], chars.as_str()),
     }
-}
-
-/// Lists without entries are null.
-fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
-    value: D,
-) -> Result<T, D::Error> {
-    Ok(Option::deserialize(value)?.unwrap_or_default())
 }
 
 #[cfg(test)]
