@@ -40,17 +40,17 @@ fn ours(name: &str) -> impl Iterator<Item = &'static str> {
     named.chain(forks).map(|(_, text)| text)
 }
 
-/// Lines that begin so are settings.
-const SETTINGS: [&str; 8] = [
+/// What follows these is for people to choose.
+const VALUES: [&str; 5] = [
     "runs-on:",
     "timeout-minutes:",
     "- cron:",
     "branches:",
     "paths:",
-    "GITEA_BRANCH:",
-    "NETBIRD_GITOPS_",
-    "NETBIRD_ACCOUNT_ID:",
 ];
+
+/// Lines that begin so are for people to add.
+const ADDED: [&str; 3] = ["GITEA_BRANCH:", "NETBIRD_GITOPS_", "NETBIRD_ACCOUNT_ID:"];
 
 /// What is left of a text without settings and comments.
 fn essence(text: &str) -> Vec<String> {
@@ -59,11 +59,17 @@ fn essence(text: &str) -> Vec<String> {
             true => "",
             false => line.split(" #").next().unwrap_or_default(),
         };
-        line.replace(" --via-pr", "").trim_end().to_owned()
+        let line = line.replace(" --via-pr", "");
+        let start = line.trim_start();
+        let chosen = VALUES.iter().find(|key| start.starts_with(**key));
+        match chosen {
+            Some(key) => line[..line.len() - start.len() + key.len()].to_owned(),
+            None => line.trim_end().to_owned(),
+        }
     };
     let is_kept = |line: &String| {
         let start = line.trim_start();
-        !start.is_empty() && !SETTINGS.iter().any(|word| start.starts_with(word))
+        !start.is_empty() && !ADDED.iter().any(|word| start.starts_with(word))
     };
     text.lines().map(line).filter(is_kept).collect()
 }
@@ -103,6 +109,7 @@ mod tests {
         for (from, to) in [
             ("NETBIRD_APPLY_TOKEN", "NETBIRD_PLAN_TOKEN"),
             ("fetch-depth: 0", "fetch-depth: 1"),
+            ("    branches: [main]\n", ""),
             ("apply --yes", "apply --any-commit --yes"),
             ("cancel-in-progress: false", "cancel-in-progress: true"),
         ] {
