@@ -39,6 +39,17 @@ pub struct NewKey {
     pub server_time: Option<jiff::Timestamp>,
 }
 
+/// What the server says of itself.
+#[derive(Debug)]
+pub struct Greeting {
+    /// Its version; a server that was built by hand says `development`.
+    pub version: String,
+    /// When it says it answered.
+    pub server_time: Option<jiff::Timestamp>,
+    /// How many requests are left and of how many, where something says so.
+    pub rate_limit: Option<(u64, u64)>,
+}
+
 /// Returns the default settings for the server at `url`, written with or without `/api`.
 ///
 /// Errors with a refusal ([`ApiError::is_url_refused`]) when no token may be sent there.
@@ -76,9 +87,19 @@ impl Api {
 
     /// Returns the server's version, as in `0.77.1`, or `development`.
     pub fn version(&self) -> Result<String, ApiError> {
-        let answer = self.get("/instance/version")?;
+        self.greet().map(|greeting| greeting.version)
+    }
+
+    /// Returns what the server says of itself.
+    pub fn greet(&self) -> Result<Greeting, ApiError> {
+        let reply = self.success(Method::Get, "/instance/version", None)?;
+        let answer = object(&reply)?;
         let version = answer["management_current_version"].as_str();
-        Ok(version.unwrap_or_default().to_owned())
+        Ok(Greeting {
+            version: version.unwrap_or_default().to_owned(),
+            server_time: reply.server_time,
+            rate_limit: reply.rate_limit(),
+        })
     }
 
     /// Reads one object. `path` starts with a slash, as in `/dns/settings`, and may carry a query.

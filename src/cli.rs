@@ -54,6 +54,8 @@ pub enum Command {
     Drift(DriftArgs),
     /// Say whether one can reach another, by which rule, or what comes nearest
     Access(AccessArgs),
+    /// Check a set-up: servers, tokens, rights, checkout; change nothing
+    Doctor(DoctorArgs),
     /// Print the JSON Schema of netbird.json, for editors
     Schema,
 }
@@ -453,6 +455,33 @@ pub struct AccessArgs {
     /// See Server.
     #[command(flatten)]
     pub server: Server,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// What the tokens are for [default: plan in a pull request's job, apply in another one, without a job what NetBird's token
+    /// can do]
+    #[arg(long = "for", value_name = "COMMAND")]
+    pub purpose: Option<For>,
+    /// See Sealing.
+    #[command(flatten)]
+    pub sealing: Sealing,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// What a set-up is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum For {
+    /// Read, and comment.
+    Plan,
+    /// Write.
+    Apply,
 }
 
 /// What stdout carries.

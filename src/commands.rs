@@ -7,6 +7,7 @@ mod agreements;
 mod apply;
 mod branch;
 mod copies;
+mod doctor;
 mod drift;
 mod export;
 mod failure;
@@ -48,6 +49,7 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::Adopt(args) => adopt::run(cli, args, say),
         Command::Drift(args) => drift::run(cli, args, say),
         Command::Access(args) => access::run(cli, args, say),
+        Command::Doctor(args) => doctor::run(cli, args, say),
         Command::Schema => {
             print(&crate::schema::text());
             Exit::Done

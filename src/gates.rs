@@ -145,12 +145,7 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
     }
     let Some(me) = &context.me else { return None };
     let refusal = |text: String, names: Vec<String>| Some(weak(text, names));
-    let sees_all = me.is_service_user
-        || matches!(
-            me.role.as_str(),
-            "owner" | "admin" | "network_admin" | "auditor"
-        );
-    if !sees_all {
+    if !sees_all(me) {
         let text = format!(
             "the token is of {}, a person of role {}: it sees a part of the account only",
             me.name, me.role
@@ -160,15 +155,10 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
     if !context.applying {
         return None;
     }
-    let may_write = |kind: Kind| match me.role.as_str() {
-        "owner" | "admin" => true,
-        "network_admin" => !matches!(kind, Kind::SetupKey | Kind::Peer | Kind::AccountSettings),
-        _ => false,
-    };
     let denied = plan
         .changes
         .iter()
-        .filter(|change| !may_write(change.address.kind));
+        .filter(|change| !may_write(&me.role, change.address.kind));
     let denied: Vec<String> = denied.map(|change| change.address.to_string()).collect();
     if denied.is_empty() {
         // from the role at once: the wrong secret shows before the first change that needs the right one
@@ -181,6 +171,24 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
         plan.changes.len()
     );
     refusal(text, denied)
+}
+
+/// Returns whether a token of this user is shown the whole account.
+pub fn sees_all(me: &User) -> bool {
+    me.is_service_user
+        || matches!(
+            me.role.as_str(),
+            "owner" | "admin" | "network_admin" | "auditor"
+        )
+}
+
+/// Returns whether a role may write objects of a kind (docs/netbird-api.md, "Roles").
+pub fn may_write(role: &str, kind: Kind) -> bool {
+    match role {
+        "owner" | "admin" => true,
+        "network_admin" => !matches!(kind, Kind::SetupKey | Kind::Peer | Kind::AccountSettings),
+        _ => false,
+    }
 }
 
 /// Refuses a token that can write nothing, where something is to be written. A role that the server does not tell is left

@@ -105,6 +105,11 @@ impl Git {
         }))
     }
 
+    /// Returns the root of the work tree.
+    pub fn root(&self) -> &Path {
+        &self.top
+    }
+
     /// Returns whether history was cut off when it was fetched.
     pub fn is_shallow(&self) -> bool {
         self.shallow

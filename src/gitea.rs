@@ -14,7 +14,10 @@ mod issues;
 mod message;
 pub mod propose;
 mod pulls;
+mod rights;
+mod rule;
 mod runs;
+mod scopes;
 pub mod sealed;
 #[cfg(test)]
 mod tests;
@@ -33,7 +36,9 @@ pub use error::{Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
 pub use pulls::Pull;
+pub use rights::Branch;
 pub use runs::Ancestry;
+pub use scopes::Scopes;
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -85,6 +90,11 @@ impl Repo {
         })
     }
 
+    /// Returns the server's base URL, as in `https://host/api/v1`.
+    pub fn base(&self) -> &BaseUrl {
+        self.client.base()
+    }
+
     /// Returns the full name, as in `owner/name`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.owner, self.name)
@@ -92,12 +102,18 @@ impl Repo {
 
     /// Returns the server's version, as in `1.26.3`, or `15.0.3+gitea-1.22.0` of a Forgejo. Needs no scope.
     pub fn version(&self) -> Result<String, Error> {
+        self.version_at().map(|(version, _)| version)
+    }
+
+    /// Returns the same, and when the server says it answered.
+    pub fn version_at(&self) -> Result<(String, Option<jiff::Timestamp>), Error> {
         #[derive(Deserialize)]
         struct Version {
             version: String,
         }
-        let version: Version = decode(&self.ok(Method::Get, "/version", None)?, "a version")?;
-        Ok(version.version)
+        let reply = self.ok(Method::Get, "/version", None)?;
+        let version: Version = decode(&reply, "a version")?;
+        Ok((version.version, reply.server_time))
     }
 
     /// Returns the token's user (docs/gitea-api.md, "Users"). Needs `read:user`, which the bot's token does without:

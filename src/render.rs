@@ -5,6 +5,7 @@ pub mod answer;
 #[cfg(test)]
 pub(crate) use access::in_lines as access_lines;
 pub(crate) mod describe;
+pub mod doctor;
 pub mod drift;
 #[cfg(test)]
 mod examples;

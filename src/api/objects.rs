@@ -169,6 +169,20 @@ pub struct User {
     pub auto_groups: Vec<Id>,
 }
 
+/// An entry of `GET /users/ID/tokens`: never the token itself.
+#[derive(Debug, Clone, Deserialize)]
+pub struct UserToken {
+    /// What somebody called it.
+    #[serde(default, deserialize_with = "nullable")]
+    pub name: String,
+    /// When it ends.
+    #[serde(default, deserialize_with = "moment")]
+    pub expiration_date: Option<Timestamp>,
+    /// When it was used last.
+    #[serde(default, deserialize_with = "moment")]
+    pub last_used: Option<Timestamp>,
+}
+
 /// An entry of `GET /events`, with the fields that enrollments and races need.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Event {

@@ -111,27 +111,23 @@ impl Forge {
         file: &Path,
     ) -> Result<Option<Forge>, Failure> {
         let token = find_token("GITEA_TOKEN", args.gitea_token_file.as_ref())?;
-        let url = setting(args.gitea_url.as_ref()).or_else(|| context.server_url.clone());
-        let name = setting(args.gitea_repo.as_ref()).or_else(|| context.repository.clone());
+        let (url, name) = (url(args, context), name(args, context));
         let (Some(token), Some(url), Some(name)) = (token, url, name) else {
             return Ok(None);
         };
         let mut config = crate::gitea::config(&url)?;
         config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
         let repo = Repo::new(config, &token, &name)?;
-        let branch = setting(args.branch.as_ref()).or_else(|| context.branch.clone());
-        let branch = branch.or_else(|| context.default_branch.clone());
         Ok(Some(Forge {
             repo,
-            branch,
+            branch: branch(args, context),
             path: path_in_repository(file)?,
         }))
     }
 
     /// Says which settings are missing where [`Forge::open`] returns `None`.
     pub(super) fn not_configured(args: &GiteaArgs, context: &Context) -> String {
-        let url = setting(args.gitea_url.as_ref()).is_some() || context.server_url.is_some();
-        let name = setting(args.gitea_repo.as_ref()).is_some() || context.repository.is_some();
+        let (url, name) = (url(args, context).is_some(), name(args, context).is_some());
         let token = setting(args.gitea_token_file.as_ref()).is_some()
             || ["GITEA_TOKEN", "GITEA_TOKEN_FILE"]
                 .iter()
@@ -378,8 +374,24 @@ fn nothing_to_do() -> String {
     "the branch has it already".into()
 }
 
+/// The server that flags, environment and the job name.
+pub(super) fn url(args: &GiteaArgs, context: &Context) -> Option<String> {
+    setting(args.gitea_url.as_ref()).or_else(|| context.server_url.clone())
+}
+
+/// The repository likewise.
+pub(super) fn name(args: &GiteaArgs, context: &Context) -> Option<String> {
+    setting(args.gitea_repo.as_ref()).or_else(|| context.repository.clone())
+}
+
+/// The branch that is applied, likewise.
+pub(super) fn branch(args: &GiteaArgs, context: &Context) -> Option<String> {
+    let named = setting(args.branch.as_ref()).or_else(|| context.branch.clone());
+    named.or_else(|| context.default_branch.clone())
+}
+
 /// The file's path in the repository: below the checkout's root, or as it was given where there is no checkout.
-fn path_in_repository(file: &Path) -> Result<String, Failure> {
+pub(super) fn path_in_repository(file: &Path) -> Result<String, Failure> {
     let directory = file.parent().unwrap_or(Path::new(""));
     if let Ok(Opened::Checkout(git)) = Git::open(directory) {
         return Ok(located(&git, file)?);

@@ -7,6 +7,7 @@ use super::failure::Failure;
 use crate::address::Address;
 use crate::api::{self, Api, Token};
 use crate::cli::{Global, Sealing, Server};
+use crate::http::Config;
 use crate::kind::Kind;
 use crate::secret::{Recipients, Sources};
 
@@ -124,6 +125,11 @@ pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Failure> {
 /// Makes a client from flags and environment. `in_pull_request`: a fork's job has no secrets, which is worth a word.
 pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Failure> {
     let token = token(server, in_pull_request)?;
+    Ok(Api::new(api_config(server)?, &token)?)
+}
+
+/// How to reach NetBird.
+pub(super) fn api_config(server: &Server) -> Result<Config, Failure> {
     let Some(url) = setting(server.netbird_url.as_ref()) else {
         let hint =
             "set NETBIRD_API_URL, or --netbird-url, to something like https://netbird.example.com";
@@ -136,10 +142,11 @@ pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Fai
     config.retry.base = Duration::from_secs_f64(server.retry_wait);
     config.retry.throttle_wait = Duration::from_secs_f64(server.throttle_wait);
     config.retry.sleep = super::signals::wait;
-    Ok(Api::new(config, &token)?)
+    Ok(config)
 }
 
-fn token(server: &Server, in_pull_request: bool) -> Result<Token, Failure> {
+/// The token of NetBird. `in_pull_request`: see [`connect`].
+pub(super) fn token(server: &Server, in_pull_request: bool) -> Result<Token, Failure> {
     match find_token("NETBIRD_API_TOKEN", server.netbird_token_file.as_ref())? {
         Some(token) => Ok(token),
         None if in_pull_request => {

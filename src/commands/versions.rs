@@ -28,11 +28,29 @@ pub(super) fn of_netbird(api: &Api, error: anyhow::Error) -> Failure {
 
 /// Says which version this server is, if it is too old.
 pub(super) fn old_netbird(api: &Api) -> Option<String> {
-    let version = api.version().ok()?;
+    told_of_netbird(&api.version().ok()?)
+}
+
+/// Says that this version is too old, if it is.
+pub(super) fn told_of_netbird(version: &str) -> Option<String> {
     let (major, minor) = NETBIRD;
-    (numbers(&version)? < NETBIRD).then(|| {
+    (numbers(version)? < NETBIRD).then(|| {
         format!("this server is NetBird {version}: everything works from {major}.{minor} on")
     })
+}
+
+/// Returns whether a text is a version at all: a server that was built by hand has none.
+pub(super) fn is_version(version: &str) -> bool {
+    numbers(version).is_some()
+}
+
+/// Returns whether the commands work with that Gitea or Forgejo, whatever its workflows do.
+pub(super) fn commands_work(version: &str) -> bool {
+    let oldest = match version.contains("+gitea-") {
+        true => FORGEJO,
+        false => GITEA,
+    };
+    numbers(version).is_none_or(|found| found >= oldest)
 }
 
 /// Returns what an error of Gitea means for a run, with the server's version where that is an old one.
@@ -44,11 +62,12 @@ pub(super) fn of_gitea(repo: &Repo, error: gitea::Error) -> Failure {
 
 /// Says which version this server is, if it is too old.
 pub(super) fn old_gitea(repo: &Repo) -> Option<String> {
-    told(&repo.version().ok()?)
+    told_of_gitea(&repo.version().ok()?)
 }
 
-/// A Forgejo answers `15.0.3+gitea-1.22.0`, whatever it is (docs/gitea-api.md, "Versions").
-fn told(version: &str) -> Option<String> {
+/// Says that this version is too old, if it is. A Forgejo answers `15.0.3+gitea-1.22.0`, whatever it is
+/// (docs/gitea-api.md, "Versions").
+pub(super) fn told_of_gitea(version: &str) -> Option<String> {
     let found = numbers(version)?;
     if let Some((version, _)) = version.split_once("+gitea-") {
         let oldest = FORGEJO.0;
@@ -75,7 +94,7 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
-    use super::{numbers, told};
+    use super::{numbers, told_of_gitea};
 
     #[test]
     fn versions_are_compared_as_numbers() {
@@ -95,7 +114,7 @@ mod tests {
             "17.0.0-dev+gitea-1.22.0",
             "dev",
         ] {
-            assert_eq!(told(new), None, "{new}");
+            assert_eq!(told_of_gitea(new), None, "{new}");
         }
         for (old, words) in [
             (
@@ -107,7 +126,7 @@ mod tests {
                 "this server is Forgejo 12.0.4: everything works from 15 on",
             ),
         ] {
-            assert_eq!(told(old).as_deref(), Some(words));
+            assert_eq!(told_of_gitea(old).as_deref(), Some(words));
         }
     }
 }

@@ -71,6 +71,10 @@ pub struct About {
     pub is_public: bool,
     /// Whether the token's user may push to it, where the server tells.
     pub may_push: Option<bool>,
+    /// Whether nothing can be written to it any more.
+    pub is_archived: bool,
+    /// Whether it has pull requests at all.
+    pub has_pulls: bool,
 }
 
 /// An object of `/contents`; more fields than these come and go (docs/gitea-api.md, "Reading a file").
@@ -240,6 +244,9 @@ impl Repo {
             #[serde(default)]
             internal: bool,
             permissions: Option<Permissions>,
+            #[serde(default)]
+            archived: bool,
+            has_pull_requests: Option<bool>,
         }
         #[derive(Deserialize)]
         struct Permissions {
@@ -251,6 +258,8 @@ impl Repo {
             default_branch: found.default_branch,
             is_public: !found.private && !found.internal,
             may_push: found.permissions.and_then(|may| may.push),
+            is_archived: found.archived,
+            has_pulls: found.has_pull_requests.unwrap_or(true),
         })
     }
 

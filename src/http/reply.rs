@@ -100,6 +100,15 @@ impl Reply {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// Returns how many requests are left and of how many, where the server, or something before it, says so.
+    pub fn rate_limit(&self) -> Option<(u64, u64)> {
+        let number = |name: &str| self.header(name)?.trim().parse().ok();
+        ["x-ratelimit", "ratelimit"].iter().find_map(|start| {
+            let left = number(&format!("{start}-remaining"))?;
+            Some((left, number(&format!("{start}-limit"))?))
+        })
+    }
+
     /// Returns the body as it came, decompressed.
     pub fn bytes(&self) -> &[u8] {
         &self.body

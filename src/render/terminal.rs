@@ -23,7 +23,7 @@ const MOST_COVERED: usize = 10;
 pub struct Color(pub bool);
 
 impl Color {
-    fn paint(self, code: &str, text: &str) -> String {
+    pub(super) fn paint(self, code: &str, text: &str) -> String {
         if self.0 {
             format!("\x1b[{code}m{text}\x1b[0m")
         } else {

@@ -9,6 +9,7 @@ mod apply;
 mod cli;
 mod convergence;
 mod copies;
+mod doctor;
 mod drift;
 mod examples;
 mod export;

@@ -150,7 +150,10 @@ impl Bench {
             .env("AGE_PUBLIC_KEY", RECIPIENT)
             .env("NETBIRD_API_URL", self.server.url())
             .env("NETBIRD_API_TOKEN", self.server.token());
-        if matches!(args.first(), Some(&"plan" | &"apply" | &"sync-events")) {
+        if matches!(
+            args.first(),
+            Some(&"plan" | &"apply" | &"sync-events" | &"doctor")
+        ) {
             command.args(["--retry-wait", "0", "--throttle-wait", "0"]);
         }
         command

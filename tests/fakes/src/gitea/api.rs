@@ -114,9 +114,15 @@ pub(super) fn answer(shared: &Shared, request: &Request) -> Response {
         Ok(caller) => (caller.clone(), perform(shared, caller, request)),
         Err(refusal) => (Caller::default(), Err(refusal)),
     };
-    let forge = shared.forge();
+    let mut forge = shared.forge();
+    let date = forge
+        .now()
+        .strftime("%a, %d %b %Y %H:%M:%S GMT")
+        .to_string();
     let to_admin = forge.user(caller.user).is_some_and(|user| user.is_admin);
-    outcome.unwrap_or_else(|refusal| refusal.response(forge.flavour, &forge.root, to_admin))
+    let response =
+        outcome.unwrap_or_else(|refusal| refusal.response(forge.flavour, &forge.root, to_admin));
+    response.with("Date", &date)
 }
 
 /// Makes a call in process, as this user.

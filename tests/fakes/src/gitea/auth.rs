@@ -201,8 +201,13 @@ pub(super) fn level(forge: &Forge, caller: &Caller, repo: &Repo, unit: Unit) -> 
     given.copied().unwrap_or(Level::None).max(of_everyone)
 }
 
-/// Whether a caller knows of a repository at all.
+/// Whether a caller knows of a repository at all. To a token for public ones Gitea denies that there are others.
 pub(super) fn sees(forge: &Forge, caller: &Caller, repo: &Repo) -> bool {
+    let scopes = caller.scopes.iter().flatten();
+    let is_limited = scopes.into_iter().any(|scope| scope == "public-only");
+    if is_limited && repo.private && forge.flavour == Flavour::Gitea {
+        return false;
+    }
     [Unit::Code, Unit::Issues, Unit::Pulls]
         .into_iter()
         .any(|unit| level(forge, caller, repo, unit) > Level::None)

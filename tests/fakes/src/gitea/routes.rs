@@ -51,6 +51,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/settings/api", Any, Nothing, api::settings),
     route("GET", "/user", User, Login, users::me),
     route("POST", "/user/repos", User, Login, repos::create),
+    route("GET", "/admin/cron", Admin, Login, users::cron),
     route("POST", "/admin/users", Admin, Login, users::create),
     route("DELETE", "/admin/users/*", Admin, Login, users::delete),
     route("POST", "/users/*/tokens", User, Login, users::create_token),

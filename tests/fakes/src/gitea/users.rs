@@ -116,6 +116,15 @@ pub(super) fn me(call: &Call) -> Outcome {
     Ok(ok(&forge.show_user(call.caller.user, true)))
 }
 
+/// `GET /admin/cron`: the tasks of the site, of which the fake has none.
+pub(super) fn cron(call: &Call) -> Outcome {
+    let forge = call.forge();
+    match forge.user(call.caller.user) {
+        Some(user) if user.is_admin => Ok(ok(&json!([]))),
+        _ => Err(forbidden("user should be the site admin")),
+    }
+}
+
 /// `POST /admin/users`.
 pub(super) fn create(call: &Call) -> Outcome {
     let body = call.body()?;

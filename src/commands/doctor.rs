@@ -1,0 +1,243 @@
+//! `doctor`: is this set-up right? Asks the servers, the checkout and the job, and changes nothing.
+//!
+//! The checks come in the order in which a run meets them. Each part goes on after one that failed; what depends on a
+//! failed check is not told.
+
+mod checkout;
+mod gitea;
+mod job;
+mod netbird;
+mod rights;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::failure::Failure;
+use super::session::notices;
+use super::settings::{self, environment, halt, readable, recipients};
+use super::{print, report, report_failure};
+use crate::api::objects::User;
+use crate::ci::Context;
+use crate::cli::{Cli, DoctorArgs, For, Format};
+use crate::config;
+use crate::desired::Desired;
+use crate::doctor::{Check, Purpose};
+use crate::exit::Exit;
+use crate::gates;
+use crate::json;
+use crate::logging::{Say, use_color};
+use crate::render::doctor as render;
+use crate::render::terminal::Color;
+use crate::text::count;
+use crate::validate::validate;
+
+/// The largest difference of two clocks that is taken for none, in seconds: the times in ids are compared with those of
+/// commits.
+const CLOCK_SECS: i64 = 10;
+
+pub(super) fn run(cli: &Cli, args: &DoctorArgs, say: Say) -> Exit {
+    if let Err(failure) = readable() {
+        return report_failure(say, failure);
+    }
+    let checks = checks(cli, args);
+    let answer = json::text(&render::json(&checks));
+    let reported = report(cli, &answer, say);
+    match cli.global.format {
+        Format::Json => print(&answer),
+        Format::Markdown => print(&render::comment(&checks)),
+        Format::Text => {
+            let is_terminal = std::io::stdout().is_terminal();
+            let color = use_color(cli.global.color, is_terminal, environment);
+            print(&render::terminal(&checks, Color(color)));
+        }
+    }
+    match checks.iter().any(Check::failed) {
+        true => Exit::Error,
+        false => reported,
+    }
+}
+
+/// What all checks look at.
+struct Scene<'a> {
+    cli: &'a Cli,
+    args: &'a DoctorArgs,
+    context: Context,
+    file: PathBuf,
+    /// What the file asks for, where it is valid.
+    desired: Option<Arc<Desired>>,
+    /// What the set-up is for, where flags or the job tell.
+    told: Option<Purpose>,
+}
+
+fn checks(cli: &Cli, args: &DoctorArgs) -> Vec<Check> {
+    let context = Context::of_process();
+    let told = match args.purpose {
+        Some(For::Plan) => Some(Purpose::Plan),
+        Some(For::Apply) => Some(Purpose::Apply),
+        None if context.is_pull_request_event() => Some(Purpose::Plan),
+        None if context.is_ci => Some(Purpose::Apply),
+        None => None,
+    };
+    let mut scene = Scene {
+        cli,
+        args,
+        context,
+        file: settings::file(&cli.global),
+        desired: None,
+        told,
+    };
+    let mut checks = vec![file(&mut scene)];
+    let (workflows, via_pr, are_there) = checkout::workflows(&scene);
+    let (netbird, me) = netbird::checks(&scene);
+    let purpose = told.or_else(|| purpose_of(me.as_ref()?));
+    checks.extend([sealing(&scene, purpose), kill_switch(purpose)]);
+    checks.extend(netbird);
+    checks.extend(gitea::checks(&scene, purpose, via_pr, are_there));
+    checks.extend([workflows, checkout::history(&scene)]);
+    checks.extend([job::terminal(&scene), job::job(&scene, purpose)]);
+    checks
+}
+
+/// Without a job and a flag: what the token can do.
+fn purpose_of(me: &User) -> Option<Purpose> {
+    match gates::reads_only(me) {
+        _ if me.role.is_empty() => None,
+        Some(_) => Some(Purpose::Plan),
+        None => Some(Purpose::Apply),
+    }
+}
+
+/// A check that an error made fail.
+fn failed(name: &'static str, failure: Failure) -> Check {
+    Check::wrong(name, failure.error, failure.hint)
+}
+
+fn file(scene: &mut Scene) -> Check {
+    let name = "file";
+    let valid = config::load(&scene.file).map_err(Failure::from);
+    let valid =
+        valid.and_then(|source| validate(&source).map_err(|problems| Failure::from(&problems)));
+    match valid {
+        Ok(valid) => {
+            let notices = notices::of_file(&valid).count();
+            let more = match notices {
+                0 => String::new(),
+                _ => format!("; validate tells {}", count(notices, "notice", "notices")),
+            };
+            let text = format!("{} is valid{more}", valid.file);
+            scene.desired = Some(valid.desired);
+            Check::right(name, text)
+        }
+        Err(failure) => {
+            // all problems are for validate to tell
+            let number = failure.problems.len();
+            match failure.problems.first() {
+                None => failed(name, failure),
+                Some((line, column, message)) => {
+                    let file = scene.file.display();
+                    let text = format!(
+                        "{file} has {}, the first at {line}:{column}: {message}",
+                        count(number, "problem", "problems")
+                    );
+                    let hint = "netbird-gitops validate tells all of them";
+                    Check::wrong(name, text, Some(hint.to_owned()))
+                }
+            }
+        }
+    }
+}
+
+fn sealing(scene: &Scene, purpose: Option<Purpose>) -> Check {
+    let name = "recipients";
+    let recipients = match recipients(&scene.args.sealing) {
+        Ok(recipients) => recipients,
+        Err(failure) => return failed(name, failure),
+    };
+    if recipients.is_empty() {
+        let without = |desired: &Arc<Desired>| {
+            let keys = desired.setup_keys();
+            keys.filter(|(_, key)| !key.enrolled && key.sealed_for.keys.is_empty())
+                .count()
+        };
+        return match scene.desired.as_ref().map_or(0, without) {
+            number if number > 0 && purpose == Some(Purpose::Apply) => Check::wrong(
+                name,
+                format!(
+                    "nobody is named to seal new setup keys for, and the file has {} to come",
+                    count(number, "key", "keys")
+                ),
+                Some(
+                    "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE"
+                        .to_owned(),
+                ),
+            ),
+            _ => Check::open(name, "none is named: an apply that makes setup keys needs one"),
+        };
+    }
+    let described = recipients.describe();
+    let shown: Vec<String> = described.iter().map(ToString::to_string).collect();
+    match recipients.check() {
+        Ok(()) => {
+            let number = count(shown.len(), "recipient", "recipients");
+            Check::right(name, format!("{number}: {}", shown.join(", ")))
+        }
+        Err(error) => failed(name, error.into()),
+    }
+}
+
+fn kill_switch(purpose: Option<Purpose>) -> Check {
+    let name = "halt";
+    match halt() {
+        None => Check::right(name, "NETBIRD_GITOPS_HALT is not set"),
+        Some(_) if purpose == Some(Purpose::Plan) => Check::open(
+            name,
+            "NETBIRD_GITOPS_HALT is set; a plan is made all the same",
+        ),
+        Some(value) => Check::wrong(
+            name,
+            format!("NETBIRD_GITOPS_HALT is set ({value}): every apply is refused"),
+            Some("unset NETBIRD_GITOPS_HALT once the reason is gone".to_owned()),
+        ),
+    }
+}
+
+/// Compares the clock of a server with ours: `asked` before, `server` in its answer, which has whole seconds, `now` after.
+fn clock(
+    name: &'static str,
+    whose: &str,
+    asked: Timestamp,
+    server: Option<Timestamp>,
+    now: Timestamp,
+) -> Check {
+    let Some(server) = server.map(Timestamp::as_second) else {
+        return Check::open(name, format!("{whose} does not say what time it is"));
+    };
+    let (ahead, behind) = (server - now.as_second(), asked.as_second() - server);
+    let (secs, where_to) = match ahead > 0 {
+        true => (ahead, "ahead of"),
+        false => (behind.max(0), "behind"),
+    };
+    let text = format!(
+        "{whose}'s clock is {} {where_to} ours",
+        count(
+            usize::try_from(secs).unwrap_or(usize::MAX),
+            "second",
+            "seconds"
+        )
+    );
+    match secs {
+        0..=1 => Check::right(name, format!("{whose}'s clock and ours agree")),
+        2..=CLOCK_SECS => Check::right(name, text),
+        _ => Check::wrong(
+            name,
+            text,
+            Some(
+                "set both by NTP: the times in NetBird's ids are compared with those of commits to tell what is ours"
+                    .to_owned(),
+            ),
+        ),
+    }
+}

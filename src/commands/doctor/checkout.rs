@@ -1,0 +1,133 @@
+//! The checkout: the workflows in it, and the history that proves what is ours.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::{Scene, failed};
+use crate::doctor::{Check, Purpose, Standing, standing};
+use crate::git::{Git, GitError, Opened};
+use crate::ledger::{Ledger, LedgerError};
+use crate::text::count;
+
+/// Where workflows stand; what one forge alone reads goes before what others read as well.
+const FOLDERS: [&str; 3] = [
+    ".forgejo/workflows",
+    ".gitea/workflows",
+    ".github/workflows",
+];
+
+fn git(scene: &Scene) -> Result<Opened, GitError> {
+    Git::open(scene.file.parent().unwrap_or(Path::new("")))
+}
+
+/// Returns the check, whether a workflow proposes the bot's commits (`--via-pr`), and whether there are workflows of ours.
+pub(super) fn workflows(scene: &Scene) -> (Check, bool, bool) {
+    let name = "workflows";
+    let root = match git(scene) {
+        Ok(Opened::Checkout(git)) => git.root().to_owned(),
+        _ => scene.file.parent().unwrap_or(Path::new("")).to_owned(),
+    };
+    let folders = FOLDERS.map(|folder| root.join(folder));
+    let mut workflows = folders.iter().map(|folder| ours(folder));
+    let texts = workflows.find(|texts| !texts.is_empty());
+    let texts = texts.unwrap_or_default();
+    let check = match texts.is_empty() {
+        true if folders.iter().any(|folder| folder.is_dir()) => {
+            Check::open(name, "none of the workflows here is one of ours")
+        }
+        true => Check::open(name, "there are no workflows here"),
+        false => compared(name, &texts),
+    };
+    let via_pr = texts.iter().any(|(.., text)| text.contains("--via-pr"));
+    (check, via_pr, !texts.is_empty())
+}
+
+/// A workflow of ours: its file name, how it stands to this version, its text.
+type Workflow = (String, Standing, String);
+
+/// Returns the workflows of a folder that are ours, by name.
+fn ours(folder: &Path) -> Vec<Workflow> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let read = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?.to_owned();
+        let text = fs::read_to_string(&path).ok()?;
+        Some((name.clone(), standing(&name, &text)?, text))
+    };
+    let found = entries.filter_map(|entry| read(entry.path()));
+    let mut found: Vec<Workflow> = found.collect();
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found
+}
+
+fn compared(name: &'static str, texts: &[Workflow]) -> Check {
+    let named = |wanted: &[Standing]| {
+        let found = texts.iter().filter(|(_, found, _)| wanted.contains(found));
+        let names: Vec<&str> = found.map(|(name, ..)| name.as_str()).collect();
+        names.join(", ")
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let other = named(&[Standing::Other]);
+    if !other.is_empty() {
+        let hint = "take the texts that belong to this version (docs/gitea.md, step 6), and make your own changes again; the \
+                    runner, the clock, the branch, the file and --via-pr are yours to choose";
+        return Check::wrong(
+            name,
+            format!("not as in version {version}: {other}"),
+            Some(hint.to_owned()),
+        );
+    }
+    let adapted = match named(&[Standing::Adapted]).as_str() {
+        "" => String::new(),
+        adapted => format!("; with settings of yours: {adapted}"),
+    };
+    let all = named(&[Standing::Same, Standing::Adapted]);
+    Check::right(name, format!("as in version {version}: {all}{adapted}"))
+}
+
+/// Whether the history can prove what is ours.
+pub(super) fn history(scene: &Scene) -> Check {
+    let name = "git_history";
+    let git = match git(scene) {
+        Ok(Opened::Checkout(git)) => git,
+        Ok(opened) => {
+            let (why, hint) = match opened {
+                Opened::NoGit => ("git is not installed", "install git where the job runs"),
+                _ => (
+                    "this is no git checkout",
+                    "check the repository out, with fetch-depth: 0",
+                ),
+            };
+            let text = format!("{why}, so nothing is provably ours, and nothing is deleted");
+            return match scene.context.is_ci || scene.told == Some(Purpose::Apply) {
+                true => Check::wrong(name, text, Some(hint.to_owned())),
+                false => Check::open(name, text),
+            };
+        }
+        Err(error) => return failed(name, anyhow::Error::new(error).into()),
+    };
+    match read(&git, &scene.file) {
+        Ok(None) => Check::open(name, "there is no commit yet"),
+        Ok(Some(0)) => Check::open(name, format!("no commit has {} yet", scene.file.display())),
+        Ok(Some(number)) => Check::right(
+            name,
+            format!(
+                "whole: {} changed {}",
+                count(number, "commit", "commits"),
+                scene.file.display()
+            ),
+        ),
+        Err(error) => failed(name, anyhow::Error::new(error).into()),
+    }
+}
+
+/// Returns how many commits changed the file; `None` without any commit.
+fn read(git: &Git, file: &Path) -> Result<Option<usize>, LedgerError> {
+    let path = git.locate(file)?;
+    let Some(tip) = git.head()? else {
+        return Ok(None);
+    };
+    let ledger = Ledger::read(git, &tip, &[path], Timestamp::now().as_second())?;
+    Ok(Some(ledger.commits().len()))
+}

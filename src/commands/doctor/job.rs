@@ -1,0 +1,107 @@
+//! The job around us, or the terminal.
+
+use std::io::IsTerminal;
+
+use super::Scene;
+use crate::ci::{Event, Runner};
+use crate::commands::forge;
+use crate::commands::settings::environment;
+use crate::doctor::{Check, Purpose};
+use crate::logging::use_color;
+
+/// Where the output goes.
+pub(super) fn terminal(scene: &Scene) -> Check {
+    let name = "terminal";
+    let is_terminal = std::io::stdout().is_terminal();
+    let ci = environment("CI");
+    if scene.context.runner != Runner::None && ci.is_none() {
+        return Check::wrong(
+            name,
+            "this is a runner's job, but CI is not set: lines of a log that look like commands are not made harmless",
+            Some("set CI: true in the step's env".to_owned()),
+        );
+    }
+    let what = match is_terminal {
+        true => "stdout is a terminal",
+        false => "stdout is no terminal",
+    };
+    let color = match use_color(scene.cli.global.color, is_terminal, environment) {
+        true => "with colour",
+        false if environment("NO_COLOR").is_some() => "no colour (NO_COLOR)",
+        false => "no colour",
+    };
+    let ci = match ci {
+        Some(ci) if !matches!(ci.as_str(), "false" | "0") => {
+            "CI is set: the log on stderr is JSON lines"
+        }
+        Some(_) => "CI is off: the log is for people",
+        None => "CI is not set: the log is for people",
+    };
+    Check::right(name, format!("{what}, {color}; {ci}"))
+}
+
+/// Which job this is, and what was checked for.
+pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
+    let name = "job";
+    let context = &scene.context;
+    if let Some(problem) = &context.event_problem {
+        let hint = "the runner names it in GITHUB_EVENT_PATH: in a container, mount it";
+        return Check::wrong(name, problem.clone(), Some(hint.to_owned()));
+    }
+    let checked = match purpose {
+        Some(purpose) => format!("checked for {}", purpose.word()),
+        None => "checked for neither plan nor apply, which --for chooses".to_owned(),
+    };
+    if !context.is_ci {
+        let why = match (scene.told, purpose) {
+            (None, Some(_)) => ", by what NetBird's token can do; --for chooses otherwise",
+            _ => "",
+        };
+        return Check::right(name, format!("no job; {checked}{why}"));
+    }
+    if purpose == Some(Purpose::Apply) && context.is_pull_request_event() {
+        return Check::wrong(
+            name,
+            "this is a pull request's job, where apply refuses to run",
+            Some("run apply on a push to the branch that is applied; here run plan".to_owned()),
+        );
+    }
+    let own = context.git_ref.as_deref().unwrap_or_default();
+    let own_name = own.strip_prefix("refs/heads/").unwrap_or(own);
+    let applied = crate::commands::settings::setting(scene.args.gitea.branch.as_ref())
+        .or_else(|| context.default_branch.clone());
+    if let Some(branch) = applied
+        && purpose == Some(Purpose::Apply)
+        && !own.is_empty()
+        && own_name != branch
+    {
+        return Check::wrong(
+            name,
+            format!("apply acts for the branch {branch} only, and this job is of {own}"),
+            Some(format!(
+                "start the workflow on {branch}; --branch (GITEA_BRANCH) names another branch"
+            )),
+        );
+    }
+    let runner = match context.runner {
+        Runner::Gitea => "a job of Gitea's runner",
+        Runner::Forgejo => "a job of Forgejo's runner",
+        Runner::Other => "a job of another runner",
+        Runner::None => "a job",
+    };
+    let event = match &context.event {
+        Event::None => String::new(),
+        Event::PullRequest => ", of a pull request".to_owned(),
+        Event::PullRequestTarget => ", of a pull request, with the base's workflow".to_owned(),
+        Event::Push => ", after a push".to_owned(),
+        Event::Schedule => ", by the clock".to_owned(),
+        Event::WorkflowDispatch => ", started by hand".to_owned(),
+        Event::Other(event) => format!(", after {event}"),
+    };
+    let branch = forge::branch(&scene.args.gitea, context);
+    let branch = branch.map(|branch| format!(", for {branch}"));
+    Check::right(
+        name,
+        format!("{runner}{event}{}; {checked}", branch.unwrap_or_default()),
+    )
+}

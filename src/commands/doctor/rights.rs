@@ -1,0 +1,264 @@
+//! What the token may do in the repository, and what the rules of its branches let past review.
+
+use super::Scene;
+use crate::commands::forge;
+use crate::commands::settings::setting;
+use crate::doctor::{Check, Purpose};
+use crate::gitea::{About, Branch, Error, Repo, Scopes, sealed};
+use crate::text::count;
+
+pub(super) const PUSH: &str = "gitea_push";
+pub(super) const RULE: &str = "gitea_branch_rule";
+pub(super) const COMMENT: &str = "gitea_comment";
+pub(super) const KEYS_BRANCH: &str = "gitea_keys_branch";
+pub(super) const KEYS_PUSH: &str = "gitea_keys_push";
+
+/// Why the right to push is not looked at.
+const OWN_TOKEN: &str = "not checked: the token is the job's own";
+
+/// What to do where a branch cannot be pushed to.
+const ALLOW: &str =
+    "put the token's user on the push allowlist of the branch's rule (docs/gitea.md, step 7)";
+
+/// A repository that can be read, and what is to be done there.
+pub(super) struct Work<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) repo: &'a Repo,
+    pub(super) about: &'a About,
+    pub(super) purpose: Option<Purpose>,
+    /// The workflows propose the bot's commits.
+    pub(super) via_pr: bool,
+    /// The token is the job's own.
+    pub(super) is_job: bool,
+    /// The branch that is applied.
+    pub(super) name: &'a str,
+}
+
+impl Work<'_> {
+    /// Returns the checks.
+    pub(super) fn checks(&self, scopes: &Scopes) -> Vec<Check> {
+        let branch = self.repo.branch(self.name);
+        let mut checks = vec![self.push(&branch), self.rule(&branch), self.comment(scopes)];
+        checks.extend(self.keys());
+        checks
+    }
+
+    fn push(&self, branch: &Result<Branch, Error>) -> Check {
+        let name = self.name;
+        let branch = match branch {
+            Ok(branch) => branch,
+            Err(error) if error.is_not_found() => {
+                let hint = "the branch is that of --branch (GITEA_BRANCH), else of the job";
+                let repository = self.repo.full_name();
+                let text = format!(
+                    "{repository} has no branch {name:?}; its default branch is {}",
+                    self.about.default_branch
+                );
+                return Check::wrong(PUSH, text, Some(hint.to_owned()));
+            }
+            Err(error) => return Check::open(PUSH, format!("not known: {error}")),
+        };
+        match (self.about.may_push, branch.user_can_push) {
+            _ if self.purpose == Some(Purpose::Plan) => {
+                Check::open(PUSH, "not checked: a plan pushes nothing")
+            }
+            _ if self.is_job => Check::open(PUSH, OWN_TOKEN),
+            (Some(false), _) => self.weak(
+                PUSH,
+                "the token's user may not write to the repository".to_owned(),
+                "give it write access: Settings, Collaborators",
+            ),
+            (_, Some(false)) if self.via_pr => Check::right(
+                PUSH,
+                format!(
+                    "the token does not push to {name}; the workflows open pull requests (--via-pr)"
+                ),
+            ),
+            (_, Some(false)) => self.weak(
+                PUSH,
+                format!("the token may not push to {name}: a rule keeps it out"),
+                &format!("{ALLOW}, or use sync-events --via-pr"),
+            ),
+            (_, Some(true)) => Check::right(PUSH, format!("the token may push to {name}")),
+            (_, None) => Check::open(
+                PUSH,
+                format!("the server does not tell who may push to {name}"),
+            ),
+        }
+    }
+
+    /// What is wrong for an apply; where nobody said what the set-up is for, it is only told.
+    fn weak(&self, name: &'static str, text: String, hint: &str) -> Check {
+        match self.purpose {
+            Some(Purpose::Apply) => Check::wrong(name, text, Some(hint.to_owned())),
+            Some(Purpose::Plan) | None => Check::open(name, text),
+        }
+    }
+
+    fn rule(&self, branch: &Result<Branch, Error>) -> Check {
+        let Ok(told) = branch else {
+            return Check::open(RULE, "not checked: the branch cannot be read");
+        };
+        let name = self.name;
+        if !told.protected {
+            let hint = "protect it, with the bot alone on the push allowlist, or nobody (docs/gitea.md, step 7)";
+            let text = format!("no rule protects {name}: every writer pushes past review");
+            return Check::wrong(RULE, text, Some(hint.to_owned()));
+        }
+        let rule = match self.repo.rule(name, told) {
+            Ok(Some(rule)) => rule,
+            Ok(None) => {
+                return Check::open(RULE, format!("{name} is protected; its rule is not listed"));
+            }
+            Err(error) if error.is_hidden_from_us() => {
+                let text = format!("{name} is protected; only an administrator's token reads how");
+                return Check::open(RULE, text);
+            }
+            Err(error) => {
+                return Check::open(
+                    RULE,
+                    format!("{name} is protected; its rule is not told: {error}"),
+                );
+            }
+        };
+        let file = forge::path_in_repository(&self.scene.file);
+        let file = file.unwrap_or_else(|_| self.scene.file.display().to_string());
+        match rule.gap(&file) {
+            Some((gap, hint)) => Check::wrong(
+                RULE,
+                format!("the rule {:?} of {name}: {gap}", rule.rule_name),
+                Some(hint.to_owned()),
+            ),
+            None => {
+                let approvals = count(
+                    usize::try_from(told.required_approvals).unwrap_or(usize::MAX),
+                    "approval",
+                    "approvals",
+                );
+                Check::right(
+                    RULE,
+                    format!(
+                        "{name} is protected: {}, {approvals} needed",
+                        rule.pushers()
+                    ),
+                )
+            }
+        }
+    }
+
+    fn comment(&self, scopes: &Scopes) -> Check {
+        if self.about.is_archived {
+            return Check::open(COMMENT, "not checked: the repository is archived");
+        }
+        if !self.about.has_pulls {
+            let hint = "switch them on in the repository's settings";
+            let text = "the repository has no pull requests, so there is nothing to comment on";
+            return Check::wrong(COMMENT, text, Some(hint.to_owned()));
+        }
+        let pull = self.scene.context.pull_request.as_ref();
+        match self.repo.reads_comments(pull.map(|pull| pull.number)) {
+            Err(error @ Error::Scope { .. }) => {
+                return Check::wrong(COMMENT, error.to_string(), error.hint());
+            }
+            Err(error) if error.is_not_found() => {
+                return Check::wrong(
+                    COMMENT,
+                    format!("the token may not see comments: {error}"),
+                    Some(
+                        "the workflow's permissions: need pull-requests: write; a private repository's fork cannot comment \
+                         with the job's own token"
+                            .to_owned(),
+                    ),
+                );
+            }
+            Err(error) => return Check::open(COMMENT, format!("not known: {error}")),
+            Ok(()) => {}
+        }
+        match scopes.may_write("issue") {
+            Some(false) => Check::wrong(
+                COMMENT,
+                "the token reads comments and may write none: write:issue is missing",
+                Some(
+                    "make a token with the scope write:issue as well (docs/gitea.md, step 3)"
+                        .to_owned(),
+                ),
+            ),
+            Some(true) => Check::right(COMMENT, "the token may comment on pull requests"),
+            None if self.is_job => Check::right(
+                COMMENT,
+                "the job's token sees the comments of pull requests",
+            ),
+            None => Check::open(
+                COMMENT,
+                "the token reads comments; whether it may write them the server does not tell",
+            ),
+        }
+    }
+
+    fn keys(&self) -> Vec<Check> {
+        let names = [KEYS_BRANCH, KEYS_PUSH];
+        let open = |text: String| Vec::from(names.map(|name| Check::open(name, text.clone())));
+        let named = setting(self.scene.args.sealing.keys_branch.as_ref());
+        let name = match named.as_deref() {
+            Some("none") => {
+                return open("no copies of sealed keys are kept (--keys-branch none)".to_owned());
+            }
+            None if self.about.is_public => {
+                return open(
+                    "everybody may read the repository, so no copies of sealed keys are kept there"
+                        .to_owned(),
+                );
+            }
+            named => named.unwrap_or(sealed::BRANCH),
+        };
+        if name == self.about.default_branch {
+            let text =
+                format!("{name} is the default branch: sealed keys have a branch of their own");
+            let hint = "name another with --keys-branch (NETBIRD_GITOPS_KEYS_BRANCH)";
+            let mut checks = vec![Check::wrong(KEYS_BRANCH, text, Some(hint.to_owned()))];
+            checks.extend(Check::not_made(&[KEYS_PUSH], "it is the default branch"));
+            return checks;
+        }
+        let branch = match self.repo.branch(name) {
+            Ok(branch) => branch,
+            Err(error) if error.is_not_found() => {
+                let text =
+                    format!("{name} is not there yet: the first apply that makes a key makes it");
+                return open(text);
+            }
+            Err(error) => return open(format!("not known: {error}")),
+        };
+        let protected = match branch.protected {
+            true => Check::right(KEYS_BRANCH, format!("{name} is there, and protected")),
+            false => Check::wrong(
+                KEYS_BRANCH,
+                format!(
+                    "no rule protects {name}: every writer can delete or forge what is stored there"
+                ),
+                Some(format!(
+                    "make a rule for {name} with the bot alone on its push allowlist (docs/gitea.md, step 7)"
+                )),
+            ),
+        };
+        vec![protected, self.keys_push(name, &branch)]
+    }
+
+    fn keys_push(&self, name: &str, branch: &Branch) -> Check {
+        match branch.user_can_push {
+            _ if self.purpose == Some(Purpose::Plan) => {
+                Check::open(KEYS_PUSH, "not checked: a plan stores no keys")
+            }
+            _ if self.is_job => Check::open(KEYS_PUSH, OWN_TOKEN),
+            Some(true) => Check::right(KEYS_PUSH, format!("the token may push to {name}")),
+            Some(false) => self.weak(
+                KEYS_PUSH,
+                format!("the token may not push to {name}, so no new key can be stored"),
+                ALLOW,
+            ),
+            None => Check::open(
+                KEYS_PUSH,
+                format!("the server does not tell who may push to {name}"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a set-up is checked for: rows of what was found, and what workflows of this version look like.
+//!
+//! A check never changes anything. Its text says what is so, its hint what to do where that is wrong. What a token may not
+//! see, what is not configured and what depends on a check that failed is neither right nor wrong.
+
+mod adapted;
+
+pub use adapted::{Standing, standing};
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// Its name, the same in every version.
+    pub name: &'static str,
+    /// Whether it is right; `None` where nobody can tell.
+    pub ok: Option<bool>,
+    /// What was found, or why nothing was.
+    pub text: String,
+    /// What to do, where it is wrong.
+    pub hint: Option<String>,
+}
+
+impl Check {
+    /// It is right.
+    pub fn right(name: &'static str, text: impl Into<String>) -> Check {
+        Check {
+            name,
+            ok: Some(true),
+            text: text.into(),
+            hint: None,
+        }
+    }
+
+    /// It is wrong. `hint` says what to do, where anybody knows.
+    pub fn wrong(name: &'static str, text: impl Into<String>, hint: Option<String>) -> Check {
+        Check {
+            ok: Some(false),
+            hint,
+            ..Check::right(name, text)
+        }
+    }
+
+    /// Nobody can tell, and why.
+    pub fn open(name: &'static str, text: impl Into<String>) -> Check {
+        Check {
+            ok: None,
+            ..Check::right(name, text)
+        }
+    }
+
+    /// The checks that were not made, since another one failed.
+    pub fn not_made(names: &[&'static str], why: &str) -> Vec<Check> {
+        let check = |name: &&'static str| Check::open(name, format!("not checked: {why}"));
+        names.iter().map(check).collect()
+    }
+
+    /// Was something found wrong?
+    pub fn failed(&self) -> bool {
+        self.ok == Some(false)
+    }
+}
+
+/// What a set-up is checked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Reading, and a comment.
+    Plan,
+    /// Writing: NetBird, the branch, the copies of sealed keys.
+    Apply,
+}
+
+impl Purpose {
+    /// As in "a plan needs".
+    pub fn word(self) -> &'static str {
+        match self {
+            Purpose::Plan => "plan",
+            Purpose::Apply => "apply",
+        }
+    }
+}

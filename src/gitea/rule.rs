@@ -1,0 +1,178 @@
+//! What a branch rule lets past review (docs/gitea-api.md, "Branch rules").
+
+use serde::Deserialize;
+
+use super::or_default;
+
+/// A rule as administrators of the repository read it, with the fields about pushing.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Rule {
+    /// The pattern of its branches, which is its name.
+    #[serde(deserialize_with = "or_default")]
+    pub rule_name: String,
+    /// Whether anybody may push.
+    #[serde(deserialize_with = "or_default")]
+    enable_push: bool,
+    /// Whether only those of the list may.
+    #[serde(deserialize_with = "or_default")]
+    enable_push_whitelist: bool,
+    #[serde(deserialize_with = "or_default")]
+    push_whitelist_usernames: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    push_whitelist_teams: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    push_whitelist_deploy_keys: bool,
+    #[serde(deserialize_with = "or_default")]
+    unprotected_file_patterns: String,
+    #[serde(deserialize_with = "or_default")]
+    protected_file_patterns: String,
+}
+
+impl Rule {
+    /// Returns why the file gets past review, or cannot get in at all, and what to do; `None` where the rule is right.
+    pub fn gap(&self, file: &str) -> Option<(String, &'static str)> {
+        if let Some(pattern) = pattern_of(&self.unprotected_file_patterns, file) {
+            return Some((
+                format!(
+                    "its unprotected file pattern {pattern:?} covers {file}, which every writer pushes past review"
+                ),
+                "take the pattern out; put the bot on the push allowlist, or use sync-events --via-pr",
+            ));
+        }
+        if let Some(pattern) = pattern_of(&self.protected_file_patterns, file) {
+            return Some((
+                format!(
+                    "its protected file pattern {pattern:?} covers {file}, which nobody can change"
+                ),
+                "take the pattern out",
+            ));
+        }
+        if !self.enable_push {
+            return None;
+        }
+        if !self.enable_push_whitelist {
+            return Some((
+                "everybody who may write pushes past review".to_owned(),
+                "let the bot alone push (Allowlist Restricted Push), or nobody (Disable Push, and sync-events --via-pr)",
+            ));
+        }
+        let list = self.push_list();
+        (list.len() > 1).then(|| {
+            (
+                format!("{} push past review", list.join(", ")),
+                "leave the bot alone on the push allowlist",
+            )
+        })
+    }
+
+    /// Returns who pushes, in words.
+    pub fn pushers(&self) -> String {
+        match self.enable_push {
+            false => "nobody pushes".to_owned(),
+            true => match self.push_list().as_slice() {
+                [] => "its push allowlist is empty".to_owned(),
+                list => format!("{} alone pushes", list.join(", ")),
+            },
+        }
+    }
+
+    fn push_list(&self) -> Vec<String> {
+        let users = self.push_whitelist_usernames.iter().cloned();
+        let teams = self.push_whitelist_teams.iter();
+        let teams = teams.map(|team| format!("the team {team}"));
+        let keys = self
+            .push_whitelist_deploy_keys
+            .then(|| "deploy keys".to_owned());
+        users.chain(teams).chain(keys).collect()
+    }
+}
+
+/// Returns the pattern that covers a path, of those that `;` separates. In doubt a pattern covers it: a warning too many
+/// is better than an open door.
+fn pattern_of<'p>(patterns: &'p str, path: &str) -> Option<&'p str> {
+    let path = path.to_lowercase();
+    let mut patterns = patterns.split(';').map(str::trim);
+    patterns.find(|pattern| {
+        let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
+        !pattern.is_empty() && covers(&pattern, &path)
+    })
+}
+
+/// `*` stands for any text, slashes too, as do a set in brackets and a choice in braces.
+fn covers(pattern: &[char], text: &str) -> bool {
+    let rest = |from: usize| {
+        let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+        ends.any(|at| covers(&pattern[from..], &text[at..]))
+    };
+    let end_of = |close: char| pattern.iter().position(|c| *c == close);
+    let mut chars = text.chars();
+    match pattern {
+        [] => text.is_empty(),
+        ['*', ..] => rest(1),
+        ['[', ..] if end_of(']').is_some() => rest(end_of(']').map_or(1, |at| at + 1)),
+        ['{', ..] if end_of('}').is_some() => rest(end_of('}').map_or(1, |at| at + 1)),
+        ['?', ..] => chars.next().is_some() && covers(&pattern[1..], chars.as_str()),
+        ['\\', wanted, ..] => {
+            chars.next() == Some(*wanted) && covers(&pattern[2..], chars.as_str())
+        }
+        [wanted, ..] => chars.next() == Some(*wanted) && covers(&pattern[1..], chars.as_str()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Rule, pattern_of};
+
+    fn gap(rule: Value) -> Option<String> {
+        let rule: Rule = serde_json::from_value(rule).unwrap();
+        rule.gap("netbird.json").map(|(text, _)| text)
+    }
+
+    #[test]
+    fn the_bot_alone_or_nobody_is_right() {
+        let bot = json!({ "enable_push": true, "enable_push_whitelist": true, "push_whitelist_usernames": ["bot"],
+                          "push_whitelist_teams": null });
+        assert_eq!(gap(bot), None);
+        assert_eq!(gap(json!({ "enable_push": false })), None);
+    }
+
+    #[test]
+    fn whoever_gets_past_review_is_told() {
+        let list = json!({ "enable_push": true, "enable_push_whitelist": true, "push_whitelist_usernames": ["bot"],
+                           "push_whitelist_teams": ["Owners"], "push_whitelist_deploy_keys": true });
+        assert_eq!(
+            gap(list).as_deref(),
+            Some("bot, the team Owners, deploy keys push past review")
+        );
+        assert_eq!(
+            gap(json!({ "enable_push": true })).as_deref(),
+            Some("everybody who may write pushes past review")
+        );
+        let free = json!({ "unprotected_file_patterns": "docs/**; NetBird.json" });
+        assert!(gap(free).unwrap().contains("every writer"));
+        let shut = json!({ "protected_file_patterns": "*.json" });
+        assert!(gap(shut).unwrap().contains("nobody can change"));
+    }
+
+    #[test]
+    fn a_pattern_covers_what_it_may_mean() {
+        for pattern in [
+            "netbird.json",
+            "*.json",
+            "**",
+            "net????.json",
+            "{a,b}*.json",
+            "[mn]etbird.json",
+        ] {
+            assert_eq!(pattern_of(pattern, "netbird.json"), Some(pattern));
+        }
+        for pattern in ["", "docs/*", "*.md", "netbird.jso", "\\*.json"] {
+            assert_eq!(pattern_of(pattern, "netbird.json"), None, "{pattern}");
+        }
+        assert_eq!(pattern_of("*.md;net/*", "net/netbird.json"), Some("net/*"));
+    }
+}
