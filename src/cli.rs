@@ -3,11 +3,16 @@
 //! Every value with an environment variable is read as text and an empty one counts as absent: CI passes unset secrets
 //! and variables as empty. A token is never a flag.
 
+mod examples;
+mod init;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::options::Prune;
+
+pub use init::{ForgeName, InitArgs};
 
 /// Declare a NetBird network in netbird.json, review its changes as pull requests, apply them from CI.
 #[derive(Debug, Parser)]
@@ -28,32 +33,47 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write what a repository needs: netbird.json, workflows, schema, .gitignore; with --setup its settings
+    #[command(after_help = examples::INIT)]
+    Init(InitArgs),
     /// Parse and check the file: no network, no token
+    #[command(after_help = examples::VALIDATE)]
     Validate,
     /// Show what an apply would do
+    #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
     /// Bring NetBird to the file
+    #[command(after_help = examples::APPLY)]
     Apply(ApplyArgs),
     /// Find peers that enrolled: rename them, put them into their groups, commit `enrolled: true`
+    #[command(after_help = examples::SYNC_EVENTS)]
     SyncEvents(SyncArgs),
     /// Commit `enrolled: true` for keys, nothing else
     #[command(
+        after_help = examples::MARK_ENROLLED,
         override_usage = "netbird-gitops mark-enrolled [OPTIONS] <NAME>...\n       \
                                 netbird-gitops mark-enrolled [OPTIONS] --from <PATH>"
     )]
     MarkEnrolled(MarkArgs),
     /// Print the live account as a netbird.json
+    #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
     /// Take live objects over into the file
     #[command(
+        after_help = examples::ADOPT,
         override_usage = "netbird-gitops adopt [OPTIONS] <KIND/NAME>...\n       \
                                 netbird-gitops adopt [OPTIONS] --candidates"
     )]
     Adopt(AdoptArgs),
     /// Report where NetBird differs from the committed file; correct nothing
+    #[command(after_help = examples::DRIFT)]
     Drift(DriftArgs),
     /// Print the JSON Schema of netbird.json, for editors
+    #[command(after_help = examples::SCHEMA)]
     Schema,
+    /// Print a script that completes this program's arguments in a shell
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
 }
 
 /// What every command takes.
@@ -411,6 +431,14 @@ pub struct DriftArgs {
     pub gitea: GiteaArgs,
 }
 
+/// Flags of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
 /// What stdout carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -459,9 +487,36 @@ fn seconds(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        <Cli as clap::CommandFactory>::command().debug_assert();
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_has_examples_that_parse_and_are_its_own() {
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            let help = command.clone().render_help().to_string();
+            let (_, examples) = help
+                .split_once("\nExample")
+                .unwrap_or_else(|| panic!("{name}"));
+            // a pipe or a redirection is the shell's
+            let lines = examples
+                .lines()
+                .filter_map(|line| line.split_once("netbird-gitops "));
+            let lines: Vec<&str> = lines.map(|(_, rest)| rest).collect();
+            assert!(!lines.is_empty(), "{name}");
+            for line in lines {
+                let words = line.split_whitespace();
+                let ours = words.take_while(|word| !["|", ">", "#"].contains(word));
+                let words = std::iter::once("netbird-gitops").chain(ours);
+                let words: Vec<String> = words.map(|word| word.replace('"', "")).collect();
+                let parsed = Cli::command().try_get_matches_from(&words);
+                let parsed = parsed.unwrap_or_else(|error| panic!("{line}: {error}"));
+                assert_eq!(parsed.subcommand_name(), Some(name), "{line}");
+            }
+        }
     }
 }

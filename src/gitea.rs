@@ -16,6 +16,7 @@ pub mod propose;
 mod pulls;
 mod runs;
 pub mod sealed;
+mod setup;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,7 @@ pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
 pub use pulls::Pull;
 pub use runs::Ancestry;
+pub use setup::BranchRule;
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -5,6 +5,7 @@ pub mod drift;
 #[cfg(test)]
 mod examples;
 mod impact;
+pub mod init;
 pub mod json;
 pub mod markdown;
 mod memberships;

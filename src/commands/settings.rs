@@ -9,6 +9,7 @@ use crate::api::{self, Api, Token};
 use crate::cli::{Global, Sealing, Server};
 use crate::kind::Kind;
 use crate::secret::{Recipients, Sources};
+use crate::text::{ask, nearest};
 
 /// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is no text is
 /// refused before ([`readable`]).
@@ -53,7 +54,12 @@ fn is_ours(name: &str) -> bool {
     let prefixes = ["NETBIRD_", "GITEA_"];
     matches!(
         name,
-        crate::secret::ENVIRONMENT | "CI" | "NO_COLOR" | "RUST_LOG"
+        crate::secret::ENVIRONMENT
+            | "BOT_TOKEN"
+            | "BOT_TOKEN_FILE"
+            | "CI"
+            | "NO_COLOR"
+            | "RUST_LOG"
     ) || prefixes.iter().any(|prefix| name.starts_with(prefix))
         || crate::ci::is_variable(name)
         || crate::http::is_proxy_variable(name)
@@ -103,10 +109,27 @@ pub(super) fn replaced(text: &str) -> Result<Address, Failure> {
     let found = kind.filter(|kind| kind.is_one() == name.is_empty());
     let found = found.map(|kind| Address::new(kind, name));
     found.ok_or_else(|| {
+        let near = meant(section, name).unwrap_or_else(|| {
+            "as in setup_keys/NAME or policies/NAME; netbird-gitops adopt --candidates lists what there is".into()
+        });
         let text = crate::text::visible(text).into_owned();
-        Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted"))
-            .hint("as in setup_keys/NAME or policies/NAME")
+        Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted")).hint(near)
     })
+}
+
+/// Asks whether another kind was meant: `Groups/x` is `groups/x`.
+fn meant(section: &str, name: &str) -> Option<String> {
+    let kinds = Kind::ALL.into_iter().filter(|kind| kind.parent().is_none());
+    let words = kinds.flat_map(|kind| match kind.is_one() {
+        true => vec![kind.word()],
+        false => vec![kind.section(), kind.word()],
+    });
+    let near = nearest(section, words)?;
+    let near = match name {
+        "" => near.to_owned(),
+        name => format!("{near}/{name}"),
+    };
+    Some(ask(&near))
 }
 
 /// Who can open new keys.
@@ -123,7 +146,11 @@ pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Failure> {
 
 /// Makes a client from flags and environment. `in_pull_request`: a fork's job has no secrets, which is worth a word.
 pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Failure> {
-    let token = token(server, in_pull_request)?;
+    connect_as(server, &token(server, in_pull_request)?)
+}
+
+/// Makes a client with this token.
+pub(super) fn connect_as(server: &Server, token: &Token) -> Result<Api, Failure> {
     let Some(url) = setting(server.netbird_url.as_ref()) else {
         let hint =
             "set NETBIRD_API_URL, or --netbird-url, to something like https://netbird.example.com";
@@ -136,7 +163,7 @@ pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Fai
     config.retry.base = Duration::from_secs_f64(server.retry_wait);
     config.retry.throttle_wait = Duration::from_secs_f64(server.throttle_wait);
     config.retry.sleep = super::signals::wait;
-    Ok(Api::new(config, &token)?)
+    Ok(Api::new(config, token)?)
 }
 
 fn token(server: &Server, in_pull_request: bool) -> Result<Token, Failure> {
