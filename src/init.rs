@@ -91,6 +91,8 @@ impl Choice {
 enum Owner {
     /// The program's: another text is an older one, or one that was changed by hand.
     Program,
+    /// The program's, but for lines that people set.
+    Workflow,
     /// The people's, who have lines of ours in it.
     Shared,
     /// The people's: never written once it is there.
@@ -133,6 +135,7 @@ impl Wanted {
         let wanted = match self.owner {
             Owner::People => return Standing::Theirs,
             Owner::Program => self.text.clone().into_bytes(),
+            Owner::Workflow => with_settings_of(there, &self.text).into_bytes(),
             Owner::Shared => ignore::merge(there, &self.text),
         };
         if wanted == there {
@@ -163,9 +166,51 @@ pub fn files(choice: Choice, network: Option<&str>) -> Vec<Wanted> {
             (_, false) => without,
         };
         let path = format!("{}/{name}", choice.directory);
-        file(&path, text, Owner::Program)
+        file(&path, text, Owner::Workflow)
     }));
     files
+}
+
+/// What people set in a workflow: where it runs, when, and for which branch.
+const SETTINGS: [&str; 3] = ["runs-on:", "- cron:", "branches:"];
+
+/// Returns our text of a workflow with the lines that people set in theirs: an update must not put a job onto a runner that
+/// is not there. Where theirs has another number of such lines, or their values stand on further lines, they have no place in ours.
+fn with_settings_of(there: &[u8], ours: &str) -> String {
+    let Ok(there) = std::str::from_utf8(there) else {
+        return ours.to_owned();
+    };
+    let key = |line: &str| {
+        SETTINGS
+            .into_iter()
+            .find(|key| line.trim_start().starts_with(key))
+    };
+    let set = |text: &str, wanted: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| key(line) == Some(wanted));
+        lines.map(|line| line.trim().to_owned()).collect()
+    };
+    let mut values: Vec<(&str, std::vec::IntoIter<String>)> = Vec::new();
+    for key in SETTINGS {
+        let theirs = set(there, key);
+        let has_value = |line: &String| {
+            let value = line[key.len()..].trim_start();
+            !value.is_empty() && !value.starts_with(['#', '|', '>', '&'])
+        };
+        if theirs.len() == set(ours, key).len() && theirs.iter().all(has_value) {
+            values.push((key, theirs.into_iter()));
+        }
+    }
+    let line = |line: &str| {
+        let key = key(line);
+        let theirs = values.iter_mut().find(|(other, _)| key == Some(other));
+        let theirs = theirs.and_then(|(_, values)| values.next());
+        let indent = &line[..line.len() - line.trim_start().len()];
+        match theirs {
+            Some(value) => format!("{indent}{value}\n"),
+            None => format!("{line}\n"),
+        }
+    };
+    ours.lines().map(line).collect()
 }
 
 /// Puts the schema's place before a file's first entry, for editors.
@@ -268,6 +313,42 @@ mod tests {
         // what is asked for goes before
         assert_eq!(Choice::of(forks, there(plain)), forks);
         assert_eq!(Choice::of(plain, there(forks)), plain);
+    }
+
+    #[test]
+    fn what_people_set_in_a_workflow_stays() {
+        let file = &files(ALL, None)[3];
+        let label = file
+            .text
+            .replace("ubuntu-latest", "[self-hosted, vpn] # ours");
+        assert_eq!(file.standing(Some(label.as_bytes())), Standing::Equal);
+        let branch = label.replace("branches: [main]", "branches: [trunk]");
+        assert_eq!(file.standing(Some(branch.as_bytes())), Standing::Equal);
+        let older = branch.replace("timeout-minutes: 30", "timeout-minutes: 5");
+        let Standing::Differs { wanted, diff } = file.standing(Some(older.as_bytes())) else {
+            panic!("another limit differs")
+        };
+        assert_eq!(wanted, branch.as_bytes());
+        assert!(!diff.contains("-    runs-on"), "{diff}");
+        // a second job of their own has no place in ours
+        let two = format!("{older}  more:\n    runs-on: x\n");
+        let Standing::Differs { wanted, .. } = file.standing(Some(two.as_bytes())) else {
+            panic!("another job differs")
+        };
+        let text = String::from_utf8(wanted).unwrap();
+        assert!(text.contains("runs-on: ubuntu-latest") && text.contains("[trunk]"));
+        // nor has a list below its key
+        let list = file.text.replace(
+            "branches: [main]",
+            "branches: # two\n      - main\n      - trunk",
+        );
+        let Standing::Differs { wanted, .. } = file.standing(Some(list.as_bytes())) else {
+            panic!("another form differs")
+        };
+        assert_eq!(wanted, file.text.as_bytes());
+        let drift = &files(ALL, None)[6];
+        let noon = drift.text.replace("17 5 * * *", "0 12 * * *");
+        assert_eq!(drift.standing(Some(noon.as_bytes())), Standing::Equal);
     }
 
     #[test]

@@ -113,12 +113,15 @@ pub enum Remark {
 /// Decides each setting, in the order in which they are made: a push list takes nobody who may not write.
 pub fn decide(wanted: &Wanted, there: &There) -> Vec<Deed> {
     let mut deeds = Vec::new();
-    deeds.push(match &wanted.bot {
-        None => Deed::NoBot,
+    let needs_no_name = there.rule.is_some() && there.secrets.contains("BOT_TOKEN");
+    deeds.extend(match &wanted.bot {
+        None if needs_no_name => None,
+        None => Some(Deed::NoBot),
         Some(bot) if there.bot_writes => {
-            Deed::There(Setting::Collaborator(bot.clone()), Remark::None)
+            let setting = Setting::Collaborator(bot.clone());
+            Some(Deed::There(setting, Remark::None))
         }
-        Some(bot) => Deed::Make(Setting::Collaborator(bot.clone())),
+        Some(bot) => Some(Deed::Make(Setting::Collaborator(bot.clone()))),
     });
     for name in SECRETS {
         let is_given = wanted.secrets.contains(name);
@@ -152,25 +155,28 @@ fn same(one: &str, other: &str) -> bool {
     one.trim().lines().eq(other.trim().lines())
 }
 
-/// Decides the branch's rule. Without a bot nothing can be said of it.
+/// Decides the branch's rule. One that is there can be judged without knowing the bot, but for whether it may push.
 fn rule(wanted: &Wanted, there: &There) -> Option<Deed> {
-    let bot = wanted.bot.clone()?;
     let setting = |name: &str| Setting::Rule {
         branch: name.to_owned(),
-        bot: bot.clone(),
+        bot: wanted.bot.clone().unwrap_or_default(),
     };
     let Some(rule) = &there.rule else {
+        wanted.bot.as_ref()?;
         return Some(match there.has_network {
             true => Deed::Make(setting(&wanted.branch)),
             false => Deed::RuleWaits(wanted.branch.clone()),
         });
     };
-    let is_bot = |login: &String| login.eq_ignore_ascii_case(&bot);
+    let may_push = |logins: &[String]| {
+        let Some(bot) = &wanted.bot else { return true };
+        rule.teams || logins.iter().any(|login| login.eq_ignore_ascii_case(bot))
+    };
     let remark = match &rule.allowed {
         _ if !rule.unprotected.trim().is_empty() => Remark::Unprotected(rule.unprotected.clone()),
         _ if !rule.push => Remark::NobodyPushes,
         None => Remark::EverybodyPushes,
-        Some(logins) if !rule.teams && !logins.iter().any(is_bot) => Remark::WithoutBot,
+        Some(logins) if !may_push(logins) => Remark::WithoutBot,
         Some(_) => Remark::None,
     };
     Some(Deed::There(setting(&rule.name), remark))
@@ -284,5 +290,21 @@ mod tests {
         let deeds = decide(&wanted, &there);
         assert_eq!(deeds[0], Deed::NoBot);
         assert_eq!(deeds.len(), 8);
+        // nor need it be known where all that names it is done
+        let there = There {
+            secrets: SECRETS.into_iter().map(str::to_owned).collect(),
+            rule: Some(Rule {
+                push: true,
+                allowed: Some(vec!["bot".into()]),
+                ..Rule::default()
+            }),
+            ..there
+        };
+        let deeds = decide(&wanted, &there);
+        assert!(!deeds.contains(&Deed::NoBot));
+        assert!(matches!(
+            deeds.last(),
+            Some(Deed::There(Setting::Rule { .. }, Remark::None))
+        ));
     }
 }

@@ -276,13 +276,27 @@ fn of_deed(deed: &Deed, is_done: bool, dry_run: bool) -> (&'static str, String, 
 
 /// Where the value of a setting comes from.
 fn value(setting: &Setting) -> String {
-    match setting {
-        Setting::Secret(name) => {
-            format!("set {name}, or {name}_FILE to a file that holds it")
-        }
-        Setting::Variable(name) => format!("set {name}"),
-        Setting::Collaborator(_) | Setting::Rule { .. } => String::new(),
-    }
+    let (name, what) = match setting {
+        Setting::Secret(name) => (
+            format!("{name} or {name}_FILE"),
+            match *name {
+                "NETBIRD_PLAN_TOKEN" => "the token of a NetBird service user with the role auditor",
+                "NETBIRD_APPLY_TOKEN" => "the token of a NetBird service user with the role admin",
+                _ => "a token of the bot's user in this forge",
+            },
+        ),
+        Setting::Variable(name) => (
+            (*name).to_owned(),
+            match *name {
+                "NETBIRD_API_URL" => "the NetBird server",
+                "AGE_PUBLIC_KEY" => "who may open new setup keys: age-keygen -y FILE prints it",
+                "NETBIRD_GITOPS_SHA256" => "the program's SHA-256",
+                _ => "where jobs fetch the program: docs/gitea.md, step 4",
+            },
+        ),
+        Setting::Collaborator(_) | Setting::Rule { .. } => return String::new(),
+    };
+    format!("set {name}: {what}")
 }
 
 fn of_remark(remark: &Remark, setting: &Setting) -> String {

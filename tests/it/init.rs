@@ -123,11 +123,13 @@ fn what_differs_is_shown_and_left_alone_until_it_is_forced() {
     bench.text("{\"groups\": {\"mine\": {}}}\n");
     fs::create_dir_all(bench.path(".gitea/workflows")).unwrap();
     let path = ".gitea/workflows/plan.yml";
-    let mine = ours(path).replace("ubuntu-latest", "docker");
+    // a label of theirs stays, a limit does not
+    let label = ours(path).replace("ubuntu-latest", "docker");
+    let mine = label.replace("timeout-minutes: 30", "timeout-minutes: 5");
     fs::write(bench.path(path), &mine).unwrap();
     let run = init(&bench, &[]).expect(2);
     run.shows("differs      .gitea/workflows/plan.yml")
-        .shows("\n-    runs-on: docker\n+    runs-on: ubuntu-latest\n")
+        .shows("\n-    timeout-minutes: 5\n+    timeout-minutes: 30\n")
         .shows("written      .gitea/workflows/apply.yml")
         .shows("netbird-gitops init --force");
     assert_eq!(read(&bench, path), mine);
@@ -136,9 +138,9 @@ fn what_differs_is_shown_and_left_alone_until_it_is_forced() {
     // forced, and the network is still the people's
     let run = init(&bench, &["--force"]).expect(0);
     run.shows("overwritten  .gitea/workflows/plan.yml")
-        .shows("\n-    runs-on: docker\n")
+        .shows("\n-    timeout-minutes: 5\n")
         .shows("git switch -c netbird-gitops-update\n     git add .gitea/workflows\n");
-    assert_eq!(read(&bench, path), ours(path));
+    assert_eq!(read(&bench, path), label);
     assert_eq!(
         read(&bench, "netbird.json"),
         "{\"groups\": {\"mine\": {}}}\n"

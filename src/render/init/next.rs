@@ -50,18 +50,23 @@ fn steps(document: &Document) -> Vec<Step> {
     }
     steps.extend(differing(document));
     let changed = document.number(Became::Written) + document.number(Became::Overwritten) > 0;
-    let is_new = document.network != Network::Theirs;
-    if changed && is_new {
+    let is_new = changed && document.network != Network::Theirs;
+    let waits = rule_waits(document);
+    if is_new {
         steps.extend(beginning(document));
     }
-    steps.extend(settings(document, changed && is_new));
-    if changed {
-        steps.push(match is_new {
-            true => first_push(document),
-            false => update(document),
-        });
+    steps.extend(settings(document, is_new));
+    match is_new || waits {
+        true => steps.push(first_push(document)),
+        false if changed => steps.push(update(document)),
+        false => {}
     }
-    steps.extend(protection(document, changed && is_new));
+    if waits || is_new && document.repository.is_none() {
+        steps.push(step(
+            "Once that is pushed, protect the branch: the bot alone may push to it.",
+            &["netbird-gitops init --setup"],
+        ));
+    }
     if let Some(first) = steps.first_mut()
         && !document.directory.is_empty()
     {
@@ -223,20 +228,9 @@ fn add<'a>(files: impl Iterator<Item = &'a str>) -> String {
     format!("git add {}", paths.join(" "))
 }
 
-fn protection(document: &Document, is_new: bool) -> Option<Step> {
-    let waits = document.repository.as_ref().map(|found| {
-        let mut deeds = found.deeds.iter();
-        deeds.any(|deed| matches!(deed, Deed::RuleWaits(_)))
-    });
-    match waits {
-        Some(true) => {}
-        None if is_new => {}
-        Some(false) | None => return None,
-    }
-    Some(step(
-        "Once that is pushed, protect the branch: the bot alone may push to it.",
-        &["netbird-gitops init --setup"],
-    ))
+fn rule_waits(document: &Document) -> bool {
+    let mut deeds = document.repository.iter().flat_map(|found| &found.deeds);
+    deeds.any(|deed| matches!(deed, Deed::RuleWaits(_)))
 }
 
 /// A path as a shell takes it.

@@ -73,7 +73,8 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
             .shows("  set          collaborator gitops-bot  (may write)\n")
             .shows("  set          secret NETBIRD_PLAN_TOKEN\n")
             .shows("  set          variable AGE_PUBLIC_KEY\n")
-            .shows("  later        branch rule main");
+            .shows("  later        branch rule main")
+            .shows("git push origin HEAD:main\n\n2. Once that is pushed, protect the branch");
         let secrets = gitea.workflow_secrets();
         assert_eq!(secrets["NETBIRD_PLAN_TOKEN"], "nbp_plan");
         assert_eq!(secrets["NETBIRD_APPLY_TOKEN"], "nbp_apply");
@@ -250,7 +251,7 @@ fn what_nobody_gave_is_named_and_the_rest_is_set() {
     setup(&site, &[], &missing)
         .expect(2)
         .shows("missing      the bot  (set BOT_TOKEN to its token with the scope read:user, or name it with --bot)")
-        .shows("missing      secret NETBIRD_APPLY_TOKEN  (set NETBIRD_APPLY_TOKEN, or NETBIRD_APPLY_TOKEN_FILE")
+        .shows("missing      secret NETBIRD_APPLY_TOKEN  (set NETBIRD_APPLY_TOKEN or NETBIRD_APPLY_TOKEN_FILE: the token of")
         .shows("missing      variable NETBIRD_GITOPS_BINARY");
     assert_eq!(site.gitea().workflow_secrets().len(), 2);
     // what was missing comes by a file, and the bot by its name
