@@ -18,8 +18,9 @@ pub use init::{ForgeName, InitArgs};
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100, propagate_version = true)]
 #[command(
-    after_help = "Exit codes: 0 done or nothing to do; 1 error, nothing changed; 2 changes pending \
-    (plan --detailed-exitcode) or drift; 3 refused by a gate, nothing changed; 4 stopped part way or not converged."
+    after_help = "Examples:\n  netbird-gitops init\n  netbird-gitops plan --live examples/live.json\n\n\
+    Exit codes: 0 done or nothing to do; 1 error, nothing changed; 2 changes pending \
+    (plan --detailed-exitcode), drift, or something left to do (init); 3 refused by a gate, nothing changed; 4 stopped part way or not converged."
 )]
 pub struct Cli {
     /// What to do.

@@ -2,10 +2,10 @@
 
 pub(super) const INIT: &str = "\
 Examples:
-  netbird-gitops init                       # in a checkout; with NETBIRD_API_URL set, the account as it is
+  netbird-gitops init                       # with NETBIRD_API_URL set, from the account as it is
   netbird-gitops init --dry-run             # after an upgrade: what would change in the workflows
   netbird-gitops init --force               # and change it; netbird.json is never overwritten
-  netbird-gitops init --setup --dry-run     # with the owner's token in GITEA_TOKEN: secrets, variables, branch rule";
+  netbird-gitops init --setup --dry-run     # secrets, variables and branch rule, with GITEA_TOKEN";
 
 pub(super) const VALIDATE: &str = "\
 Examples:

@@ -12,7 +12,7 @@ pub struct InitArgs {
     /// Root of the checkout; made where it is not there [default: the current directory]
     #[arg(value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Whose directory the workflows go into [default: forgejo where .forgejo/workflows is there, else gitea, which both read]
+    /// Whose directory the workflows go into [default: gitea, or forgejo where .forgejo/workflows is there]
     #[arg(long, value_name = "FORGE")]
     pub forge: Option<ForgeName>,
     /// Workflows in plain git and shell: no node, no actions from elsewhere

@@ -9,6 +9,9 @@ pub struct Remote {
     pub name: String,
 }
 
+/// Servers that people mirror to.
+const ELSEWHERE: [&str; 3] = ["github.com", "gitlab.com", "bitbucket.org"];
+
 /// Reads an address as git has it: `https://HOST/OWNER/NAME.git`, `ssh://git@HOST:PORT/OWNER/NAME.git` or
 /// `git@HOST:OWNER/NAME.git`. `None` where it names no repository of a forge. What stands before an `@` is left out: it may be a
 /// password.
@@ -37,6 +40,8 @@ pub fn read(address: &str) -> Option<Remote> {
         return None;
     }
     let server = match scheme.as_str() {
+        // no Gitea: the owner's token has no business there
+        "http" | "https" if ELSEWHERE.contains(&host.to_ascii_lowercase().as_str()) => None,
         "http" | "https" => {
             let below: String = before.iter().map(|part| format!("/{part}")).collect();
             Some(format!("{scheme}://{host}{below}"))
@@ -83,6 +88,7 @@ mod tests {
                 "acme/network",
             ),
             ("git@git.example.com:acme/network.git", "", "acme/network"),
+            ("https://GitHub.com/acme/network.git", "", "acme/network"),
         ] {
             let remote = read(address).unwrap();
             assert_eq!(

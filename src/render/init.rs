@@ -372,6 +372,6 @@ fn status(became: Became) -> &'static str {
         Became::Overwritten => "overwritten",
         Became::Unchanged => "unchanged",
         Became::Differs => "differs",
-        Became::Theirs => "theirs",
+        Became::Theirs => "yours",
     }
 }
