@@ -56,10 +56,10 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
         report_failure(say, failure);
         return exit;
     }
-    if document.number(Became::Differs) > 0 || document.lacks_settings() {
-        return Exit::Pending;
-    }
     match reported {
+        Exit::Done if document.number(Became::Differs) > 0 || document.lacks_settings() => {
+            Exit::Pending
+        }
         Exit::Done => Exit::Done,
         _ if changed => Exit::Partial,
         other => other,
@@ -93,8 +93,8 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
         )
         .hint("leave --file out (NETBIRD_GITOPS_FILE unset); for another path change `paths:` in the workflows afterwards, and set NETBIRD_GITOPS_FILE there"));
     }
-    let root = root(args)?;
-    let git = checkout(&root, args)?;
+    let (root, there) = root(args)?;
+    let git = checkout(&root, &there, args)?;
     let origin = git.as_ref().and_then(Git::origin);
     let tree = Tree::new(root);
     let choice = choice(args, &tree);
@@ -213,21 +213,32 @@ impl Prepared {
     }
 }
 
-/// Returns the repository's root, canonical. One that is not there is made, since a remark on it would be all that is
-/// gained.
-fn root(args: &InitArgs) -> Result<PathBuf, Failure> {
+/// Returns the repository's root, canonical as far as it is there, and how far that is: the rest is made with the first file.
+fn root(args: &InitArgs) -> Result<(PathBuf, PathBuf), Failure> {
     let dir = args.dir.as_deref().unwrap_or(Path::new("."));
-    if !args.dry_run {
-        fs::create_dir_all(dir)
-            .map_err(|error| Failure::of_file("make the directory", dir, &error))?;
+    let unopened = |error| Failure::of_file("open the directory", dir, &error);
+    let absolute = std::path::absolute(dir).map_err(unopened)?;
+    let mut there = absolute.ancestors();
+    let there = there.find(|part| part.symlink_metadata().is_ok());
+    let there = there.unwrap_or(Path::new("/"));
+    let found = fs::canonicalize(there).map_err(unopened)?;
+    if !found.is_dir() {
+        return Err(
+            Failure::error(format!("{} is no directory", there.display()))
+                .hint("name the root of a checkout, or leave DIR out"),
+        );
     }
-    let root = fs::canonicalize(dir);
-    root.map_err(|error| Failure::of_file("open the directory", dir, &error))
+    let rest = absolute.strip_prefix(there).unwrap_or(Path::new(""));
+    let root = match rest.as_os_str().is_empty() {
+        true => found.clone(),
+        false => found.join(rest),
+    };
+    Ok((root, found))
 }
 
 /// Opens the checkout whose root it is; a directory below a root is refused, since workflows are read at the root alone.
-fn checkout(root: &Path, args: &InitArgs) -> Result<Option<Git>, Failure> {
-    let git = match Git::open(root).map_err(anyhow::Error::new)? {
+fn checkout(root: &Path, there: &Path, args: &InitArgs) -> Result<Option<Git>, Failure> {
+    let git = match Git::open(there).map_err(anyhow::Error::new)? {
         Opened::Checkout(git) => git,
         Opened::NotACheckout | Opened::NoGit => return Ok(None),
     };

@@ -111,10 +111,10 @@ impl Repo {
         self.send(Method::Post, &path, Some(&body)).map(drop)
     }
 
-    /// Returns whether a user may write to the repository.
+    /// Returns what a user may do in the repository: `none`, `read`, `write`, `admin` or `owner`.
     ///
     /// Errors with [`Error::NotFound`] or a refusal where there is no such user.
-    pub fn writes(&self, login: &str) -> Result<bool, Error> {
+    pub fn permission(&self, login: &str) -> Result<String, Error> {
         #[derive(Deserialize)]
         struct Answer {
             permission: String,
@@ -122,10 +122,7 @@ impl Repo {
         let path = format!("/collaborators/{}/permission", encode(login));
         let reply = self.send(Method::Get, &path, None)?;
         let answer: Answer = decode(&reply, "a permission")?;
-        Ok(matches!(
-            answer.permission.as_str(),
-            "write" | "admin" | "owner"
-        ))
+        Ok(answer.permission)
     }
 
     /// Lets a user write to the repository.

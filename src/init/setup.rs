@@ -37,6 +37,8 @@ pub struct There {
     pub variables: BTreeMap<String, String>,
     /// May the bot write?
     pub bot_writes: bool,
+    /// Is it the owner?
+    pub bot_owns: bool,
     /// The rule of the branch.
     pub rule: Option<Rule>,
     /// Does the branch hold netbird.json?
@@ -96,6 +98,8 @@ pub enum Deed {
 pub enum Remark {
     /// Nothing.
     None,
+    /// A bot that owns the repository.
+    BotOwns,
     /// A secret: another value was given, and which one it has nobody can tell.
     NotComparable,
     /// A variable with another value than was given.
@@ -118,8 +122,11 @@ pub fn decide(wanted: &Wanted, there: &There) -> Vec<Deed> {
         None if needs_no_name => None,
         None => Some(Deed::NoBot),
         Some(bot) if there.bot_writes => {
-            let setting = Setting::Collaborator(bot.clone());
-            Some(Deed::There(setting, Remark::None))
+            let remark = match there.bot_owns {
+                true => Remark::BotOwns,
+                false => Remark::None,
+            };
+            Some(Deed::There(Setting::Collaborator(bot.clone()), remark))
         }
         Some(bot) => Some(Deed::Make(Setting::Collaborator(bot.clone()))),
     });
@@ -225,6 +232,7 @@ mod tests {
                 ("AGE_PUBLIC_KEY".into(), "age1a\r\nage1b".into()),
             ]),
             bot_writes: true,
+            bot_owns: true,
             has_network: true,
             rule: Some(Rule {
                 name: "main".into(),
@@ -239,6 +247,7 @@ mod tests {
             Deed::There(_, remark) => remark.clone(),
             other => panic!("{other:?}"),
         };
+        assert_eq!(remark(0), Remark::BotOwns);
         assert_eq!(remark(1), Remark::NotComparable);
         assert_eq!(remark(4), Remark::OtherValue);
         assert_eq!(remark(5), Remark::None);

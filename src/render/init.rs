@@ -306,6 +306,9 @@ fn of_remark(remark: &Remark, setting: &Setting) -> String {
     };
     match remark {
         Remark::None => String::new(),
+        Remark::BotOwns => {
+            "it owns the repository, and so does whoever gets BOT_TOKEN: a user of its own is safer".into()
+        }
         Remark::NotComparable => {
             "left alone: nobody can read it back; to replace it, delete it first".into()
         }

@@ -112,6 +112,10 @@ fn an_account_that_cannot_be_read_writes_nothing() {
     run.expect(1)
         .says("there is no NetBird token")
         .says("without NETBIRD_API_URL");
+    bench
+        .run_with(&["init", "new/place"], &[("NETBIRD_API_TOKEN", "")])
+        .expect(1);
+    assert!(!bench.path("new").exists());
     let run = bench.run_with(&["init"], &[("NETBIRD_API_TOKEN", "nbp_wrong")]);
     run.expect(1);
     assert_eq!(tree(&bench), [""; 0]);
@@ -145,6 +149,18 @@ fn what_differs_is_shown_and_left_alone_until_it_is_forced() {
         read(&bench, "netbird.json"),
         "{\"groups\": {\"mine\": {}}}\n"
     );
+}
+
+/// A network that was there before the workflows is no update.
+#[test]
+fn a_network_without_workflows_is_set_up_from_the_beginning() {
+    let bench = Bench::fake();
+    bench.text("{\"groups\": {\"mine\": {}}}\n");
+    init(&bench, &[])
+        .expect(0)
+        .shows("yours        netbird.json")
+        .shows("netbird-gitops init --setup")
+        .shows("git push origin HEAD:main");
 }
 
 #[test]
@@ -257,6 +273,9 @@ fn a_directory_of_a_checkout_that_is_not_its_root_is_refused() {
         .expect(1)
         .says("workflows are read at its root alone")
         .says("netbird-gitops init /");
+    init(&bench, &["not/there"])
+        .expect(1)
+        .says("workflows are read at its root alone");
     init(&bench, &["--file", "other.json"])
         .expect(1)
         .says("leave --file out");
@@ -275,6 +294,10 @@ fn a_dry_run_writes_nothing() {
         .shows("to write     netbird.json")
         .shows("without --dry-run");
     assert_eq!(tree(&bench), [""; 0]);
+    init(&bench, &["new/place", "--dry-run"])
+        .expect(0)
+        .shows("to write     netbird.json");
+    assert!(!bench.path("new").exists());
     init(&bench, &["new/place"])
         .expect(0)
         .shows("     cd new/place\n     git init -b main\n");

@@ -203,6 +203,9 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
     if let Some(url) = variables.get("NETBIRD_API_URL") {
         crate::api::config(url)?;
     }
+    if let Some(url) = variables.get("NETBIRD_GITOPS_SERVER") {
+        gitea::config(url)?;
+    }
     let sources = Sources {
         environment: variables.get(ENVIRONMENT).cloned(),
         ..Sources::default()
@@ -271,9 +274,9 @@ fn login(repo: &Repo) -> Result<Option<String>, Failure> {
 /// Reads what the repository has.
 fn there(repo: &Repo, wanted: &Wanted) -> Result<There, Failure> {
     let of_owner = |error| of_owner(repo, error);
-    let bot_writes = match &wanted.bot {
-        None => false,
-        Some(bot) => repo.writes(bot).map_err(|error| {
+    let permission = match &wanted.bot {
+        None => String::new(),
+        Some(bot) => repo.permission(bot).map_err(|error| {
             let is_nobody = error
                 .answer()
                 .is_some_and(|answer| matches!(answer.status, 404 | 422));
@@ -295,7 +298,8 @@ fn there(repo: &Repo, wanted: &Wanted) -> Result<There, Failure> {
     Ok(There {
         secrets: repo.secret_names().map_err(of_owner)?,
         variables: repo.variables().map_err(of_owner)?,
-        bot_writes,
+        bot_writes: matches!(permission.as_str(), "write" | "admin" | "owner"),
+        bot_owns: permission == "owner",
         rule: rule.map(|rule| Rule {
             name: rule.rule_name,
             push: rule.enable_push,

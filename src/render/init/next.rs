@@ -50,7 +50,8 @@ fn steps(document: &Document) -> Vec<Step> {
     }
     steps.extend(differing(document));
     let changed = document.number(Became::Written) + document.number(Became::Overwritten) > 0;
-    let is_new = changed && document.network != Network::Theirs;
+    let begins = document.network != Network::Theirs || has_new_workflows(document);
+    let is_new = changed && begins;
     let waits = rule_waits(document);
     if is_new {
         steps.extend(beginning(document));
@@ -93,6 +94,12 @@ fn wrapped(text: &str) -> Vec<String> {
 
 /// Characters of a line of text.
 const WIDTH: usize = 96;
+
+/// Are all the workflows new? Then nothing was set up yet, though the network may be there.
+fn has_new_workflows(document: &Document) -> bool {
+    let mut files = document.files.iter();
+    files.all(|file| file.became == Became::Written || !file.path.contains('/'))
+}
 
 fn makes(document: &Document) -> bool {
     let mut deeds = document.repository.iter().flat_map(|found| &found.deeds);

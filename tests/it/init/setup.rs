@@ -74,7 +74,7 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
             .shows("  set          secret NETBIRD_PLAN_TOKEN\n")
             .shows("  set          variable AGE_PUBLIC_KEY\n")
             .shows("  later        branch rule main")
-            .shows("git push origin HEAD:main\n\n2. Once that is pushed, protect the branch");
+            .shows("git push origin HEAD:main\n\n4. Once that is pushed, protect the branch");
         let secrets = gitea.workflow_secrets();
         assert_eq!(secrets["NETBIRD_PLAN_TOKEN"], "nbp_plan");
         assert_eq!(secrets["NETBIRD_APPLY_TOKEN"], "nbp_apply");
