@@ -62,7 +62,10 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
     let mut names = args
         .names
         .iter()
-        .map(|name| replaced(name))
+        .map(|name| {
+            let more = "netbird-gitops adopt --candidates lists what there is";
+            replaced(name).map_err(|failure| failure.aside(Some(more.into())))
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let mut named_before = BTreeSet::new();
     names.retain(|address| named_before.insert(address.clone()));

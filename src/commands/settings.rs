@@ -109,9 +109,8 @@ pub(super) fn replaced(text: &str) -> Result<Address, Failure> {
     let found = kind.filter(|kind| kind.is_one() == name.is_empty());
     let found = found.map(|kind| Address::new(kind, name));
     found.ok_or_else(|| {
-        let near = meant(section, name).unwrap_or_else(|| {
-            "as in setup_keys/NAME or policies/NAME; netbird-gitops adopt --candidates lists what there is".into()
-        });
+        let near =
+            meant(section, name).unwrap_or_else(|| "as in setup_keys/NAME or policies/NAME".into());
         let text = crate::text::visible(text).into_owned();
         Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted")).hint(near)
     })
