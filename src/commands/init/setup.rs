@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::cli::InitArgs;
 use crate::commands::failure::Failure;
 use crate::commands::settings::{environment, find_token, setting};
+use crate::commands::signals;
 use crate::commands::versions::of_gitea;
 use crate::gitea::{self, BranchRule, Repo, Token};
 use crate::init::remote::Remote;
@@ -69,7 +71,8 @@ impl Setup {
             bot,
             branch,
         };
-        let there = there(&repo, &wanted)?;
+        let wait = Duration::from_secs_f64(args.server.retry_wait);
+        let there = there(&repo, &wanted, wait)?;
         Ok(Setup {
             server,
             secrets,
@@ -271,8 +274,26 @@ fn login(repo: &Repo) -> Result<Option<String>, Failure> {
     }
 }
 
+/// How often a branch is asked for once more: seven and a half seconds in all, at the default wait.
+const LOOKS: u32 = 4;
+
+/// Asks about a branch again where the server fails: it does so for a moment after the first push to an empty repository
+/// (docs/gitea-api.md, "Settings of a repository"). `wait` doubles each time.
+fn patiently<T>(
+    wait: Duration,
+    ask: impl Fn() -> Result<T, gitea::Error>,
+) -> Result<T, gitea::Error> {
+    for look in 0..LOOKS {
+        match ask() {
+            Err(gitea::Error::Server(_)) => signals::wait(wait * 2u32.pow(look)),
+            answer => return answer,
+        }
+    }
+    ask()
+}
+
 /// Reads what the repository has.
-fn there(repo: &Repo, wanted: &Wanted) -> Result<There, Failure> {
+fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure> {
     let of_owner = |error| of_owner(repo, error);
     let permission = match &wanted.bot {
         None => String::new(),
@@ -287,14 +308,14 @@ fn there(repo: &Repo, wanted: &Wanted) -> Result<There, Failure> {
             }
         })?,
     };
-    let has_network = match repo.file(&wanted.branch, NETWORK) {
+    let has_network = match patiently(wait, || repo.file(&wanted.branch, NETWORK)) {
         Ok(_) => true,
         // an empty repository, too
         Err(error) if error.is_not_found() => false,
         Err(gitea::Error::NotAFile { .. }) => false,
         Err(error) => return Err(of_owner(error)),
     };
-    let rule = repo.branch_rule(&wanted.branch).map_err(of_owner)?;
+    let rule = patiently(wait, || repo.branch_rule(&wanted.branch)).map_err(of_owner)?;
     Ok(There {
         secrets: repo.secret_names().map_err(of_owner)?,
         variables: repo.variables().map_err(of_owner)?,

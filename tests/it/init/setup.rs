@@ -292,3 +292,40 @@ fn the_checkouts_remote_names_the_repository() {
     run.shows(&format!("acme/network at {place}:"));
     assert_eq!(site.gitea().workflow_secrets().len(), 3);
 }
+
+/// For a moment after the first push Gitea fails.
+#[test]
+fn a_server_that_fails_for_a_moment_is_asked_again() {
+    let site = site(false);
+    let path = |rest: &str| site.gitea().path(rest);
+    for rest in ["/contents/netbird.json", "/branches/main"] {
+        let fault = Fault::on("GET", &path(rest)).times(3);
+        site.gitea().fault(fault.then(Effect::Html(500)));
+    }
+    setup(&site, &["--retry-wait", "0"], &[])
+        .expect(0)
+        .shows("set          branch rule main");
+    // one that goes on failing is told
+    let site = self::site(false);
+    let fault = Fault::on("GET", &path("/contents/netbird.json")).always();
+    site.gitea().fault(fault.then(Effect::Html(500)));
+    let before = tree(&site.bench);
+    setup(&site, &["--retry-wait", "0"], &[])
+        .expect(1)
+        .says("500");
+    assert_eq!((tree(&site.bench), writes(&site).len()), (before, 0));
+}
+
+#[test]
+fn a_push_list_that_came_out_without_the_bot_is_an_error() {
+    let site = site(false);
+    let made = json!({ "rule_name": "main", "enable_push": true, "enable_push_whitelist": true,
+                       "push_whitelist_usernames": [] });
+    let fault = Fault::on("POST", &site.gitea().path("/branch_protections"));
+    site.gitea().fault(fault.then(Effect::Status(201, made)));
+    setup(&site, &[], &[])
+        .expect(4)
+        .says("main is protected, but the server left gitops-bot out of its push list")
+        .says("then run init --setup again")
+        .shows("not set      branch rule main");
+}
