@@ -112,7 +112,7 @@ fn ways(drift: &Drift, in_markdown: bool) -> Vec<String> {
     }
     if !drift.unmanaged.is_empty() {
         ways.push(format!(
-            "to manage what is unmanaged: {}, for all that there is {}",
+            "to manage what is unmanaged: {} ({} lists all that there is)",
             code("netbird-gitops adopt KIND/NAME"),
             code("netbird-gitops adopt --candidates")
         ));
