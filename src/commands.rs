@@ -13,6 +13,7 @@ mod export;
 mod failure;
 mod forge;
 mod history;
+mod init;
 mod mark_enrolled;
 mod plan;
 mod progress;
@@ -50,6 +51,15 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
         Command::Drift(args) => drift::run(cli, args, say),
         Command::Access(args) => access::run(cli, args, say),
         Command::Doctor(args) => doctor::run(cli, args, say),
+        Command::Init(args) => init::run(cli, args, say),
+        Command::Completions(args) => {
+            let mut command = <Cli as clap::CommandFactory>::command();
+            let name = command.get_name().to_owned();
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut command, name, &mut script);
+            print(&String::from_utf8_lossy(&script));
+            Exit::Done
+        }
         Command::Schema => {
             print(&crate::schema::text());
             Exit::Done

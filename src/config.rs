@@ -240,7 +240,7 @@ impl SourceError {
     pub fn hint(&self) -> &'static str {
         match self {
             SourceError::Missing { .. } => {
-                "run in the directory that holds it, or name it with --file"
+                "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin with"
             }
             SourceError::Directory { .. } => "name the file in it with --file",
             SourceError::Unreadable { .. } => "check the file's owner and mode",

@@ -190,6 +190,22 @@ pub fn marked_since(base: &[u8], text: &[u8]) -> BTreeSet<String> {
     keys.into_keys().collect()
 }
 
+/// Returns the names of the setup keys that a text declares; of one that cannot be read none.
+pub fn key_names(file: &str, text: &[u8]) -> Vec<String> {
+    let names = |text: &[u8]| -> Option<Vec<String>> {
+        let source = Source::from_bytes(file, text.to_vec()).ok()?;
+        let root: Json = serde_json::from_str(source.json()).ok()?;
+        Some(
+            root.get("setup_keys")?
+                .as_object()?
+                .keys()
+                .cloned()
+                .collect(),
+        )
+    };
+    names(text).unwrap_or_default()
+}
+
 fn member<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
     object
         .properties

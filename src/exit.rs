@@ -10,7 +10,7 @@ pub enum Exit {
     Done = 0,
     /// An error, wrong usage too; nothing changed.
     Error = 1,
-    /// Changes are pending (`plan --detailed-exitcode`), or there is drift.
+    /// Changes are pending (`plan --detailed-exitcode`), there is drift, or something is left to do (`init`).
     Pending = 2,
     /// Refused by a gate; nothing changed.
     Refused = 3,

@@ -13,6 +13,7 @@ mod error;
 mod merge;
 mod object;
 mod path;
+mod place;
 mod scratch;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -19,6 +19,7 @@ mod rule;
 mod runs;
 mod scopes;
 pub mod sealed;
+mod setup;
 #[cfg(test)]
 mod tests;
 
@@ -39,6 +40,7 @@ pub use pulls::Pull;
 pub use rights::Branch;
 pub use runs::Ancestry;
 pub use scopes::Scopes;
+pub use setup::BranchRule;
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -43,6 +43,7 @@ mod hint;
 mod http;
 pub mod id;
 mod index;
+mod init;
 mod json;
 mod key_type;
 mod keys;

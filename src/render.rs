@@ -10,6 +10,7 @@ pub mod drift;
 #[cfg(test)]
 mod examples;
 mod impact;
+pub mod init;
 pub mod json;
 pub mod markdown;
 mod memberships;

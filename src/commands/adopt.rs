@@ -14,6 +14,7 @@ use super::{annotate, print, report_failure};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::cli::{AdoptArgs, Cli, Format};
+use crate::code::Code;
 use crate::config::{self, Source};
 use crate::desired::Desired;
 use crate::edit;
@@ -23,6 +24,7 @@ use crate::keys;
 use crate::kind::{self, ALL, Declared, FieldChange, Kind, Resource};
 use crate::logging::Say;
 use crate::text::{count, did_you_mean, visible};
+use crate::validate::validate;
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
     match make(cli, args, say) {
@@ -56,18 +58,21 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
     readable()?;
     let path = file(&cli.global);
     let source = config::load(&path)?;
-    let valid = check(&source)?;
+    let desired = begun(&source)?;
     let mut names = args
         .names
         .iter()
-        .map(|name| replaced(name))
+        .map(|name| {
+            let more = "netbird-gitops adopt --candidates lists what there is";
+            replaced(name).map_err(|failure| failure.aside(Some(more.into())))
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let mut named_before = BTreeSet::new();
     names.retain(|address| named_before.insert(address.clone()));
     let actual = read(&account(&args.server, false)?, say)?;
     let export = export(&actual);
     if args.candidates {
-        print(&candidates(&export, &valid.desired, cli.global.format));
+        print(&candidates(&export, &desired, cli.global.format));
         return Ok(());
     }
     let theirs = match export.entries.is_empty() {
@@ -78,7 +83,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
     let mut problems = Vec::new();
     let mut adopted = Vec::new();
     for address in names {
-        match adopt(&text, &address, &export, &actual, (&valid.desired, &theirs)) {
+        match adopt(&text, &address, &export, &actual, (&desired, &theirs)) {
             Ok(Some(changed)) => {
                 text = Source::from_bytes(source.name(), changed)?;
                 adopted.push(address);
@@ -115,6 +120,20 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
         say.note("nothing else was changed: look at the file's diff, run plan, and commit it");
     }
     Ok(())
+}
+
+/// Returns what the file declares. One that manages nothing yet is where adopting begins, though no plan can be made of it.
+fn begun(source: &Source) -> Result<Arc<Desired>, Failure> {
+    match validate(source) {
+        Ok(valid) => Ok(valid.desired),
+        Err(problems) => {
+            let mut errors = problems.errors();
+            match errors.all(|problem| problem.code == Code::NothingManaged) {
+                true => Ok(Arc::default()),
+                false => Err(Failure::from(&problems)),
+            }
+        }
+    }
 }
 
 /// Writes the file with the new entries, if it is valid.

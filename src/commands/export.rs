@@ -7,11 +7,12 @@ use super::settings::{connect, file, readable};
 use super::versions::of_netbird;
 use super::{print, report_failure};
 use crate::actual::Actual;
+use crate::api::Api;
 use crate::cli::{Cli, ExportArgs, Server};
 use crate::config;
 use crate::desired::Desired;
 use crate::exit::Exit;
-use crate::export::export;
+use crate::export::{Export, export};
 use crate::fetch::{More, Needs, complete, fetch};
 use crate::json;
 use crate::logging::Say;
@@ -28,14 +29,17 @@ pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
 
 /// Fetches the whole account: every key may have moved, and the events tell which peer came by which.
 pub(super) fn account(server: &Server, referrers: bool) -> Result<Snapshot, Failure> {
-    let api = connect(server, false)?;
-    let snapshot = fetch(&api, &Needs::everything(), &Desired::default());
-    let mut snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
+    whole(&connect(server, false)?, referrers)
+}
+
+fn whole(api: &Api, referrers: bool) -> Result<Snapshot, Failure> {
+    let snapshot = fetch(api, &Needs::everything(), &Desired::default());
+    let mut snapshot = snapshot.map_err(|error| of_netbird(api, error))?;
     let more = More {
         referrers,
         events: true,
     };
-    complete(&api, more, &mut snapshot)?;
+    complete(api, more, &mut snapshot)?;
     Ok(snapshot)
 }
 
@@ -73,14 +77,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
             .unlisted
             .retain(|(address, _)| valid.desired.declares(address));
     }
-    for (address, what) in &export.unlisted {
-        if export.entries.contains_key(address) {
-            say.note(&visible(&format!("{address}: {what}")));
-        }
-    }
-    for (address, why) in &export.left_out {
-        say.note(&visible(&format!("{address} is left out: {why}")));
-    }
+    say_what_is_not_there(&export, say);
     if export.entries.is_empty() {
         say.note("there is nothing to export");
     }
@@ -90,4 +87,23 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
     ));
     print(&json::escape(&export.text()));
     Ok(())
+}
+
+/// Returns the account as a file has it, and says what has no place there.
+pub(super) fn of_account(api: &Api, say: Say) -> Result<Export, Failure> {
+    let actual = read(&whole(api, false)?, say)?;
+    let export = export(&actual);
+    say_what_is_not_there(&export, say);
+    Ok(export)
+}
+
+fn say_what_is_not_there(export: &Export, say: Say) {
+    for (address, what) in &export.unlisted {
+        if export.entries.contains_key(address) {
+            say.note(&visible(&format!("{address}: {what}")));
+        }
+    }
+    for (address, why) in &export.left_out {
+        say.note(&visible(&format!("{address} is left out: {why}")));
+    }
 }

@@ -14,7 +14,7 @@ use crate::cli::{Cli, Format, MarkArgs};
 use crate::edit::{self, Edit};
 use crate::exit::Exit;
 use crate::logging::Say;
-use crate::text::visible;
+use crate::text::{did_you_mean, listed, quote, visible};
 
 pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
     let result = make(cli, args);
@@ -88,10 +88,10 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Failure> {
 
 /// Checks before anything is written that the file is valid, that it has each name, and that each can be marked.
 fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Failure> {
-    refuse_missing(&edit::mark_enrolled(place, text, names)?, place)
+    refuse_missing(&edit::mark_enrolled(place, text, names)?, text, place)
 }
 
-fn refuse_missing(edit: &Edit, place: &str) -> Result<(), Failure> {
+fn refuse_missing(edit: &Edit, text: &[u8], place: &str) -> Result<(), Failure> {
     if edit.missing.is_empty() {
         return Ok(());
     }
@@ -100,11 +100,27 @@ fn refuse_missing(edit: &Edit, place: &str) -> Result<(), Failure> {
         .iter()
         .map(|name| format!("{name:?}"))
         .collect();
-    let text = format!(
+    let error = format!(
         "{place} declares no setup key {}; nothing was written",
         names.join(", ")
     );
-    Err(Failure::error(visible(&text)))
+    let failure = Failure::error(visible(&error));
+    let keys = edit::key_names(place, text);
+    let known = || keys.iter().map(String::as_str);
+    let near = edit
+        .missing
+        .iter()
+        .filter_map(|name| did_you_mean(name, known()));
+    let near: Vec<String> = near.collect();
+    Err(match (near.is_empty(), keys.is_empty()) {
+        (false, _) => failure.hint(near.join("\n")),
+        (true, true) => failure.hint("it has no setup keys at all"),
+        (true, false) => {
+            let pending = keys.iter().map(|name| quote(name));
+            let pending: Vec<String> = pending.collect();
+            failure.hint(format!("its setup keys are {}", listed(&pending)))
+        }
+    })
 }
 
 fn said(edit: &Edit, text: &str) -> String {

@@ -10,6 +10,7 @@ use crate::cli::{Global, Sealing, Server};
 use crate::http::Config;
 use crate::kind::Kind;
 use crate::secret::{Recipients, Sources};
+use crate::text::{ask, nearest};
 
 /// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is no text is
 /// refused before ([`readable`]).
@@ -54,7 +55,12 @@ fn is_ours(name: &str) -> bool {
     let prefixes = ["NETBIRD_", "GITEA_"];
     matches!(
         name,
-        crate::secret::ENVIRONMENT | "CI" | "NO_COLOR" | "RUST_LOG"
+        crate::secret::ENVIRONMENT
+            | "BOT_TOKEN"
+            | "BOT_TOKEN_FILE"
+            | "CI"
+            | "NO_COLOR"
+            | "RUST_LOG"
     ) || prefixes.iter().any(|prefix| name.starts_with(prefix))
         || crate::ci::is_variable(name)
         || crate::http::is_proxy_variable(name)
@@ -104,10 +110,26 @@ pub(super) fn replaced(text: &str) -> Result<Address, Failure> {
     let found = kind.filter(|kind| kind.is_one() == name.is_empty());
     let found = found.map(|kind| Address::new(kind, name));
     found.ok_or_else(|| {
+        let near =
+            meant(section, name).unwrap_or_else(|| "as in setup_keys/NAME or policies/NAME".into());
         let text = crate::text::visible(text).into_owned();
-        Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted"))
-            .hint("as in setup_keys/NAME or policies/NAME")
+        Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted")).hint(near)
     })
+}
+
+/// Asks whether another kind was meant: `Groups/x` is `groups/x`.
+fn meant(section: &str, name: &str) -> Option<String> {
+    let kinds = Kind::ALL.into_iter().filter(|kind| kind.parent().is_none());
+    let words = kinds.flat_map(|kind| match kind.is_one() {
+        true => vec![kind.word()],
+        false => vec![kind.section(), kind.word()],
+    });
+    let near = nearest(section, words)?;
+    let near = match name {
+        "" => near.to_owned(),
+        name => format!("{near}/{name}"),
+    };
+    Some(ask(&near))
 }
 
 /// Who can open new keys.
@@ -124,8 +146,12 @@ pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Failure> {
 
 /// Makes a client from flags and environment. `in_pull_request`: a fork's job has no secrets, which is worth a word.
 pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Failure> {
-    let token = token(server, in_pull_request)?;
-    Ok(Api::new(api_config(server)?, &token)?)
+    connect_as(server, &token(server, in_pull_request)?)
+}
+
+/// Makes a client with this token.
+pub(super) fn connect_as(server: &Server, token: &Token) -> Result<Api, Failure> {
+    Ok(Api::new(api_config(server)?, token)?)
 }
 
 /// How to reach NetBird.

@@ -48,6 +48,11 @@ impl Token {
         self
     }
 
+    /// Returns the token itself, for a body in which it is handed on.
+    pub fn expose(&self) -> &str {
+        self.secret.expose_secret()
+    }
+
     pub(super) fn origin(&self) -> Option<Arc<str>> {
         self.origin.clone()
     }

@@ -81,7 +81,49 @@ pub fn terminal(drift: &Drift, plan: &Plan, file: &str) -> String {
             .iter()
             .for_each(|line| out.push_str(&format!("  {}\n", visible(line))));
     }
+    let ways = ways(drift, false);
+    out.push_str(match (drift.is_alarming(), ways.is_empty()) {
+        (true, _) => "\nNothing was corrected. What to do:\n",
+        (false, true) => "\nNothing to do.\n",
+        (false, false) => "\nNothing has to be done. If you like:\n",
+    });
+    ways.iter()
+        .for_each(|way| out.push_str(&format!("  {way}\n")));
     out
+}
+
+/// What to do about it; nothing where there is nothing.
+fn ways(drift: &Drift, in_markdown: bool) -> Vec<String> {
+    let code = |text: &str| match in_markdown {
+        true => format!("`{text}`"),
+        false => text.to_owned(),
+    };
+    let mut ways = Vec::new();
+    if drift.is_alarming() {
+        ways.push(format!(
+            "to have it as the file says: {}, then {} (in CI run the workflow apply by hand)",
+            code("netbird-gitops plan"),
+            code("netbird-gitops apply")
+        ));
+        ways.push(format!(
+            "to have it as NetBird has it: write that into the file ({} prints it), and merge",
+            code("netbird-gitops export")
+        ));
+    }
+    if !drift.unmanaged.is_empty() {
+        ways.push(format!(
+            "to manage what is unmanaged: {} ({} lists all that there is)",
+            code("netbird-gitops adopt KIND/NAME"),
+            code("netbird-gitops adopt --candidates")
+        ));
+    }
+    if !drift.enrolling.is_empty() {
+        ways.push(format!(
+            "to take in what enrolled: {} (in CI the workflow enrollment does it)",
+            code("netbird-gitops sync-events")
+        ));
+    }
+    ways
 }
 
 /// Returns the drift as the text of an issue, behind its marker.
@@ -144,7 +186,13 @@ pub fn markdown(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> String 
             .iter()
             .for_each(|note| out.push_str(&format!("- {}\n", line(note))));
     }
-    out.push_str("\nNothing was corrected. `netbird-gitops plan` shows what an apply would do; `netbird-gitops adopt` takes a live object over.\n");
+    out.push_str("\nNothing was corrected.\n");
+    let ways = ways(drift, true);
+    if !ways.is_empty() {
+        out.push('\n');
+    }
+    ways.iter()
+        .for_each(|way| out.push_str(&format!("- {way}\n")));
     out
 }
 

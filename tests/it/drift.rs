@@ -24,7 +24,8 @@ fn agreement_is_clean_and_what_is_unmanaged_alone_is_no_alarm() {
         .run(&["drift"])
         .expect(0)
         .shows("1 unmanaged")
-        .shows("policy Default");
+        .shows("policy Default")
+        .shows("\nNothing has to be done. If you like:\n  to manage what is unmanaged: netbird-gitops adopt");
     bench.assert_writes(&[]);
 }
 
@@ -36,6 +37,27 @@ fn what_was_deleted_by_hand_is_missing_and_by_whom() {
     bench
         .netbird()
         .call("DELETE", &format!("/policies/{id}"), Value::Null);
+    // the last lines say what to do, with the commands
+    let shown = bench.run(&["drift"]).expect(2).stdout;
+    let (_, todo) = shown
+        .split_once("\nNothing was corrected. What to do:\n")
+        .unwrap();
+    let begins: Vec<&str> = todo
+        .lines()
+        .filter_map(|line| Some(line.split_once(':')?.0))
+        .collect();
+    assert_eq!(
+        begins,
+        [
+            "  to have it as the file says",
+            "  to have it as NetBird has it",
+            "  to manage what is unmanaged"
+        ]
+    );
+    bench
+        .run(&["drift", "--format", "markdown"])
+        .expect(2)
+        .shows("- to have it as the file says: `netbird-gitops plan`, then `netbird-gitops apply`");
     let run = bench.run(&["drift", "--format", "json"]).expect(2);
     let drift = run.json();
     assert_eq!(drift["status"], "drift");

@@ -18,6 +18,7 @@ mod formats;
 mod gates;
 mod gateways;
 mod impossible;
+mod init;
 mod jobs;
 mod keys;
 mod killed;

@@ -89,11 +89,19 @@ fn nothing_to_flip_is_no_commit() {
 fn a_name_that_is_not_there_is_an_error_and_nothing_is_written() {
     let site = site();
     let run = site.run(&["mark-enrolled", "a", "B"]).expect(1);
-    run.says("netbird.json on main declares no setup key \"B\"; nothing was written");
+    run.says("netbird.json on main declares no setup key \"B\"; nothing was written")
+        .says("hint: did you mean \"b\"?");
     assert_eq!(writes(&site), 0);
     // on disk likewise
     let run = site.run(&["mark-enrolled", "--local", "a", "B"]).expect(1);
-    run.says("nothing was written");
+    run.says("nothing was written")
+        .says("hint: did you mean \"b\"?");
+    let run = site
+        .run(&["mark-enrolled", "--local", "laptop", "flet"])
+        .expect(1);
+    run.says("hint: did you mean \"fleet\"?");
+    let run = site.run(&["mark-enrolled", "laptop"]).expect(1);
+    run.says("hint: its setup keys are \"a\", \"b\", \"done\", \"fleet\"");
     assert_eq!(
         fs::read_to_string(site.bench.path("netbird.json")).unwrap(),
         text()

@@ -59,7 +59,7 @@ fn every_command_is_in_its_table_and_every_link_leads_somewhere() {
         .filter_map(|line| line.split_whitespace().next())
         .filter(|command| *command != "help")
         .collect();
-    assert_eq!(commands.len(), 11, "{help}");
+    assert_eq!(commands.len(), 13, "{help}");
     for command in commands {
         assert!(
             README.contains(&format!("\n| `{command}")),

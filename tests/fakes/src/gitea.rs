@@ -22,6 +22,7 @@ mod raw;
 mod refusal;
 mod repos;
 mod routes;
+mod secrets;
 mod settings;
 mod shared;
 mod statuses;

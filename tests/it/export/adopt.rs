@@ -234,3 +234,44 @@ fn a_new_key_brings_its_groups_along_where_they_are_named_too() {
     bench.group("h");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
+
+/// A file that manages nothing yet is where a network begins that is taken over piece by piece.
+#[test]
+fn a_file_of_empty_sections_takes_entries() {
+    for file in [
+        "{\"groups\": {}}\n",
+        "{\n  \"groups\": {},\n  \"policies\": {}\n}\n",
+        "{}\n",
+        "{\n  \"$schema\": \"./netbird.schema.json\"\n}\n",
+    ] {
+        let bench = on(file);
+        bench.run(&["validate"]).expect(1);
+        bench
+            .run(&["adopt", "--candidates"])
+            .expect(0)
+            .shows("groups/g\n");
+        bench.run(&["adopt", "groups/g", "policies/p"]).expect(0);
+        bench.run(&["validate"]).expect(0);
+        assert!(text(&bench).contains("\"g\""), "{}", text(&bench));
+        bench
+            .plan(&["--detailed-exitcode", "--prune", "none"])
+            .expect(0);
+    }
+    // what is wrong otherwise is still wrong
+    refused(&on("{\"groups\": {}, \"polices\": {}}"), &["groups/g"]).says("polices");
+}
+
+#[test]
+fn another_kind_that_was_meant_is_asked_for() {
+    for (written, meant) in [
+        ("Groups/g", "groups/g"),
+        ("goups/g", "groups/g"),
+        ("polices/p", "policies/p"),
+        ("setup-keys/pending", "setup_keys/pending"),
+        ("account-settings", "account_settings"),
+    ] {
+        refused(&on(FILE), &[written]).says(&format!("hint: did you mean \"{meant}\"?"));
+    }
+    refused(&on(FILE), &["ssh"]).says("netbird-gitops adopt --candidates lists what there is");
+    refused(&on(FILE), &["routes/LAN"]).says("did you mean \"lan\"?");
+}

@@ -49,6 +49,9 @@ pub(super) struct Repo {
     pub(super) default_branch: String,
     pub(super) collaborators: BTreeMap<i64, Level>,
     pub(super) rules: Vec<Rule>,
+    /// Of the workflows, by name.
+    pub(super) secrets: BTreeMap<String, String>,
+    pub(super) variables: BTreeMap<String, String>,
     /// What the pre-receive hook says to every push, where it refuses them.
     pub(super) hook: Option<String>,
     pub(super) issues: Vec<Issue>,

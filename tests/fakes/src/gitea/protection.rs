@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::api::{Call, Outcome, done, ok};
-use super::auth::Caller;
+use super::auth::{self, Caller, Level, Unit};
 use super::forge::{Forge, Repo};
 use super::refusal::{Refusal, forbidden, invalid, json_response, missing};
 use crate::body::Body;
@@ -59,6 +59,19 @@ impl Rule {
             approvals: body.number("required_approvals")?,
             fields,
         })
+    }
+
+    /// The server takes into the push list only who may write, and says nothing of the others.
+    fn leave_out_who_may_not_write(&mut self, forge: &Forge, repo: &Repo) {
+        let Some(names) = &mut self.whitelist else {
+            return;
+        };
+        names.retain(|name| {
+            let user = forge.user_named(name).map(|user| user.id);
+            let level = user.map(|id| auth::level(forge, &Caller::user(id), repo, Unit::Code));
+            level >= Some(Level::Write)
+        });
+        self.fields["push_whitelist_usernames"] = json!(names);
     }
 
     /// Whether a caller who may write may push to these branches, whatever it is.
@@ -163,18 +176,34 @@ pub(super) fn create(call: &Call) -> Outcome {
     call.require_admin()?;
     let body = call.body()?;
     let mut forge = call.forge();
-    let rule = Rule::read(&forge, &body, "")?;
-    let repo = forge.repo_mut(call.repo);
+    let mut rule = Rule::read(&forge, &body, "")?;
+    let repo = forge.repo(call.repo);
     if rule.name.is_empty() {
-        return Err(invalid("[RuleName]: Required"));
+        let message = "both rule_name and branch_name are empty".to_owned();
+        return Err(Refusal::Message(400, message));
+    }
+    if repo.archived {
+        let message = format!("{} is archived", forge.full_name(repo));
+        return Err(Refusal::Message(423, message));
     }
     if repo.rules.iter().any(|other| other.name == rule.name) {
         let message = "Branch protection already exist".to_owned();
         return Err(Refusal::Message(403, message));
     }
+    rule.leave_out_who_may_not_write(&forge, repo);
+    let repo = forge.repo_mut(call.repo);
     let shown = rule.fields.clone();
     repo.protect(rule);
     Ok(json_response(201, &shown))
+}
+
+/// `GET …/branch_protections/{name}`.
+pub(super) fn get(call: &Call) -> Outcome {
+    call.require_admin()?;
+    let forge = call.forge();
+    let mut rules = forge.repo(call.repo).rules.iter();
+    let found = rules.find(|rule| rule.name == call.part(0));
+    Ok(ok(&found.ok_or_else(missing)?.fields))
 }
 
 /// `DELETE …/branch_protections/{name}`.

@@ -32,6 +32,8 @@ pub(super) fn add(
         default_branch: default_branch.to_owned(),
         collaborators: BTreeMap::new(),
         rules: Vec::new(),
+        secrets: BTreeMap::new(),
+        variables: BTreeMap::new(),
         hook: None,
         issues: Vec::new(),
         comments: Vec::new(),

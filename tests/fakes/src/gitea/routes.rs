@@ -4,7 +4,8 @@ use super::api::{self, Call, Outcome};
 use super::auth::Scope::{self, Admin, Any, Issue, Repository, User};
 use super::users;
 use super::{
-    actions, branches, comments, contents, issues, labels, protection, pulls, raw, repos, statuses,
+    actions, branches, comments, contents, issues, labels, protection, pulls, raw, repos, secrets,
+    statuses,
 };
 use Needs::{Login, Nothing, Sight};
 
@@ -59,7 +60,16 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/repos/*/*", Repository, Sight, repos::get),
     route("PATCH", "/repos/*/*", Repository, Login, repos::edit),
     route("DELETE", "/repos/*/*", Repository, Login, repos::delete),
+    route("GET", "/repos/*/*/collaborators/*/permission", Repository, Login, users::permission),
+    route("GET", "/repos/*/*/collaborators/*", Repository, Login, users::is_collaborator),
     route("PUT", "/repos/*/*/collaborators/*", Repository, Login, users::add_collaborator),
+
+    route("GET", "/repos/*/*/actions/secrets", Repository, Login, secrets::list),
+    route("PUT", "/repos/*/*/actions/secrets/*", Repository, Login, secrets::set),
+    route("GET", "/repos/*/*/actions/variables", Repository, Login, secrets::variables),
+    route("GET", "/repos/*/*/actions/variables/*", Repository, Login, secrets::variable),
+    route("POST", "/repos/*/*/actions/variables/*", Repository, Login, secrets::create_variable),
+    route("PUT", "/repos/*/*/actions/variables/*", Repository, Login, secrets::update_variable),
 
     route("GET", "/repos/*/*/branches", Repository, Sight, branches::list),
     route("POST", "/repos/*/*/branches", Repository, Login, branches::create),
@@ -67,6 +77,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("DELETE", "/repos/*/*/branches/**", Repository, Login, branches::delete),
     route("GET", "/repos/*/*/branch_protections", Repository, Login, protection::list),
     route("POST", "/repos/*/*/branch_protections", Repository, Login, protection::create),
+    route("GET", "/repos/*/*/branch_protections/**", Repository, Login, protection::get),
     route("DELETE", "/repos/*/*/branch_protections/**", Repository, Login, protection::delete),
 
     route("GET", "/repos/*/*/contents", Repository, Sight, contents::get),

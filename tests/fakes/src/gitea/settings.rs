@@ -1,5 +1,7 @@
 //! What a test sets: who may do what, and the state of the repository.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::auth::{Job, Level, Token};
@@ -124,6 +126,23 @@ impl Gitea {
         let read = Rule::read(&forge, &body, branch);
         let read = read.unwrap_or_else(|refusal| panic!("{rule} is refused: {refusal:?}"));
         forge.repo_mut(self.inner.repo).protect(read);
+    }
+
+    /// Returns the secrets of the workflows, which no answer holds.
+    pub fn workflow_secrets(&self) -> BTreeMap<String, String> {
+        let forge = self.inner.shared.forge();
+        forge.repo(self.inner.repo).secrets.clone()
+    }
+
+    /// Returns the variables of the workflows.
+    pub fn workflow_variables(&self) -> BTreeMap<String, String> {
+        let forge = self.inner.shared.forge();
+        forge.repo(self.inner.repo).variables.clone()
+    }
+
+    /// Returns a token of the repository's owner with the scope `write:repository`.
+    pub fn owner_token(&self) -> String {
+        self.token_of(super::OWNER, &["write:repository"])
     }
 
     /// Takes all branch rules back.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::api::{Call, Outcome, done, ok};
-use super::auth::{Level, Token};
+use super::auth::{self, Caller, Level, Token, Unit};
 use super::flavour::Flavour;
 use super::forge::{ACTIONS, Forge, show_time};
 use super::refusal::{Refusal, forbidden, invalid, json_response, missing};
@@ -214,7 +214,50 @@ pub(super) fn add_collaborator(call: &Call) -> Outcome {
     };
     let mut forge = call.forge();
     let user = forge.user_named(call.part(0)).map(|user| user.id);
-    let user = user.ok_or_else(|| invalid("user does not exist"))?;
+    let user = user.ok_or_else(|| {
+        invalid(format!(
+            "user does not exist [uid: 0, name: {}]",
+            call.part(0)
+        ))
+    })?;
     forge.repo_mut(call.repo).collaborators.insert(user, level);
     Ok(done())
+}
+
+/// `GET /repos/{owner}/{repo}/collaborators/{login}`: 204, or 404; the owner is none.
+pub(super) fn is_collaborator(call: &Call) -> Outcome {
+    let forge = call.forge();
+    let name = call.part(0);
+    let nobody = || invalid(format!("user does not exist [uid: 0, name: {name}]"));
+    let user = forge.user_named(name).ok_or_else(nobody)?.id;
+    match forge.repo(call.repo).collaborators.contains_key(&user) {
+        true => Ok(done()),
+        false => Err(missing()),
+    }
+}
+
+/// `GET /repos/{owner}/{repo}/collaborators/{login}/permission`. Others than administrators may ask about themselves.
+pub(super) fn permission(call: &Call) -> Outcome {
+    let name = call.part(0).to_owned();
+    let is_oneself = call
+        .forge()
+        .login(call.caller.user)
+        .eq_ignore_ascii_case(&name);
+    if !is_oneself {
+        call.require_admin()?;
+    }
+    let forge = call.forge();
+    let nobody = || Refusal::Message(404, format!("user does not exist [uid: 0, name: {name}]"));
+    let user = forge.user_named(&name).ok_or_else(nobody)?.id;
+    let repo = forge.repo(call.repo);
+    let word = match auth::level(&forge, &Caller::user(user), repo, Unit::Code) {
+        _ if user == repo.owner => "owner",
+        Level::None => "none",
+        Level::Read => "read",
+        Level::Write => "write",
+        Level::Admin => "admin",
+    };
+    Ok(ok(
+        &json!({ "permission": word, "role_name": word, "user": forge.show_user(user, false) }),
+    ))
 }

@@ -1,0 +1,383 @@
+//! `init`: what a repository needs, written into its checkout, and with `--setup` into its settings.
+//!
+//! All that can refuse the run is looked at before the first write: what is in the way, the account, the forge.
+
+mod setup;
+mod tree;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::failure::Failure;
+use super::settings::{self, connect_as, environment, find_token, readable, setting};
+use super::{export, print, report, report_failure};
+use crate::cli::{Cli, ForgeName, Format, InitArgs};
+use crate::config::Source;
+use crate::exit::Exit;
+use crate::git::{Git, Opened};
+use crate::init::remote;
+use crate::init::{
+    BRANCH, Choice, NETWORK, OF_FORGEJO, OF_GITEA, OF_GITHUB, Standing, Wanted, files,
+};
+use crate::logging::Say;
+use crate::render::init::{
+    self as render, Became, Checkout, Document, File, Network, Note, Repository,
+};
+use crate::validate::validate;
+use setup::Setup;
+use tree::{InTheWay, Tree};
+
+pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
+    let (mut document, failure) = match prepare(cli, args, say) {
+        Ok(prepared) => prepared.carry_out(args, say),
+        Err(failure) => return refused(cli, failure, say),
+    };
+    document.failed = failure.is_some();
+    let mut json = render::json(&document);
+    if let Some(failure) = &failure {
+        json["error"] = json!({ "message": failure.error, "hint": failure.hint });
+    }
+    let json = crate::json::text(&json);
+    let reported = report(cli, &json, say);
+    match cli.global.format {
+        Format::Json => print(&json),
+        Format::Text | Format::Markdown => print(&render::text(&document)),
+    }
+    let changed = !document.dry_run
+        && (document.number(Became::Written) + document.number(Became::Overwritten) > 0
+            || document
+                .repository
+                .as_ref()
+                .is_some_and(Repository::changed));
+    if let Some(failure) = failure {
+        let exit = if changed { Exit::Partial } else { failure.exit };
+        report_failure(say, failure);
+        return exit;
+    }
+    match reported {
+        Exit::Done if document.number(Became::Differs) > 0 || document.lacks_settings() => {
+            Exit::Pending
+        }
+        Exit::Done => Exit::Done,
+        _ if changed => Exit::Partial,
+        other => other,
+    }
+}
+
+/// A run that ends before its first write.
+fn refused(cli: &Cli, failure: Failure, say: Say) -> Exit {
+    let error = json!({ "message": failure.error, "hint": failure.hint });
+    let json = crate::json::text(&json!({ "format_version": 1, "files": [], "error": error }));
+    report(cli, &json, say);
+    if cli.global.format == Format::Json {
+        print(&json);
+    }
+    report_failure(say, failure)
+}
+
+/// What is to be done, and nothing done yet.
+struct Prepared {
+    tree: Tree,
+    wanted: Vec<(Wanted, Standing)>,
+    setup: Option<Setup>,
+    document: Document,
+}
+
+fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
+    readable()?;
+    if settings::file(&cli.global) != Path::new(NETWORK) {
+        return Err(Failure::error(
+            "init writes netbird.json at the root of the repository, where the workflows read it",
+        )
+        .hint("leave --file out (NETBIRD_GITOPS_FILE unset); for another path change `paths:` in the workflows afterwards, and set NETBIRD_GITOPS_FILE there"));
+    }
+    let (root, there) = root(args)?;
+    let git = checkout(&root, &there, args)?;
+    let origin = git.as_ref().and_then(Git::origin);
+    let tree = Tree::new(root);
+    let choice = choice(args, &tree);
+    let mut wanted = look(&tree, files(choice, None))?;
+    let remote = origin.as_deref().and_then(remote::read);
+    let setup = match args.setup {
+        true => Some(Setup::prepare(args, remote.as_ref())?),
+        false => None,
+    };
+    let mut notes = notes(choice, &tree, git.as_ref(), setup.as_ref());
+    let is_new = matches!(wanted[0].1, Standing::New(_));
+    let network = match is_new {
+        true => match exported(args, say)? {
+            None => Network::Minimal,
+            Some(Account { objects: 0, .. }) => {
+                notes.push(Note::EmptyAccount);
+                Network::Minimal
+            }
+            Some(account) => {
+                wanted[0] = look(&tree, files(choice, Some(&account.text)))?.swap_remove(0);
+                Network::Exported {
+                    server: account.server,
+                    objects: account.objects,
+                    token: account.token,
+                }
+            }
+        },
+        false => Network::Theirs,
+    };
+    if let Standing::New(text) = &wanted[0].1 {
+        valid(text)?;
+    }
+    let document = Document {
+        directory: args
+            .dir
+            .as_ref()
+            .map(|dir| dir.display().to_string())
+            .unwrap_or_default(),
+        dry_run: args.dry_run,
+        failed: false,
+        files: Vec::new(),
+        network,
+        notes,
+        repository: setup.as_ref().map(|setup| Repository {
+            name: setup.name(),
+            server: setup.server.clone(),
+            deeds: setup.deeds.clone(),
+            done: 0,
+        }),
+        checkout: match (&git, origin) {
+            (None, _) => Checkout::None,
+            (Some(_), None) => Checkout::Alone,
+            (Some(_), Some(_)) => Checkout::Pushed,
+        },
+        remote,
+    };
+    Ok(Prepared {
+        tree,
+        wanted,
+        setup,
+        document,
+    })
+}
+
+impl Prepared {
+    /// Writes, and returns what became of it, with why it stopped where it did.
+    fn carry_out(self, args: &InitArgs, say: Say) -> (Document, Option<Failure>) {
+        let Prepared {
+            tree,
+            wanted,
+            setup,
+            mut document,
+        } = self;
+        for (Wanted { path, .. }, standing) in wanted {
+            let (became, diff, written) = match standing {
+                Standing::New(_) if args.dry_run => (Became::Written, None, Ok(())),
+                Standing::New(text) => (Became::Written, None, tree.create(&path, &text)),
+                Standing::Equal => (Became::Unchanged, None, Ok(())),
+                Standing::Theirs => (Became::Theirs, None, Ok(())),
+                Standing::Differs { diff, .. } if !args.force => {
+                    (Became::Differs, Some(diff), Ok(()))
+                }
+                Standing::Differs { diff, .. } if args.dry_run => {
+                    (Became::Overwritten, Some(diff), Ok(()))
+                }
+                Standing::Differs { wanted, diff } => (
+                    Became::Overwritten,
+                    Some(diff),
+                    tree.overwrite(&path, &wanted),
+                ),
+            };
+            if let Err(error) = written {
+                let failure = Failure::of_file("write", &tree.root().join(&path), &error);
+                return (
+                    document,
+                    Some(
+                        failure
+                            .hint("run init again: what is written stays, and counts as unchanged"),
+                    ),
+                );
+            }
+            document.files.push(File { path, became, diff });
+        }
+        let Some(setup) = setup.filter(|_| !args.dry_run) else {
+            return (document, None);
+        };
+        let (done, result) = setup.carry_out(say);
+        if let Some(repository) = &mut document.repository {
+            repository.done = done;
+        }
+        let failure = result.err().map(|failure| {
+            let again = "then run init --setup again: what is set is left alone";
+            failure.aside(Some(again.to_owned()))
+        });
+        (document, failure)
+    }
+}
+
+/// Returns the repository's root, canonical as far as it is there, and how far that is: the rest is made with the first file.
+fn root(args: &InitArgs) -> Result<(PathBuf, PathBuf), Failure> {
+    let dir = args.dir.as_deref().unwrap_or(Path::new("."));
+    let unopened = |error| Failure::of_file("open the directory", dir, &error);
+    let absolute = std::path::absolute(dir).map_err(unopened)?;
+    let mut there = absolute.ancestors();
+    let there = there.find(|part| part.symlink_metadata().is_ok());
+    let there = there.unwrap_or(Path::new("/"));
+    let found = fs::canonicalize(there).map_err(unopened)?;
+    if !found.is_dir() {
+        return Err(
+            Failure::error(format!("{} is no directory", there.display()))
+                .hint("name the root of a checkout, or leave DIR out"),
+        );
+    }
+    let rest = absolute.strip_prefix(there).unwrap_or(Path::new(""));
+    let root = match rest.as_os_str().is_empty() {
+        true => found.clone(),
+        false => found.join(rest),
+    };
+    Ok((root, found))
+}
+
+/// Opens the checkout whose root it is; a directory below a root is refused, since workflows are read at the root alone.
+fn checkout(root: &Path, there: &Path, args: &InitArgs) -> Result<Option<Git>, Failure> {
+    let git = match Git::open(there).map_err(anyhow::Error::new)? {
+        Opened::Checkout(git) => git,
+        Opened::NotACheckout | Opened::NoGit => return Ok(None),
+    };
+    if git.top() == root {
+        return Ok(Some(git));
+    }
+    let (dir, top) = (args.dir.as_deref().unwrap_or(Path::new(".")), git.top());
+    Err(Failure::error(format!(
+        "{} is in the checkout {}, and workflows are read at its root alone",
+        dir.display(),
+        top.display()
+    ))
+    .hint(format!(
+        "run it there: netbird-gitops init {}",
+        top.display()
+    )))
+}
+
+/// Returns which workflows are wanted: as asked, else as they are.
+fn choice(args: &InitArgs, tree: &Tree) -> Choice {
+    let directory = match args.forge {
+        Some(ForgeName::Forgejo) => OF_FORGEJO,
+        Some(ForgeName::Gitea) => OF_GITEA,
+        None if tree.has_directory(OF_FORGEJO) => OF_FORGEJO,
+        None => OF_GITEA,
+    };
+    let asked = Choice {
+        directory,
+        actions: !args.no_actions,
+        forks: args.forks,
+    };
+    Choice::of(asked, |name| {
+        let text = tree.read(&format!("{directory}/{name}")).ok()??;
+        String::from_utf8(text).ok()
+    })
+}
+
+/// Looks at each path; all that are in the way are one error.
+fn look(tree: &Tree, files: Vec<Wanted>) -> Result<Vec<(Wanted, Standing)>, Failure> {
+    let (mut found, mut problems) = (Vec::new(), Vec::<InTheWay>::new());
+    for file in files {
+        match tree.read(&file.path) {
+            Ok(there) => {
+                let standing = file.standing(there.as_deref());
+                found.push((file, standing));
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(found);
+    }
+    let list = |of: fn(&InTheWay) -> &String| {
+        let mut texts: Vec<&str> = problems
+            .iter()
+            .map(|problem| of(problem).as_str())
+            .collect();
+        texts.dedup();
+        texts.join("\n")
+    };
+    let text = format!("{}\nnothing was written", list(|problem| &problem.what));
+    Err(Failure::error(text).hint(list(|problem| &problem.way_out)))
+}
+
+/// Returns what is worth a word before anything is done.
+fn notes(choice: Choice, tree: &Tree, git: Option<&Git>, setup: Option<&Setup>) -> Vec<Note> {
+    let read = choice.directory;
+    let others: &[&'static str] = match read {
+        OF_FORGEJO => &[OF_GITEA, OF_GITHUB],
+        _ => &[OF_GITHUB],
+    };
+    let others = others.iter().filter(|path| tree.has_directory(path));
+    let mut notes: Vec<Note> = others.map(|&there| Note::NotRead { there, read }).collect();
+    if read == OF_GITEA && tree.has_directory(OF_FORGEJO) {
+        // Forgejo looks there first
+        notes.push(Note::NotRead {
+            there: OF_GITEA,
+            read: OF_FORGEJO,
+        });
+    }
+    let branch = match setup {
+        Some(setup) => setup.other_branch(),
+        // on a branch of a change nothing is wrong: only a first commit tells which branch it will be
+        None => git
+            .filter(|git| git.head().is_ok_and(|head| head.is_none()))
+            .and_then(Git::branch)
+            .filter(|branch| branch != BRANCH),
+    };
+    notes.extend(branch.map(Note::OtherBranch));
+    if setup.is_some_and(|setup| setup.has_no_actions) {
+        notes.push(Note::NoActions);
+    }
+    notes
+}
+
+/// The live account as a file.
+struct Account {
+    text: String,
+    objects: usize,
+    server: String,
+    /// The variable of the token, where it is not the one that every command reads.
+    token: Option<&'static str>,
+}
+
+/// Returns the live account; `None` where no server is named.
+fn exported(args: &InitArgs, say: Say) -> Result<Option<Account>, Failure> {
+    let Some(server) = setting(args.server.netbird_url.as_ref()) else {
+        return Ok(None);
+    };
+    let flag = args.server.netbird_token_file.as_ref();
+    let (token, variable) = match find_token("NETBIRD_API_TOKEN", flag)? {
+        Some(token) => (Some(token), None),
+        None => (find_token("NETBIRD_PLAN_TOKEN", None)?, Some(PLAN_TOKENS)),
+    };
+    let token = token.ok_or_else(|| {
+        let text = format!("the account at {server} cannot be exported: there is no NetBird token");
+        Failure::error(text).hint(
+            "set NETBIRD_API_TOKEN to the token of a service user with the role auditor; without NETBIRD_API_URL netbird.json \
+             is an example",
+        )
+    })?;
+    let api = connect_as(&args.server, &token)?;
+    let export = export::of_account(&api, say)?;
+    let is_set = |name: &&str| environment(name).is_some();
+    Ok(Some(Account {
+        text: crate::json::escape(&export.text()),
+        objects: export.entries.len(),
+        server,
+        token: variable.and_then(|names| names.into_iter().find(is_set)),
+    }))
+}
+
+/// Where the token of plans comes from for a set-up.
+const PLAN_TOKENS: [&str; 2] = ["NETBIRD_PLAN_TOKEN", "NETBIRD_PLAN_TOKEN_FILE"];
+
+/// What is written has to pass what every file passes.
+fn valid(text: &[u8]) -> Result<(), Failure> {
+    let source = Source::from_bytes(NETWORK, text.to_vec())?;
+    validate(&source)
+        .map(drop)
+        .map_err(|problems| Failure::from(&problems))
+}

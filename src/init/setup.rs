@@ -1,0 +1,319 @@
+//! What `init --setup` does in a repository's settings: decided from what is wanted and what is there.
+//!
+//! What exists is left alone, whatever it holds: a secret cannot be read back, and a rule may be stricter than ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The secrets of the workflows.
+pub const SECRETS: [&str; 3] = ["NETBIRD_PLAN_TOKEN", "NETBIRD_APPLY_TOKEN", "BOT_TOKEN"];
+/// The variables of the workflows, and whether the workflows go without it.
+pub const VARIABLES: [(&str, bool); 5] = [
+    ("NETBIRD_API_URL", false),
+    ("AGE_PUBLIC_KEY", false),
+    ("NETBIRD_GITOPS_BINARY", false),
+    ("NETBIRD_GITOPS_SHA256", false),
+    ("NETBIRD_GITOPS_SERVER", true),
+];
+
+/// What is wanted of a repository.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Secrets for which there is a value.
+    pub secrets: BTreeSet<&'static str>,
+    /// Variables for which there is a value.
+    pub variables: BTreeMap<&'static str, String>,
+    /// The bot's login, where it is known.
+    pub bot: Option<String>,
+    /// The branch that is applied.
+    pub branch: String,
+}
+
+/// What a repository has.
+#[derive(Debug, Clone, Default)]
+pub struct There {
+    /// Names of its secrets.
+    pub secrets: BTreeSet<String>,
+    /// Its variables.
+    pub variables: BTreeMap<String, String>,
+    /// May the bot write?
+    pub bot_writes: bool,
+    /// Is it the owner?
+    pub bot_owns: bool,
+    /// The rule of the branch.
+    pub rule: Option<Rule>,
+    /// Does the branch hold netbird.json?
+    pub has_network: bool,
+}
+
+/// A rule that protects a branch, as far as it says who may push.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// Its name, which is a branch or a pattern.
+    pub name: String,
+    /// May anybody push at all?
+    pub push: bool,
+    /// Who may, where not everybody with write access may.
+    pub allowed: Option<Vec<String>>,
+    /// May members of teams, too? Who they are is not known.
+    pub teams: bool,
+    /// Patterns of files that everybody may push.
+    pub unprotected: String,
+}
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setting {
+    /// The bot may write.
+    Collaborator(String),
+    /// A secret.
+    Secret(&'static str),
+    /// A variable, which is no secret.
+    Variable(&'static str),
+    /// The branch's rule, with the bot alone on its push list.
+    Rule {
+        /// The branch.
+        branch: String,
+        /// The bot.
+        bot: String,
+    },
+}
+
+/// What is to be done about a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// It is to be made.
+    Make(Setting),
+    /// It is there.
+    There(Setting, Remark),
+    /// It is missing, and nobody says what it is.
+    NoValue(Setting),
+    /// Who the bot is is not known.
+    NoBot,
+    /// The branch's rule waits until the files are on it: then they could not be pushed any more.
+    RuleWaits(String),
+}
+
+/// What is worth a word about a setting that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// Nothing.
+    None,
+    /// A bot that owns the repository.
+    BotOwns,
+    /// A secret: another value was given, and which one it has nobody can tell.
+    NotComparable,
+    /// A variable with another value than was given.
+    OtherValue,
+    /// A rule that lets nobody push.
+    NobodyPushes,
+    /// A rule whose push list is without the bot.
+    WithoutBot,
+    /// A rule by which everybody with write access may push.
+    EverybodyPushes,
+    /// A rule by which everybody may push files of these patterns.
+    Unprotected(String),
+}
+
+/// Decides each setting, in the order in which they are made: a push list takes nobody who may not write.
+pub fn decide(wanted: &Wanted, there: &There) -> Vec<Deed> {
+    let mut deeds = Vec::new();
+    let needs_no_name = there.rule.is_some() && there.secrets.contains("BOT_TOKEN");
+    deeds.extend(match &wanted.bot {
+        None if needs_no_name => None,
+        None => Some(Deed::NoBot),
+        Some(bot) if there.bot_writes => {
+            let remark = match there.bot_owns {
+                true => Remark::BotOwns,
+                false => Remark::None,
+            };
+            Some(Deed::There(Setting::Collaborator(bot.clone()), remark))
+        }
+        Some(bot) => Some(Deed::Make(Setting::Collaborator(bot.clone()))),
+    });
+    for name in SECRETS {
+        let is_given = wanted.secrets.contains(name);
+        let setting = Setting::Secret(name);
+        deeds.push(match there.secrets.contains(name) {
+            true if is_given => Deed::There(setting, Remark::NotComparable),
+            true => Deed::There(setting, Remark::None),
+            false if is_given => Deed::Make(setting),
+            false => Deed::NoValue(setting),
+        });
+    }
+    for (name, can_be_left_out) in VARIABLES {
+        let given = wanted.variables.get(name);
+        let setting = Setting::Variable(name);
+        match (there.variables.get(name), given) {
+            (Some(is), Some(given)) if !same(is, given) => {
+                deeds.push(Deed::There(setting, Remark::OtherValue));
+            }
+            (Some(_), _) => deeds.push(Deed::There(setting, Remark::None)),
+            (None, Some(_)) => deeds.push(Deed::Make(setting)),
+            (None, None) if can_be_left_out => {}
+            (None, None) => deeds.push(Deed::NoValue(setting)),
+        }
+    }
+    deeds.extend(rule(wanted, there));
+    deeds
+}
+
+/// The server writes line ends of its own.
+fn same(one: &str, other: &str) -> bool {
+    one.trim().lines().eq(other.trim().lines())
+}
+
+/// Decides the branch's rule. One that is there can be judged without knowing the bot, but for whether it may push.
+fn rule(wanted: &Wanted, there: &There) -> Option<Deed> {
+    let setting = |name: &str| Setting::Rule {
+        branch: name.to_owned(),
+        bot: wanted.bot.clone().unwrap_or_default(),
+    };
+    let Some(rule) = &there.rule else {
+        wanted.bot.as_ref()?;
+        return Some(match there.has_network {
+            true => Deed::Make(setting(&wanted.branch)),
+            false => Deed::RuleWaits(wanted.branch.clone()),
+        });
+    };
+    let may_push = |logins: &[String]| {
+        let Some(bot) = &wanted.bot else { return true };
+        rule.teams || logins.iter().any(|login| login.eq_ignore_ascii_case(bot))
+    };
+    let remark = match &rule.allowed {
+        _ if !rule.unprotected.trim().is_empty() => Remark::Unprotected(rule.unprotected.clone()),
+        _ if !rule.push => Remark::NobodyPushes,
+        None => Remark::EverybodyPushes,
+        Some(logins) if !may_push(logins) => Remark::WithoutBot,
+        Some(_) => Remark::None,
+    };
+    Some(Deed::There(setting(&rule.name), remark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted() -> Wanted {
+        Wanted {
+            secrets: SECRETS.into_iter().collect(),
+            variables: BTreeMap::from([
+                ("NETBIRD_API_URL", "https://netbird.example.com".into()),
+                ("AGE_PUBLIC_KEY", "age1a\nage1b\n".into()),
+            ]),
+            bot: Some("bot".into()),
+            branch: "main".into(),
+        }
+    }
+
+    #[test]
+    fn a_new_repository_gets_all_but_its_rule_and_the_bot_first() {
+        let deeds = decide(&wanted(), &There::default());
+        assert_eq!(
+            deeds[0],
+            Deed::Make(Setting::Collaborator("bot".to_owned()))
+        );
+        assert_eq!(deeds[3], Deed::Make(Setting::Secret("BOT_TOKEN")));
+        assert_eq!(deeds[4], Deed::Make(Setting::Variable("NETBIRD_API_URL")));
+        assert_eq!(
+            deeds[6],
+            Deed::NoValue(Setting::Variable("NETBIRD_GITOPS_BINARY"))
+        );
+        // a rule now, and the first push would be refused
+        assert_eq!(deeds[8], Deed::RuleWaits("main".to_owned()));
+        assert_eq!(deeds.len(), 9);
+    }
+
+    #[test]
+    fn what_is_there_is_left_alone() {
+        let there = There {
+            secrets: SECRETS.into_iter().map(str::to_owned).collect(),
+            variables: BTreeMap::from([
+                ("NETBIRD_API_URL".into(), "https://other.example.com".into()),
+                ("AGE_PUBLIC_KEY".into(), "age1a\r\nage1b".into()),
+            ]),
+            bot_writes: true,
+            bot_owns: true,
+            has_network: true,
+            rule: Some(Rule {
+                name: "main".into(),
+                push: true,
+                allowed: Some(vec!["Bot".into()]),
+                ..Rule::default()
+            }),
+        };
+        let deeds = decide(&wanted(), &there);
+        assert!(!deeds.iter().any(|deed| matches!(deed, Deed::Make(_))));
+        let remark = |at: usize| match &deeds[at] {
+            Deed::There(_, remark) => remark.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(remark(0), Remark::BotOwns);
+        assert_eq!(remark(1), Remark::NotComparable);
+        assert_eq!(remark(4), Remark::OtherValue);
+        assert_eq!(remark(5), Remark::None);
+        assert_eq!(remark(8), Remark::None);
+    }
+
+    #[test]
+    fn a_rule_that_is_there_is_judged() {
+        let judged = |push, allowed: Option<&[&str]>, unprotected: &str| {
+            let allowed = allowed.map(|all| all.iter().map(|&login| login.to_owned()).collect());
+            let rule = Rule {
+                name: "ma*".into(),
+                push,
+                allowed,
+                teams: false,
+                unprotected: unprotected.into(),
+            };
+            let there = There {
+                rule: Some(rule),
+                ..There::default()
+            };
+            match decide(&wanted(), &there).pop() {
+                Some(Deed::There(Setting::Rule { branch, .. }, remark)) if branch == "ma*" => {
+                    remark
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(judged(false, None, ""), Remark::NobodyPushes);
+        assert_eq!(judged(true, None, ""), Remark::EverybodyPushes);
+        assert_eq!(judged(true, Some(&["alice"]), ""), Remark::WithoutBot);
+        assert_eq!(judged(true, Some(&["bot"]), ""), Remark::None);
+        assert_eq!(
+            judged(true, Some(&["bot"]), "netbird.json"),
+            Remark::Unprotected("netbird.json".into())
+        );
+    }
+
+    #[test]
+    fn without_a_bot_there_is_no_rule() {
+        let wanted = Wanted {
+            bot: None,
+            ..wanted()
+        };
+        let there = There {
+            has_network: true,
+            ..There::default()
+        };
+        let deeds = decide(&wanted, &there);
+        assert_eq!(deeds[0], Deed::NoBot);
+        assert_eq!(deeds.len(), 8);
+        // nor need it be known where all that names it is done
+        let there = There {
+            secrets: SECRETS.into_iter().map(str::to_owned).collect(),
+            rule: Some(Rule {
+                push: true,
+                allowed: Some(vec!["bot".into()]),
+                ..Rule::default()
+            }),
+            ..there
+        };
+        let deeds = decide(&wanted, &there);
+        assert!(!deeds.contains(&Deed::NoBot));
+        assert!(matches!(
+            deeds.last(),
+            Some(Deed::There(Setting::Rule { .. }, Remark::None))
+        ));
+    }
+}
