@@ -33,6 +33,7 @@ mod ownership;
 mod peers;
 mod plan;
 mod plan_comment;
+mod progress;
 mod races;
 mod readme;
 mod recipients;
