@@ -7,6 +7,7 @@
 mod agreements;
 mod apply;
 mod cli;
+mod cli_page;
 mod convergence;
 mod copies;
 mod drift;
