@@ -47,6 +47,7 @@ mod stale;
 mod superseded;
 mod sync_events;
 mod targets;
+mod tutorial;
 mod whole_loop;
 mod without_gitea;
 mod words;
