@@ -11,6 +11,23 @@ const HEAD: &str = "\
 
 Made of the program's own texts, which `--help` shows too; `SNAPSHOTS=overwrite cargo test --test it cli_page` writes this page anew.
 A flag goes before its variable, and an empty variable is an unset one. Tokens are never flags: arguments show in `ps`.
+
+On a laptop:
+
+    cargo install --locked --path .      # in a clone of this repository; or a binary of a release
+    export NETBIRD_API_URL=https://netbird.example.com
+    export NETBIRD_API_TOKEN=nbp_…       # of a service user: role auditor for plan, admin for apply
+    export AGE_PUBLIC_KEY=age1…          # who may read new setup keys; several: one a line
+    netbird-gitops validate
+    netbird-gitops plan
+    netbird-gitops apply
+
+An apply stops at the first failure, says what is done, failed, not known and not tried, and continues from there when it is run again.
+Afterwards it fetches and plans once more: the plan must be empty.
+
+`--format text|markdown|json` chooses what stdout carries; everything else is on stderr, as JSON lines where `CI` is set. At a terminal a
+line shows what an apply is at; in a job each operation has a line of its own. `--report FILE` writes the JSON result too, before the
+first write and after each step, so that a killed run leaves it.
 ";
 
 /// One row of a table: what a cell must not hold is escaped.

@@ -31,6 +31,7 @@ mod networks;
 mod old_servers;
 mod order;
 mod ownership;
+mod papers;
 mod peers;
 mod plan;
 mod plan_comment;
