@@ -90,6 +90,24 @@ fn every_script_is_bash() {
     }
 }
 
+/// In the container of a job a script is run by `sh -e` (docs/gitea-api.md, "A job's environment").
+#[test]
+fn every_script_is_for_any_shell() {
+    for workflow in all() {
+        for script in workflow.scripts() {
+            let output = Command::new("sh").args(["-n", "-c", script]).output();
+            assert!(
+                output.unwrap().status.success(),
+                "{}: {script}",
+                workflow.path
+            );
+            for of_bash in ["[[", "<<<", ",,}", "^^}", "pipefail", "local ", "=("] {
+                assert!(!script.contains(of_bash), "{}: {of_bash}", workflow.path);
+            }
+        }
+    }
+}
+
 /// A server's directory with the repository acme/net: two commits on main and a pull request from a fork.
 fn served(at: &Path) -> [String; 3] {
     let repository = at.join("acme/net");
