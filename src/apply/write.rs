@@ -61,14 +61,16 @@ impl Run<'_> {
         let (stored, lost) = self.put(address, &path, &body, is_right)?;
         same(after, &stored)?;
         let label = self.learn_label(&stored);
-        let said = match after {
-            Resource::Peer(peer) if peer.name.is_some() => {
-                format!("renamed from {}{label}", live.name)
-            }
-            _ => "changed".into(),
+        let (said, was_predicted) = match after {
+            // a plan predicts a label at most
+            Resource::Peer(peer) if peer.name.is_some() => (
+                format!("renamed from {}{label}", live.name),
+                label.is_empty(),
+            ),
+            _ => ("changed".into(), true),
         };
         Ok(StepOutcome {
-            is_as_planned: lost.is_empty(),
+            is_as_planned: lost.is_empty() && was_predicted,
             text: said + lost,
         })
     }

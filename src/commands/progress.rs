@@ -147,6 +147,7 @@ impl Observer for Announcer<'_> {
         if let Some(path) = &self.report
             && let Err(failure) = write_report(path, &json::document(&self.document, true))
         {
+            self.unfold();
             log::warn!("{}", failure.error);
         }
     }
@@ -156,6 +157,7 @@ impl Observer for Announcer<'_> {
             return;
         }
         self.note(applied);
+        self.unfold();
         if let Some(publish) = &self.publish {
             publish(&self.document);
         }

@@ -29,7 +29,8 @@ impl Shown {
         let size = terminal_size::terminal_size_of(io::stderr());
         let columns = size.map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0));
         let line = fitted(&self.text, self.since.elapsed(), columns);
-        write!(stderr, "{ERASE}{line}")?;
+        // in one piece: it would flicker
+        stderr.write_all(format!("{ERASE}{line}").as_bytes())?;
         stderr.flush()
     }
 }

@@ -78,6 +78,13 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
+fn the_readme_stays_a_screen_and_a_half() {
+    let readme = read("README.md");
+    assert!(readme.lines().count() <= 110, "move the rest to docs/");
+    assert!(readme.contains("![") && root().join("docs/plan-comment.png").exists());
+}
+
+#[test]
 fn every_page_is_reached_from_the_readme() {
     let mut found = BTreeSet::from([root().join("README.md")]);
     let mut next: Vec<PathBuf> = found.iter().cloned().collect();

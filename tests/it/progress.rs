@@ -136,7 +136,8 @@ fn a_narrow_terminal_gets_a_line_that_does_not_wrap() {
 #[test]
 fn nothing_moves_where_nobody_watches_or_wants_it() {
     let bench = Bench::fake();
-    let rows: [(&[&str], &[(&str, &str)], bool); 6] = [
+    type Row<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], bool);
+    let rows: [Row; 6] = [
         (&[], &[], true),
         (&["--quiet"], &[], false),
         (&["--log-format", "json"], &[], false),
