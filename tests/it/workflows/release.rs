@@ -195,7 +195,7 @@ fn images(env: &[(&str, &str)], push: &str) -> Vec<String> {
     let stand_ins = [
         (
             "buildah",
-            "echo \"$*\" >> \"$CALLS\"\n[ \"$3\" != login ] || cat >> \"$CALLS\"\n[ \"$3 $4\" != 'manifest exists' ]\n",
+            "echo \"$*\" >> \"$CALLS\"\ncase \"$*\" in\n*' login '*) cat >> \"$CALLS\" ;;\n*'manifest exists'*) exit 1 ;;\nesac\n",
         ),
         (
             "mmdebstrap",
