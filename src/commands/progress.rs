@@ -44,7 +44,8 @@ impl<'a> Announcer<'a> {
         Announcer {
             say,
             in_job: context.is_ci,
-            folds: context.runner != Runner::None,
+            // (docs/gitea-api.md, "Lines of a log")
+            folds: matches!(context.runner, Runner::Gitea | Runner::Other),
             folded: false,
             moving: say.moving(stop),
             document: Document::default(),

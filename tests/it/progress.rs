@@ -213,7 +213,8 @@ fn in_a_job_each_step_is_a_line_and_many_are_folded() {
     let bench = Bench::fake();
     for (number, runner, wanted) in [
         (11, "GITEA_ACTIONS", 11),
-        (11, "FORGEJO_ACTIONS", 11),
+        (11, "GITHUB_ACTIONS", 11),
+        (11, "FORGEJO_ACTIONS", 0),
         (10, "GITEA_ACTIONS", 0),
         (11, "WOODPECKER", 0),
     ] {
