@@ -90,7 +90,7 @@ fn serve(port: u16, forgejo: bool) -> Result<(), String> {
     let exports = format!(
         "export NETBIRD_API_URL={url}\nexport NETBIRD_API_TOKEN={}\n\
          export GITEA_URL={git_url}\nexport GITEA_TOKEN={}\nexport GITEA_REPO={repo}\n\
-         export GITEA_BRANCH=main\nexport GITEA_ADMIN_TOKEN={}\n",
+         export GITEA_BRANCH=main\nexport GITEA_ADMIN_TOKEN={}\nexport SANDBOX_REPOSITORY={git_dir}\n",
         netbird.token(),
         gitea.token(),
         gitea.admin_token(),
@@ -118,8 +118,8 @@ fn serve(port: u16, forgejo: bool) -> Result<(), String> {
     eprintln!(
         "    curl -H \"Authorization: token $GITEA_TOKEN\" {git_url}/api/v1/repos/{repo}/contents\n"
     );
-    eprintln!("The repository is a bare one in this folder; clone it, change it, push:\n");
-    eprintln!("    git clone {git_dir} network\n");
+    eprintln!("The repository is a bare one in a folder; clone it, change it, push:\n");
+    eprintln!("    git clone $SANDBOX_REPOSITORY network\n");
     eprintln!(
         "GITEA_TOKEN is a bot's and can make no repositories; GITEA_ADMIN_TOKEN is that of the site's administrator."
     );

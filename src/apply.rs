@@ -39,7 +39,7 @@ use members::GroupWrites;
 use paths::NoParent;
 use write::NotKnown;
 
-pub use conduct::{Applied, Conduct, Fresh, Observer};
+pub use conduct::{Applied, Conduct, Fresh, Observer, StepOutcome};
 pub use custody::{Copies, Custody, KeyCopy, NotStored};
 pub use put_back::settle_members;
 pub use verify::{Verified, verify};
@@ -210,6 +210,7 @@ impl Run<'_> {
             return;
         }
         progress.breaking = breaks(step, change);
+        self.begins(plan, number);
         let start = Instant::now();
         let outcome = self.step(step, change);
         self.applied.durations_ms[step.change] += millis(start);
@@ -256,6 +257,11 @@ impl Run<'_> {
         !skips
     }
 
+    fn begins(&mut self, plan: &Plan, number: usize) {
+        let change = &plan.changes[plan.steps[number].change];
+        self.observer.begins(number + 1, plan.steps.len(), change);
+    }
+
     /// Notes what became of a step, and says it.
     fn finish(
         &mut self,
@@ -263,7 +269,7 @@ impl Run<'_> {
         number: usize,
         conduct: Conduct,
         progress: &mut Progress,
-        outcome: Result<String>,
+        outcome: Result<StepOutcome>,
     ) {
         let step = plan.steps[number];
         let change = &plan.changes[step.change];
@@ -304,7 +310,7 @@ impl Run<'_> {
                     None => Status::Failed(text.clone()),
                 };
                 self.applied.statuses[step.change] = status;
-                text
+                StepOutcome::otherwise(text)
             }
         };
         self.observer
@@ -313,7 +319,7 @@ impl Run<'_> {
     }
 
     /// Carries out one step and returns what to say of it.
-    fn step(&mut self, step: Step, change: &Change) -> Result<String> {
+    fn step(&mut self, step: Step, change: &Change) -> Result<StepOutcome> {
         let Change {
             address, operation, ..
         } = change;
@@ -324,7 +330,10 @@ impl Run<'_> {
                 let fresh = self.read_again(live)?;
                 self.same_form(live, &fresh)?;
                 let after = after.over(&fresh.resource);
-                self.create(address, &after).map(|_| "made anew".to_owned())
+                self.create(address, &after).map(|outcome| StepOutcome {
+                    text: "made anew".to_owned(),
+                    ..outcome
+                })
             }
             (Operation::Replace { live, .. }, _) => self.delete(address, live),
             (Operation::Update { live, .. }, part) if address.kind == Kind::Group => {

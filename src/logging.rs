@@ -1,7 +1,11 @@
 //! What goes to stderr: log lines, and what a run says of itself, as text or as one JSON object a line.
 
+mod moving;
+
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use env_logger::{Builder, Target, WriteStyle};
 use log::LevelFilter;
@@ -12,6 +16,9 @@ use crate::cli::{Global, LogFormat, When};
 use crate::json;
 use crate::text::visible;
 
+pub use moving::Moving;
+use moving::{Around, around};
+
 /// Where a run says what it does.
 #[derive(Debug, Clone, Copy)]
 pub struct Say {
@@ -19,6 +26,8 @@ pub struct Say {
     quiet: bool,
     color: bool,
     in_job: bool,
+    /// Whether a line that moves can be shown.
+    moves: bool,
 }
 
 /// Starts the log and returns how to speak on stderr. `lookup` reads the environment; an empty variable is unset.
@@ -36,7 +45,7 @@ pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
         (false, _) => LevelFilter::Debug,
     };
     let mut builder = Builder::new();
-    builder.target(Target::Stderr);
+    builder.target(Target::Pipe(Box::new(Around)));
     match lookup("RUST_LOG") {
         Some(filters) => builder.parse_filters(&filters),
         // other crates' lines are of use only to somebody who asks for them by RUST_LOG
@@ -70,9 +79,13 @@ pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
     }
     // a second start, in a test, keeps the first
     let _ = builder.try_init();
+    let in_job = lookup("CI").is_some();
+    let can_erase = lookup("TERM").is_some_and(|term| term != "dumb");
+    let is_watched = std::io::stderr().is_terminal() && can_erase;
     Say {
         json,
-        in_job: lookup("CI").is_some(),
+        in_job,
+        moves: is_watched && !in_job && !json && !global.quiet,
         quiet: global.quiet,
         color,
     }
@@ -109,6 +122,11 @@ impl<'kvs> VisitSource<'kvs> for Fields {
 }
 
 impl Say {
+    /// Begins a line that moves, for somebody at a terminal who wants to see it. Once `stop` is set it stands still.
+    pub fn moving(self, stop: &Arc<AtomicBool>) -> Option<Moving> {
+        self.moves.then(|| Moving::start(stop.clone()))
+    }
+
     /// Says what happens; not with `--quiet`.
     pub fn progress(self, text: &str) {
         if !self.quiet {
@@ -182,9 +200,22 @@ impl Say {
         }
     }
 
+    /// Begins a part of a job's log that its page folds; not with `--quiet`.
+    pub fn group(self, title: &str) {
+        if !self.quiet {
+            around(|stderr| writeln!(stderr, "::group::{title}"));
+        }
+    }
+
+    /// Ends it.
+    pub fn end_group(self) {
+        if !self.quiet {
+            around(|stderr| writeln!(stderr, "::endgroup::"));
+        }
+    }
+
     fn lines(self, text: &str) {
-        let mut stderr = std::io::stderr().lock();
-        let _ = writeln!(stderr, "{}", self.harmless(text.trim_end()));
+        around(|stderr| writeln!(stderr, "{}", self.harmless(text.trim_end())));
     }
 
     /// In a job, a line that begins like a runner's command would be one.
@@ -206,15 +237,14 @@ impl Say {
 
     /// A closed stderr is nobody's business.
     fn line(self, level: &str, text: &str, fields: &[(&str, &str)]) {
-        let mut stderr = std::io::stderr().lock();
         if self.json {
             let mut line = json!({ "time": jiff::Timestamp::now().to_string(), "level": level, "message": text });
             for (key, value) in fields {
                 line[*key] = json!(value);
             }
-            let _ = writeln!(stderr, "{}", json::escape(&line.to_string()));
+            around(|stderr| writeln!(stderr, "{}", json::escape(&line.to_string())));
         } else {
-            let _ = writeln!(stderr, "{}", self.harmless(text));
+            around(|stderr| writeln!(stderr, "{}", self.harmless(text)));
         }
     }
 }

@@ -16,8 +16,10 @@ use crate::secret::StoredFile;
 
 /// Is told what happens while it happens.
 pub trait Observer {
+    /// A step begins.
+    fn begins(&mut self, _number: usize, _total: usize, _change: &Change) {}
     /// A step is over.
-    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str);
+    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &StepOutcome);
     /// A secret was sealed: the text that opens with a recipient's identity.
     fn sealed(&mut self, name: &str, armored: &str);
     /// Something worth knowing happened.
@@ -26,6 +28,31 @@ pub trait Observer {
     fn state(&mut self, _applied: &Applied) {}
     /// The last new key is made, and other kinds come next: what is to be kept of the sealed keys is kept now.
     fn keys_made(&mut self, _applied: &Applied) {}
+}
+
+/// What is to be said of a step that is over.
+pub struct StepOutcome {
+    /// In words.
+    pub text: String,
+    /// Whether it is just what the plan says: nobody misses it who does not see it.
+    pub is_as_planned: bool,
+}
+
+impl StepOutcome {
+    pub(super) fn as_planned(text: impl Into<String>) -> Self {
+        StepOutcome {
+            text: text.into(),
+            is_as_planned: true,
+        }
+    }
+
+    /// What failed, or went otherwise than anybody expected.
+    pub(super) fn otherwise(text: impl Into<String>) -> Self {
+        StepOutcome {
+            text: text.into(),
+            is_as_planned: false,
+        }
+    }
 }
 
 /// Says whether the file is still the one to apply: an error ends the run before the next block of keys or deletions.

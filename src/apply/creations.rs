@@ -7,21 +7,21 @@ use anyhow::{Context, Result};
 use super::members::Moves;
 use super::paths::NoParent;
 use super::write::{NotKnown, not_known};
-use super::{Run, paths, same};
+use super::{Run, StepOutcome, paths, same};
 use crate::address::Address;
 use crate::api::ApiError;
 use crate::id::Id;
 use crate::kind::{Live, Resource, differences};
 
 impl Run<'_> {
-    pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<String> {
+    pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<StepOutcome> {
         let body = after.request(&address.name, None, &self.groups)?;
         match self.api.post(&self.collection(address)?, &body) {
             Ok(answer) => {
                 let live = self.read(address.kind, answer)?;
                 self.record(address, &live);
                 self.complete(address, after, &live)?;
-                Ok("created".into())
+                Ok(StepOutcome::as_planned("created"))
             }
             Err(error) if error.already_exists() => self.adopt(address, after, error),
             Err(error) if error.outcome_unknown() => self.settle(address, after, error),
@@ -57,7 +57,7 @@ impl Run<'_> {
         address: &Address,
         after: &Resource,
         error: ApiError,
-    ) -> Result<String> {
+    ) -> Result<StepOutcome> {
         // of several the lowest id stays
         let found = self.appeared(address)?.into_iter();
         let Some(live) = found.min_by(|a, b| a.id.cmp(&b.id)) else {
@@ -76,7 +76,7 @@ impl Run<'_> {
             }
             _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
         }
-        Ok("was made by another run meanwhile".into())
+        Ok(StepOutcome::otherwise("was made by another run meanwhile"))
     }
 
     /// The answer of a creation was lost. It is not sent again: the list tells whether it arrived.
@@ -85,7 +85,7 @@ impl Run<'_> {
         address: &Address,
         after: &Resource,
         error: ApiError,
-    ) -> Result<String> {
+    ) -> Result<StepOutcome> {
         let mut found = match self.appeared(address) {
             Ok(found) => found,
             Err(failed) => return Err(not_known(error, &format_args!("{failed:#}"))),
@@ -97,7 +97,9 @@ impl Run<'_> {
                 same(after, &live)?;
                 self.observer
                     .say(&format!("{address}: {error:#}; it arrived all the same"));
-                Ok("created, though its answer was lost".into())
+                Ok(StepOutcome::otherwise(
+                    "created, though its answer was lost",
+                ))
             }
             (None, _) => {
                 Err(error.context("it did not arrive, as far as the list tells; run again"))

@@ -12,7 +12,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::write::NotKnown;
-use super::{Conduct, KeyCopy, Made, NotStored, Progress, Run, millis, same, unreadable};
+use super::{
+    Conduct, KeyCopy, Made, NotStored, Progress, Run, StepOutcome, millis, same, unreadable,
+};
 use crate::address::Address;
 use crate::api::objects;
 use crate::api::{ApiError, NewKey, object_path};
@@ -86,13 +88,16 @@ impl Run<'_> {
             }
             (asks, progress.breaking) = (false, false);
             let step = plan.steps[number];
+            self.begins(plan, number);
             let start = Instant::now();
             let made = self.make_key(&plan.changes[step.change], number);
             self.applied.durations_ms[step.change] += millis(start);
             match made {
                 Ok(Some(key)) => waiting.push(key),
                 Ok(None) => {
-                    let said = Ok("was finished by another run meanwhile".to_owned());
+                    let said = Ok(StepOutcome::otherwise(
+                        "was finished by another run meanwhile",
+                    ));
                     self.finish(plan, number, conduct, progress, said);
                 }
                 Err(error) => self.finish(plan, number, conduct, progress, Err(error)),
@@ -118,6 +123,7 @@ impl Run<'_> {
         for (key, place) in waiting {
             let number = key.number;
             let step = plan.steps[number];
+            self.begins(plan, number);
             let start = Instant::now();
             let outcome = self.make_usable(key, place, &plan.changes[step.change]);
             self.applied.durations_ms[step.change] += millis(start);
@@ -200,7 +206,7 @@ impl Run<'_> {
         key: Waiting,
         place: Option<String>,
         change: &Change,
-    ) -> Result<String> {
+    ) -> Result<StepOutcome> {
         let done = match key.wants_groups() {
             true => self.write_key(&key).map(drop),
             false => self.mark(&key),
@@ -223,9 +229,12 @@ impl Run<'_> {
         match &change.operation {
             Operation::Replace { live, .. } => {
                 let deleted = self.delete_key(address, live, change.reason.as_ref())?;
-                Ok(format!("{created}; the old one {deleted}"))
+                Ok(StepOutcome {
+                    text: format!("{created}; the old one {}", deleted.text),
+                    ..deleted
+                })
             }
-            _ => Ok(created),
+            _ => Ok(StepOutcome::as_planned(created)),
         }
     }
 
@@ -396,9 +405,10 @@ impl Run<'_> {
         address: &Address,
         old: &Live,
         reason: Option<&Reason>,
-    ) -> Result<String> {
+    ) -> Result<StepOutcome> {
         if reason == Some(&Reason::NeverSealed) && !self.still_unsealed(old)? {
-            return Ok("was finished by another run meanwhile and stays".into());
+            let said = "was finished by another run meanwhile and stays";
+            return Ok(StepOutcome::otherwise(said));
         }
         self.delete(address, old)
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 
-use super::Run;
+use super::{Run, StepOutcome};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::object_path;
@@ -69,7 +69,7 @@ impl Run<'_> {
         live: &Live,
         change: &Change,
         part: Part,
-    ) -> Result<String> {
+    ) -> Result<StepOutcome> {
         let added: BTreeSet<Id> = change.added_members().into_iter().collect();
         let removed: BTreeSet<Id> = change.removed_members().into_iter().collect();
         let unmanaged = self.unmanaged_members.get(&change.address.name);
@@ -94,10 +94,14 @@ impl Run<'_> {
                 said.push(format!("{} {word}", ids.len()));
             }
         }
-        if said.is_empty() {
-            return Ok(format!("changed{lost}"));
-        }
-        Ok(format!("members changed: {}{lost}", said.join(", ")))
+        let said = match said.is_empty() {
+            true => "changed".to_owned(),
+            false => format!("members changed: {}", said.join(", ")),
+        };
+        Ok(StepOutcome {
+            is_as_planned: lost.is_empty(),
+            text: said + lost,
+        })
     }
 
     /// Moves members, and gives the group the name of the change, by a full replacement that is read right before: whoever

@@ -6,7 +6,7 @@ use std::fmt;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
-use super::{Run, gone, paths, same};
+use super::{Run, StepOutcome, gone, paths, same};
 use crate::address::Address;
 use crate::api::objects;
 use crate::api::{ApiError, object_path};
@@ -36,7 +36,7 @@ impl Run<'_> {
         change: &Change,
         live: &Live,
         after: &Resource,
-    ) -> Result<String> {
+    ) -> Result<StepOutcome> {
         let Change { address, .. } = change;
         let fresh = self.read_again(live)?;
         self.same_form(live, &fresh)?;
@@ -53,20 +53,26 @@ impl Run<'_> {
         let moves = moved.within != live.within;
         if !moves && is_right(&fresh) {
             self.learn_label(&fresh);
-            return Ok("is so already: somebody else changed it meanwhile".into());
+            let said = "is so already: somebody else changed it meanwhile";
+            return Ok(StepOutcome::otherwise(said));
         }
         let body = after.request(&address.name, Some(&fresh.wire.value()?), &self.groups)?;
         let path = paths::object(&moved)?;
         let (stored, lost) = self.put(address, &path, &body, is_right)?;
         same(after, &stored)?;
         let label = self.learn_label(&stored);
-        let said = match after {
-            Resource::Peer(peer) if peer.name.is_some() => {
-                format!("renamed from {}{label}", live.name)
-            }
-            _ => "changed".into(),
+        let (said, was_predicted) = match after {
+            // a plan predicts a label at most
+            Resource::Peer(peer) if peer.name.is_some() => (
+                format!("renamed from {}{label}", live.name),
+                label.is_empty(),
+            ),
+            _ => ("changed".into(), true),
         };
-        Ok(said + lost)
+        Ok(StepOutcome {
+            is_as_planned: lost.is_empty() && was_predicted,
+            text: said + lost,
+        })
     }
 
     /// The label that the server made of a peer's name; it alone decides.
@@ -140,25 +146,26 @@ impl Run<'_> {
     }
 
     /// Deletes an object, unless it is no longer what was to go.
-    pub(super) fn delete(&mut self, address: &Address, live: &Live) -> Result<String> {
+    pub(super) fn delete(&mut self, address: &Address, live: &Live) -> Result<StepOutcome> {
         const GONE: &str = "was gone already";
         let path = paths::object(live)?;
         let fresh = match self.api.get(&path) {
             Ok(found) => self.read(address.kind, found)?,
-            Err(error) if error.is_gone() => return Ok(GONE.into()),
+            Err(error) if error.is_gone() => return Ok(StepOutcome::otherwise(GONE)),
             Err(error) => return Err(error.into()),
         };
         self.still_to_go(address, live, &fresh)?;
         holds_nothing(&fresh)?;
         let error = match self.api.delete(&path) {
-            Ok(()) => return Ok("deleted".into()),
-            Err(error) if error.is_gone() => return Ok(GONE.into()),
+            Ok(()) => return Ok(StepOutcome::as_planned("deleted")),
+            Err(error) if error.is_gone() => return Ok(StepOutcome::otherwise(GONE)),
             Err(error) if error.outcome_unknown() => error,
             Err(error) => return Err(error.into()),
         };
         match self.api.get(&path) {
             Err(failed) if failed.is_gone() => {
-                Ok(format!("deleted{}", self.tell_lost(address, error)))
+                let lost = self.tell_lost(address, error);
+                Ok(StepOutcome::otherwise(format!("deleted{lost}")))
             }
             Ok(_) => Err(anyhow::Error::from(error).context(NOT_DONE)),
             Err(failed) => Err(not_known(error, &failed)),

@@ -138,7 +138,8 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         let publisher = Publisher::new(&planning.gitea, &path, &context, say);
         Box::new(move |document| publisher.under_way(document))
     });
-    let mut observer = Announcer::reporting(say, cli.global.report.as_ref(), document, comments)?;
+    let mut observer =
+        Announcer::reporting(say, &stop, cli.global.report.as_ref(), document, comments)?;
     let conduct = Conduct {
         custody: custody.as_ref(),
         keep_going: args.keep_going,
@@ -152,6 +153,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     {
         return before_the_first_write(overtaken(error), document);
     }
+    observer.verifies();
     let mut exit = match applied.is_complete() {
         true => Exit::Done,
         false => Exit::Partial,

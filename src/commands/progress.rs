@@ -1,23 +1,36 @@
 //! What a run says while it writes: progress on stderr, sealed keys into a job's log, and the report on disk.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::failure::Failure;
 use super::write_report;
-use crate::apply::{Applied, Observer};
+use crate::apply::{Applied, Observer, StepOutcome};
 use crate::change::Change;
-use crate::ci::Context;
-use crate::logging::Say;
+use crate::ci::{Context, Runner};
+use crate::logging::{Moving, Say};
 use crate::render::{Document, Status, json};
-use crate::text::visible;
+use crate::text::{count, visible};
 
 /// Shows a document in a place that outlives the run.
 pub(super) type Publish<'a> = Box<dyn Fn(&Document) + 'a>;
 
+/// Most steps whose lines stand open in a log that can fold them.
+const UNFOLDED: usize = 10;
+
 /// Says on stderr what happens, and keeps the report current, so that a killed run leaves it.
+///
+/// At a terminal a line that moves says what is under way, and a line that stays what did not go as planned. Elsewhere each step
+/// is a line; many of them are folded where a job's log can do that, but never what did not go as planned.
 pub(super) struct Announcer<'a> {
     say: Say,
     in_job: bool,
+    /// Whether the log of the job folds what stands between two lines.
+    folds: bool,
+    /// Whether it does so now.
+    folded: bool,
+    moving: Option<Moving>,
     /// What the run has come to.
     document: Document,
     report: Option<PathBuf>,
@@ -25,10 +38,16 @@ pub(super) struct Announcer<'a> {
 }
 
 impl<'a> Announcer<'a> {
-    pub(super) fn new(say: Say) -> Self {
+    /// Once `stop` is set, the line that moves stands still.
+    pub(super) fn new(say: Say, stop: &Arc<AtomicBool>) -> Self {
+        let context = Context::of_process();
         Announcer {
             say,
-            in_job: Context::of_process().is_ci,
+            in_job: context.is_ci,
+            // (docs/gitea-api.md, "Lines of a log")
+            folds: matches!(context.runner, Runner::Gitea | Runner::Other),
+            folded: false,
+            moving: say.moving(stop),
             document: Document::default(),
             report: None,
             publish: None,
@@ -38,22 +57,44 @@ impl<'a> Announcer<'a> {
     /// Says what becomes of this document. `publish` gets it once the keys are made, and before anything else is.
     pub(super) fn reporting(
         say: Say,
+        stop: &Arc<AtomicBool>,
         path: Option<&PathBuf>,
         document: &Document,
         publish: Option<Publish<'a>>,
     ) -> Result<Self, Failure> {
-        let mut announcer = Announcer {
-            document: document.clone(),
-            report: path.cloned(),
-            publish,
-            ..Announcer::new(say)
-        };
+        let mut announcer = Announcer::new(say, stop);
+        announcer.document = document.clone();
+        announcer.report = path.cloned();
+        announcer.publish = publish;
         let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
         announcer.document.statuses = vec![Status::Pending; changes];
         if let Some(path) = &announcer.report {
             write_report(path, &json::document(&announcer.document, true))?;
         }
         Ok(announcer)
+    }
+
+    /// Says that the writes are over and what came of them is looked at.
+    pub(super) fn verifies(&mut self) {
+        self.unfold();
+        if let Some(moving) = &self.moving {
+            moving.show("reading the account again".to_owned());
+        }
+    }
+
+    /// Folds the lines that follow, where there are so many steps.
+    fn fold(&mut self, total: usize) {
+        if self.folds && !self.folded && total > UNFOLDED {
+            self.say.group(&count(total, "step", "steps"));
+            self.folded = true;
+        }
+    }
+
+    /// What follows is for everybody to see.
+    fn unfold(&mut self) {
+        if std::mem::take(&mut self.folded) {
+            self.say.end_group();
+        }
     }
 
     fn note(&mut self, applied: &Applied) {
@@ -64,23 +105,38 @@ impl<'a> Announcer<'a> {
 }
 
 impl Observer for Announcer<'_> {
-    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str) {
+    fn begins(&mut self, number: usize, total: usize, change: &Change) {
+        if let Some(moving) = &self.moving {
+            let address = change.address.to_string();
+            moving.show(format!("[{number}/{total}] {}", visible(&address)));
+        }
+    }
+
+    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &StepOutcome) {
+        match outcome.is_as_planned {
+            // the result has it, too
+            true if self.moving.is_some() => return,
+            true => self.fold(total),
+            false => self.unfold(),
+        }
         let address = change.address.to_string();
         self.say.progress(&format!(
             "[{number}/{total}] {}: {}",
             visible(&address),
-            visible(outcome)
+            visible(&outcome.text)
         ));
     }
 
     fn sealed(&mut self, name: &str, armored: &str) {
         // in a job disk and artifact can be lost; on a laptop the file is enough
         if self.in_job {
+            self.unfold();
             self.say.sealed(name, armored);
         }
     }
 
     fn say(&mut self, text: &str) {
+        self.unfold();
         self.say.note(&visible(text));
     }
 
@@ -92,6 +148,7 @@ impl Observer for Announcer<'_> {
         if let Some(path) = &self.report
             && let Err(failure) = write_report(path, &json::document(&self.document, true))
         {
+            self.unfold();
             log::warn!("{}", failure.error);
         }
     }
@@ -101,8 +158,15 @@ impl Observer for Announcer<'_> {
             return;
         }
         self.note(applied);
+        self.unfold();
         if let Some(publish) = &self.publish {
             publish(&self.document);
         }
+    }
+}
+
+impl Drop for Announcer<'_> {
+    fn drop(&mut self) {
+        self.unfold();
     }
 }

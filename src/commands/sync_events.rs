@@ -344,7 +344,7 @@ fn carry_out(
         fresh: &|| Ok(()),
         puts_back: true,
     };
-    let mut observer = Announcer::new(say);
+    let mut observer = Announcer::new(say, &stop);
     let mut applied = apply(api, plan, actual, conduct, &mut observer);
     if let Err(error) = settle_members(api, actual, &mut applied, &mut observer) {
         // what was done is done, and is committed

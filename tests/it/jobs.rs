@@ -1,64 +1,16 @@
 //! What a job may do: it is never asked, it acts for the repository's branch only, and it is red where something that was
 //! asked for could not be done.
 
-use std::fs::File;
-use std::io::{Read, Write};
 use std::os::unix::ffi::OsStringExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
-use crate::run::{Bench, Job, Run, Site};
+use crate::run::{Bench, Job, Run, Site, Terminal};
 use crate::sync_events::used;
 
 fn one_group() -> Value {
     json!({ "groups": { "g": {} } })
-}
-
-/// A program at a terminal: stdin and stderr are one, as in a step of an old runner.
-struct Terminal {
-    child: Child,
-    keyboard_and_screen: File,
-}
-
-impl Terminal {
-    fn start(mut command: Command) -> Terminal {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap();
-        let slave = File::options()
-            .read(true)
-            .write(true)
-            .open(name.to_str().unwrap())
-            .unwrap();
-        command
-            .stdin(slave.try_clone().unwrap())
-            .stderr(slave)
-            .stdout(Stdio::piped());
-        Terminal {
-            child: command.spawn().unwrap(),
-            keyboard_and_screen: File::from(master),
-        }
-    }
-
-    fn types(&mut self, text: &str) {
-        self.keyboard_and_screen.write_all(text.as_bytes()).unwrap();
-    }
-
-    fn reads_until(&mut self, text: &str) {
-        let mut screen = String::new();
-        let mut buffer = [0; 4096];
-        while !screen.contains(text) {
-            let size = self.keyboard_and_screen.read(&mut buffer).unwrap();
-            screen.push_str(&String::from_utf8_lossy(&buffer[..size]));
-        }
-    }
-
-    fn ends(self, bench: &Bench) -> Run {
-        bench.outcome(self.child.wait_with_output().unwrap())
-    }
 }
 
 #[test]
@@ -97,10 +49,9 @@ fn the_first_signal_at_the_question_ends_it() {
     ] {
         let mut terminal = Terminal::start(command);
         terminal.reads_until("[y/N]");
-        let kill = format!("kill -{signal} {}", terminal.child.id());
-        Command::new("sh").args(["-c", &kill]).status().unwrap();
+        terminal.pid().signal(signal);
         // where the question still stood, this would be its answer
-        let _ = terminal.keyboard_and_screen.write_all(b"y\n");
+        terminal.types_in_vain("y\n");
         terminal.ends(&bench).expect(code);
         bench.assert_writes(&[]);
     }

@@ -11,6 +11,7 @@ mod outcome;
 mod redact;
 mod server;
 mod site;
+mod terminal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ pub(crate) use outcome::{Pid, Run, Running};
 pub(crate) use redact::redact;
 pub(crate) use server::Server;
 pub(crate) use site::{Site, git};
+pub(crate) use terminal::Terminal;
 
 /// A throw-away identity and who it is; nothing else was ever sealed for it.
 pub(crate) const IDENTITY: &str =

@@ -1,6 +1,7 @@
 //! The workflows that we ship: they parse, do what docs/gitea.md says, and avoid what docs/gitea-api.md, "Triggers",
 //! "Concurrency", warn of.
 
+mod release;
 mod scripts;
 mod secrets;
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use netbird_gitops::actual::Actual;
 use netbird_gitops::api::{self, Api, Token};
-use netbird_gitops::apply::{Applied, Conduct, Custody, Observer, Verified, apply, verify};
+use netbird_gitops::apply::{
+    Applied, Conduct, Custody, Observer, StepOutcome, Verified, apply, verify,
+};
 use netbird_gitops::change::Change;
 use netbird_gitops::config::Source;
 use netbird_gitops::fetch::{More, Needs, complete, fetch};
@@ -168,10 +170,9 @@ impl Inner {
 pub(crate) struct Heard(pub(crate) Vec<String>);
 
 impl Observer for Heard {
-    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &str) {
-        let address = &change.address;
-        self.0
-            .push(format!("[{number}/{total}] {address}: {outcome}"));
+    fn step(&mut self, number: usize, total: usize, change: &Change, outcome: &StepOutcome) {
+        let (address, text) = (&change.address, &outcome.text);
+        self.0.push(format!("[{number}/{total}] {address}: {text}"));
     }
 
     fn sealed(&mut self, name: &str, _: &str) {

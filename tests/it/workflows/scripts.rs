@@ -9,7 +9,7 @@ use super::{SHIPPED, VARIANTS, WITHOUT_ACTIONS, all, in_directory};
 
 /// Runs a script as a runner does (docs/gitea-api.md, "A job's environment") and returns whether it went well, and what
 /// it said.
-fn bash(script: &str, directory: &Path, env: &[(&str, &str)]) -> (bool, String) {
+pub(super) fn bash(script: &str, directory: &Path, env: &[(&str, &str)]) -> (bool, String) {
     let output = Command::new("bash")
         .args([
             "--noprofile",
@@ -86,6 +86,24 @@ fn every_script_is_bash() {
                 "{}: {script}",
                 workflow.path
             );
+        }
+    }
+}
+
+/// In the container of a job a script is run by `sh -e` (docs/gitea-api.md, "A job's environment").
+#[test]
+fn every_script_is_for_any_shell() {
+    for workflow in all() {
+        for script in workflow.scripts() {
+            let output = Command::new("sh").args(["-n", "-c", script]).output();
+            assert!(
+                output.unwrap().status.success(),
+                "{}: {script}",
+                workflow.path
+            );
+            for of_bash in ["[[", "<<<", ",,}", "^^}", "pipefail", "local ", "=("] {
+                assert!(!script.contains(of_bash), "{}: {of_bash}", workflow.path);
+            }
         }
     }
 }
@@ -241,4 +259,34 @@ fn getting_the_program() {
         assert!(!run(wrong).0);
         assert!(!Path::new(&path).exists());
     }
+}
+
+#[test]
+fn a_program_that_is_there_is_not_fetched() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = script(SHIPPED, "plan.yml", "Get netbird-gitops");
+    let bin = directory.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let temp = directory.path().join("temp").display().to_string();
+    let path = directory.path().join("path").display().to_string();
+    let run = |url: &str| {
+        let search = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        let script = format!("export PATH='{search}'\n{script}");
+        let env = [
+            ("URL", url),
+            ("SHA256", ""),
+            ("RUNNER_TEMP", &temp),
+            ("GITHUB_PATH", &path),
+        ];
+        bash(&script, directory.path(), &env)
+    };
+    let (ok, said) = run("");
+    assert!(!ok && said.contains("docs/gitea.md"), "{said}");
+    let program = bin.join("netbird-gitops");
+    std::fs::write(&program, "#!/bin/sh\n").unwrap();
+    super::release::make_executable(&program);
+    let (ok, said) = run("");
+    assert!(ok && !Path::new(&path).exists(), "{said}");
+    // what somebody named goes before what happens to be there
+    assert!(!run("file:///nowhere").0);
 }

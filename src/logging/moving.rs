@@ -1,0 +1,211 @@
+//! The line at the bottom of a terminal that a run writes over while it works: how far it is, with what, and since when.
+//! Everything else that goes to stderr takes it away first and brings it back after.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What stands there; none without a terminal, and while nothing moves.
+static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
+
+/// Goes to the first column and clears what is right of it.
+const ERASE: &str = "\r\x1b[K";
+/// How often the time is written anew.
+const TICK: Duration = Duration::from_millis(250);
+/// Columns of a terminal that does not say how many it has.
+const USUAL_COLUMNS: usize = 80;
+
+struct Shown {
+    text: String,
+    since: Instant,
+}
+
+impl Shown {
+    fn draw(&self, stderr: &mut dyn Write) -> io::Result<()> {
+        let size = terminal_size::terminal_size_of(io::stderr());
+        let columns = size.map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0));
+        let line = fitted(&self.text, self.since.elapsed(), columns);
+        // in one piece: it would flicker
+        stderr.write_all(format!("{ERASE}{line}").as_bytes())?;
+        stderr.flush()
+    }
+}
+
+/// A line that moves, until this is dropped: nothing of it is left then.
+pub struct Moving {
+    ended: Arc<AtomicBool>,
+    ticker: Option<JoinHandle<()>>,
+}
+
+impl Moving {
+    /// Begins with an empty line. Once `stop` is set, it stands still: a line that stays says what a signal does.
+    pub(super) fn start(stop: Arc<AtomicBool>) -> Moving {
+        let ended = Arc::new(AtomicBool::new(false));
+        *shown() = Some(Shown {
+            text: String::new(),
+            since: Instant::now(),
+        });
+        let ticker = thread::spawn({
+            let ended = ended.clone();
+            move || tick(&ended, &stop)
+        });
+        Moving {
+            ended,
+            ticker: Some(ticker),
+        }
+    }
+
+    /// Shows this text instead of the one before, with the time since the start.
+    pub fn show(&self, text: String) {
+        if let Some(line) = &mut *shown() {
+            line.text = text;
+            let _ = line.draw(&mut io::stderr().lock());
+        }
+    }
+}
+
+impl Drop for Moving {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(ticker) = self.ticker.take() {
+            ticker.thread().unpark();
+            let _ = ticker.join();
+        }
+        take_away(|_| Ok(()));
+    }
+}
+
+fn tick(ended: &AtomicBool, stop: &AtomicBool) {
+    while !ended.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
+            return take_away(|line| {
+                let mut stderr = io::stderr().lock();
+                writeln!(
+                    stderr,
+                    "stopping after {line}; a second Ctrl-C ends it at once"
+                )
+            });
+        }
+        if let Some(line) = shown().as_ref().filter(|line| !line.text.is_empty()) {
+            let _ = line.draw(&mut io::stderr().lock());
+        }
+        thread::park_timeout(TICK);
+    }
+}
+
+/// Ends the line, and says something of it in its place.
+fn take_away(say: impl FnOnce(&str) -> io::Result<()>) {
+    let mut shown = shown();
+    if let Some(line) = shown.take().filter(|line| !line.text.is_empty()) {
+        let erased = io::stderr().lock().write_all(ERASE.as_bytes());
+        let _ = erased.and_then(|()| say(&line.text));
+    }
+}
+
+/// Writes to stderr as if no line moved there. A closed stderr is nobody's business.
+pub(super) fn around(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let shown = shown();
+    let mut stderr = io::stderr().lock();
+    if let Some(line) = shown.as_ref().filter(|line| !line.text.is_empty()) {
+        let erased = stderr.write_all(ERASE.as_bytes());
+        let _ = erased.and_then(|()| write(&mut stderr));
+        let _ = line.draw(&mut stderr);
+    } else {
+        let _ = write(&mut stderr);
+    }
+}
+
+/// Where the log writes.
+pub(super) struct Around;
+
+impl Write for Around {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        around(|stderr| stderr.write_all(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+fn shown() -> std::sync::MutexGuard<'static, Option<Shown>> {
+    // a text and a time are whole whoever panicked
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the text and the time in one line of a terminal. A line that is too long would wrap and could not be taken away: the
+/// text is cut, and the time where nothing of the text would be left. The last column stays free, since some terminals wrap there.
+fn fitted(text: &str, elapsed: Duration, columns: usize) -> String {
+    let room = columns.saturating_sub(1);
+    let time = format!("  {} s", elapsed.as_secs());
+    if text.width() + time.width() <= room {
+        return format!("{text}{time}");
+    }
+    match room.checked_sub(time.width()) {
+        Some(left) if left >= LEAST => format!("{}{time}", cut(text, left)),
+        _ => cut(text, room),
+    }
+}
+
+/// Columns of a text below which it says nothing.
+const LEAST: usize = 12;
+
+fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut left = columns.saturating_sub(1);
+    let fits = |char: &char| {
+        let width = char.width().unwrap_or(0);
+        let fits = width <= left;
+        left = if fits { left - width } else { 0 };
+        fits
+    };
+    let mut short: String = text.chars().take_while(fits).collect();
+    if columns > 0 {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_never_as_wide_as_the_terminal() {
+        let texts = [
+            "",
+            "[1/2] group a",
+            "[10/12] policy 機器-機器-機器-機器",
+            "[3/4] peer e\u{301}e\u{301}🦉🦉🦉🦉🦉🦉🦉🦉🦉🦉",
+        ];
+        for text in texts {
+            for columns in 0..60 {
+                let line = fitted(text, Duration::from_secs(75), columns);
+                assert!(line.width() < columns.max(1), "{columns}: {line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_cut_before_its_time_is() {
+        let line = |columns| {
+            fitted(
+                "[3/12] policy pilots-to-ground-stations",
+                Duration::from_secs(4),
+                columns,
+            )
+        };
+        assert_eq!(line(80), "[3/12] policy pilots-to-ground-stations  4 s");
+        assert_eq!(line(30), "[3/12] policy pilots-to…  4 s");
+        assert_eq!(line(14), "[3/12] polic…");
+        assert_eq!(line(2), "…");
+        assert_eq!(line(1), "");
+    }
+}
