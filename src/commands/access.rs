@@ -126,7 +126,11 @@ const ENDS: [(&str, End); 8] = [
 ];
 
 fn side(text: &str) -> Result<(End, &str), Failure> {
-    let words = || ENDS.iter().map(|(word, _)| *word);
+    let words = || {
+        ENDS.iter()
+            .map(|(word, _)| *word)
+            .filter(|word| !word.ends_with('s'))
+    };
     let Some((word, name)) = text.split_once('/').filter(|(_, name)| !name.is_empty()) else {
         let error = format!("{} does not say what it is", quote(text));
         return Err(

@@ -1,0 +1,136 @@
+//! Who reaches whom: what a plan says of it, and the answers of `access`.
+
+use serde_json::{Value, json};
+
+use crate::run::Bench;
+
+fn file(policies: Value) -> Value {
+    json!({ "groups": { "pilots": {}, "stations": {}, "db": {} }, "policies": policies })
+}
+
+fn ssh() -> Value {
+    json!({ "sources": ["pilots"], "destinations": ["stations"], "protocol": "tcp", "ports": [22], "bidirectional": false })
+}
+
+/// An account with a machine in `pilots` and one in `stations`, and nothing that connects them.
+fn two_machines() -> Bench {
+    let bench = Bench::fake();
+    bench.agreed(file(json!({})));
+    for name in ["pilots", "stations"] {
+        let peer = bench.peer(&format!("machine-{name}"));
+        let members = json!([peer]);
+        bench.edit("/groups", name, json!({ "peers": members }));
+    }
+    // everything to everything would be no question
+    for policy in bench.server().list("/policies") {
+        let path = format!("/policies/{}", policy["id"].as_str().unwrap());
+        bench.server().call("DELETE", &path, Value::Null);
+    }
+    bench
+}
+
+#[test]
+fn a_plan_says_who_gains_and_who_loses() {
+    let bench = two_machines();
+    bench.file(file(json!({ "ssh": ssh() })));
+    let access = bench.plan(&["--format", "json"]).expect(0).json()["access"].clone();
+    let gained = access["gained"].as_array().unwrap();
+    assert_eq!(gained.len(), 1, "{access}");
+    for (field, value) in [
+        ("from", json!("pilots")),
+        ("to", json!("stations")),
+        ("protocol", json!("tcp")),
+        ("ports", json!(["22"])),
+        ("because", json!("policy ssh")),
+    ] {
+        assert_eq!(gained[0][field], value, "{field}");
+    }
+    assert_eq!(access["lost"], json!([]));
+    bench.apply(&[]).expect(0);
+    let access = bench.plan(&["--format", "json"]).expect(0).json()["access"].clone();
+    assert_eq!(
+        (&access["gained"], &access["lost"]),
+        (&json!([]), &json!([]))
+    );
+}
+
+#[test]
+fn what_others_made_grants_too() {
+    let bench = two_machines();
+    let (from, to) = (
+        bench.id("/groups", "pilots"),
+        bench.id("/groups", "stations"),
+    );
+    let rule = json!({ "name": "r", "enabled": true, "action": "accept", "bidirectional": true, "protocol": "all",
+                       "sources": [from], "destinations": [to] });
+    bench.create(
+        "/policies",
+        json!({ "name": "by-hand", "enabled": true, "rules": [rule] }),
+    );
+    // the section of policies is not there: they are asked for all the same
+    bench.file(json!({ "groups": { "pilots": {}, "stations": {}, "db": {} } }));
+    bench
+        .run(&["access", "group/pilots", "group/stations", "tcp/443"])
+        .expect(0)
+        .shows("yes: group/pilots → group/stations: tcp/443")
+        .shows("by policy by-hand");
+    bench.file(file(json!({ "ssh": ssh() })));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("already reachable: pilots → stations: tcp 22 (policy ssh; by policy by-hand too)");
+}
+
+#[test]
+fn a_question_is_answered_now_and_as_the_file_would_have_it() {
+    let bench = two_machines();
+    bench.file(file(json!({ "ssh": ssh() })));
+    let ask = [
+        "access",
+        "group/pilots",
+        "group/stations",
+        "tcp/22",
+        "--format",
+        "json",
+    ];
+    let now = bench.run(&ask).expect(0).json();
+    assert_eq!(now["reachable"], false);
+    let after = bench
+        .run(&[&ask[..], &["--after"]].concat())
+        .expect(0)
+        .json();
+    assert_eq!(after["reachable"], true);
+    assert_eq!(after["rules"][0]["policy"], "ssh");
+    assert_eq!(
+        bench
+            .netbird()
+            .requests()
+            .iter()
+            .filter(|request| request.method != "GET")
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn a_question_that_cannot_be_answered_says_why() {
+    let bench = two_machines();
+    for (args, words) in [
+        (
+            ["access", "group/pilot", "group/db"],
+            "did you mean \"pilots\"?",
+        ),
+        (["access", "pilots", "group/db"], "write group/NAME"),
+        (["access", "resource/x", "group/db"], "it is only reached"),
+        (
+            ["access", "group/pilots", "grupo/db"],
+            "did you mean \"group\"?",
+        ),
+    ] {
+        bench.run(&args).expect(1).says(words);
+    }
+    bench
+        .run(&["access", "group/pilots", "group/db", "tcp/0"])
+        .expect(1)
+        .says("write tcp/22");
+}
