@@ -363,6 +363,12 @@ impl Kind {
         matches!(self.descriptor().entries, Entries::Enrolled(_))
     }
 
+    /// Whether people can name one of it: the routers of a network have no names.
+    pub fn has_names(self) -> bool {
+        let unnamed = |inside: &Inside| matches!(inside.name, NameOf::Texts { own: [], .. });
+        !self.is_one() && !self.inside().is_some_and(unnamed)
+    }
+
     /// Whether an entry that leaves the file takes its object along.
     pub fn goes_with_entry(self) -> bool {
         !self.is_one() && !self.enrolls()

@@ -87,6 +87,7 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
     let scope = Scope {
         prune: Prune::Owned,
         replace: Vec::new(),
+        protect: Vec::new(),
         history: args.history.clone(),
     };
     let sealing = Sealing {

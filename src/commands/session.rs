@@ -12,7 +12,9 @@ use sha2::{Digest, Sha256};
 
 use super::failure::Failure;
 use super::history::History;
-use super::settings::{connect, environment, file, readable, recipients, replaced, setting};
+use super::settings::{
+    connect, environment, file, protected, readable, recipients, replaced, setting,
+};
 use super::versions::of_netbird;
 use crate::actual::Actual;
 use crate::address::Address;
@@ -60,6 +62,10 @@ pub(super) struct Session {
     pub(super) context: Context,
     /// What of the plan somebody agreed to.
     agreed: BTreeSet<Row>,
+    /// What `--protect` names.
+    protected: BTreeSet<Address>,
+    /// The digest of the plan that somebody looked at.
+    pub(super) expected: Option<String>,
     started: Instant,
 }
 
@@ -132,6 +138,7 @@ impl Session {
             .iter()
             .map(|text| replaced(text))
             .collect::<Result<_, _>>()?;
+        let protected = protected(&request.scope.protect)?;
         let options = Options {
             prune: request.scope.prune,
             replace,
@@ -176,6 +183,8 @@ impl Session {
             history,
             context,
             agreed: BTreeSet::new(),
+            protected,
+            expected: None,
             started,
         };
         session.read()?;
