@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::actual::optional_lists;
@@ -123,11 +125,37 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     Ok(snapshot)
 }
 
+/// What tells whether a policy can name anything but groups.
+#[derive(Deserialize)]
+struct Named {
+    #[serde(default, deserialize_with = "objects::nullable")]
+    source_posture_checks: Vec<IgnoredAny>,
+    #[serde(default, deserialize_with = "objects::nullable")]
+    rules: Vec<NamedByRule>,
+}
+
+/// The same of a rule.
+#[derive(Deserialize)]
+struct NamedByRule {
+    #[serde(default, rename = "sourceResource")]
+    source: Option<IgnoredAny>,
+    #[serde(default, rename = "destinationResource")]
+    destination: Option<IgnoredAny>,
+}
+
+impl Named {
+    fn is_some(&self) -> bool {
+        let names = |rule: &NamedByRule| rule.source.is_some() || rule.destination.is_some();
+        !self.source_posture_checks.is_empty() || self.rules.iter().any(names)
+    }
+}
+
 /// What live policies name that is no group: a plan speaks of it by name.
 fn unnamed(snapshot: &Snapshot) -> impl Iterator<Item = Refers> + use<> {
-    let policies = snapshot.list(Kind::Policy).iter();
     let read = |entry: &Entry| Resource::read(Kind::Policy, entry.clone(), &Groups::default());
-    // what cannot be read here is an error of `Actual::read`
+    // most name nothing else than groups; what cannot be read here is an error of `Actual::read`
+    let may_name = |entry: &&Entry| entry.read().is_ok_and(|named: Named| named.is_some());
+    let policies = snapshot.list(Kind::Policy).iter().filter(may_name);
     let named = policies
         .filter_map(|entry| read(entry).ok())
         .flat_map(|live| {

@@ -239,6 +239,9 @@ impl Ledger {
             return self.lineage(&parent).into_iter().map(within).collect();
         }
         let mut lineage = vec![(address.clone(), usize::MAX)];
+        if self.renames.is_empty() {
+            return lineage;
+        }
         let mut next = 0;
         while let Some((address, limit)) = lineage.get(next).cloned() {
             for (old, at) in self.renames.get(&address).into_iter().flatten() {
