@@ -19,7 +19,7 @@ pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
         let Address { kind, within, name } = &entry.address;
         let (kind, within) = (*kind, within.as_deref());
         // of what can move, a name is one in the whole account
-        let is_anywhere = kind.descriptor().is_anywhere;
+        let is_anywhere = kind.descriptor().special.is_anywhere;
         let within = within.filter(|_| !is_anywhere);
         let twin = *composed.entry((kind, within, nfc(name))).or_insert(entry);
         let sibling = *folded

@@ -121,13 +121,12 @@ pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Err
         },
         rules: OneRule(policy.rules.len()),
     };
-    Ok(Live {
-        within: None,
-        id: policy.id,
-        name: policy.name,
-        resource: Resource::Policy(canonical),
+    Ok(Live::new(
+        policy.id,
+        policy.name,
+        Resource::Policy(canonical),
         wire,
-    })
+    ))
 }
 
 /// Single ports and ranges are one set: 443 is 443 to 443.
