@@ -16,7 +16,7 @@ use crate::enrollment::{self, Binding};
 use crate::entry::Entry;
 use crate::kind::{Groups, KeyType, Kind, Refers, Resource};
 use crate::ledger::Ledger;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{PeerList, Snapshot};
 
 /// The lists that a run needs at first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -246,6 +246,8 @@ fn lists(kind: Kind) -> impl Iterator<Item = &'static str> {
 enum Answer {
     /// A list of a kind whose objects are read one by one.
     Entries(Vec<Entry>),
+    /// The list of peers.
+    Peers(PeerList),
     /// A list that is looked into by the names of fields.
     Values(Vec<Value>),
 }
@@ -254,6 +256,9 @@ fn fetch_one(api: &Api, path: &str, is_used: bool) -> Result<Answer, ApiError> {
     let answer = match path {
         path if kind_of(path).is_some_and(|kind| kind.is_one() && !kind.is_listed_one()) => {
             api.get(path).map(|one| Answer::Entries(vec![one.into()]))
+        }
+        path if kind_of(path) == Some(Kind::Peer) => {
+            api.list_read(path).map(PeerList::from).map(Answer::Peers)
         }
         path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
         _ => api.list(path).map(Answer::Entries),
@@ -300,6 +305,7 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
         (path, Answer::Values(entries)) => {
             drop(snapshot.rest.parts.insert(path.to_owned(), entries))
         }
+        (_, Answer::Peers(peers)) => snapshot.peers = peers,
         (path, Answer::Entries(entries)) if kind_of(path).is_some() => {
             let kind = kind_of(path).expect("asked just now");
             *snapshot.list_mut(kind) = entries;
