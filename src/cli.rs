@@ -240,7 +240,7 @@ pub struct Gates {
 }
 
 /// Who can open new setup keys.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Sealed keys")]
 pub struct Sealing {
     /// An age or SSH public key that can open new setup keys; AGE_PUBLIC_KEY holds more, one a line

@@ -152,13 +152,7 @@ struct Answer {
     enabled: bool,
     /// Groups that it is in.
     #[serde(default, deserialize_with = "objects::nullable")]
-    groups: Vec<Named>,
-}
-
-/// A group in an answer.
-#[derive(Debug, Clone, Deserialize)]
-struct Named {
-    id: Id,
+    groups: Vec<objects::Reference>,
 }
 
 impl Spec for NetworkResource {
