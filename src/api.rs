@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::SecretString;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Listed};
 use crate::http::{BaseUrl, Client, Config, Method, Reply};
 
 pub use crate::http::Token;
@@ -121,6 +122,15 @@ impl Api {
             Some(entries) => Ok(entries),
             // what is no list is told by reading it whole
             None => Ok(list(&reply)?.into_iter().map(Entry::from).collect()),
+        }
+    }
+
+    /// Lists likewise, with what is read of each entry where all of them can be.
+    pub fn list_read<T: DeserializeOwned>(&self, path: &str) -> Result<Listed<T>, ApiError> {
+        let mut reply = self.success(Method::Get, path, None)?;
+        match reply.entries_read() {
+            Some(listed) => Ok(listed),
+            None => Ok((list(&reply)?.into_iter().map(Entry::from).collect(), None)),
         }
     }
 

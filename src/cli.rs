@@ -208,6 +208,9 @@ pub struct Scope {
     /// Make an entry anew, as in setup_keys/NAME or policies/NAME
     #[arg(long, value_name = "KIND/NAME")]
     pub replace: Vec<String>,
+    /// Refuse to delete that or to make it anew, whoever agreed; NETBIRD_GITOPS_PROTECT holds more, with commas or one a line
+    #[arg(long, value_name = "KIND/NAME", help_heading = "Gates")]
+    pub protect: Vec<String>,
     /// See HistoryArgs.
     #[command(flatten)]
     pub history: HistoryArgs,
@@ -266,7 +269,7 @@ pub struct Gates {
 }
 
 /// Who can open new setup keys.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Sealed keys")]
 pub struct Sealing {
     /// An age or SSH public key that can open new setup keys; AGE_PUBLIC_KEY holds more, one a line
@@ -360,6 +363,9 @@ pub struct ApplyArgs {
     /// Apply this file even if the branch has another one by now
     #[arg(long)]
     pub any_commit: bool,
+    /// Refuse any plan but the one of that digest, as a plan's JSON and its comment have it
+    #[arg(long, value_name = "DIGEST", value_parser = digest, help_heading = "Gates")]
+    pub expect_digest: Option<String>,
     /// Directory of the sealed keys [default: sealed-keys]
     #[arg(
         long,
@@ -559,5 +565,14 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
         _ => Err("a number of seconds from 0 to 86400 is wanted".into()),
+    }
+}
+
+/// An empty one is no digest: a workflow whose variable is missing must not pass for one that checks.
+fn digest(text: &str) -> Result<String, String> {
+    let is_digest = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match is_digest {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err("the 12 hexadecimal digits of a plan are wanted".into()),
     }
 }

@@ -152,6 +152,8 @@ pub enum Code {
     RecipientsChanged,
     /// Nobody is named who could open new keys.
     NoRecipient,
+    /// `--protect` names what is not there.
+    ProtectsNothing,
     /// The token is that of a person.
     PersonsToken,
     /// Something is left for the next run.
@@ -239,6 +241,7 @@ impl Code {
             C::NewRecipient => "new_recipient",
             C::RecipientsChanged => "recipients_changed",
             C::NoRecipient => "no_recipient",
+            C::ProtectsNothing => "protects_nothing",
             C::PersonsToken => "persons_token",
             C::LeftForNext => "left_for_next",
             C::TwinStays => "twin_stays",

@@ -45,6 +45,21 @@ impl Entry {
         }
     }
 
+    /// Takes a list apart as [`list`](Self::list) does, and reads each entry on the way: `None` where one of them cannot be
+    /// read.
+    pub fn list_read<T: DeserializeOwned>(body: Vec<u8>) -> Result<Listed<T>, Vec<u8>> {
+        let answer = Arc::new(String::from_utf8(body).map_err(|error| error.into_bytes())?);
+        let Some((places, read)) = read_each(&answer) else {
+            let entries = Entry::list(Arc::unwrap_or_clone(answer).into_bytes())?;
+            return Ok((entries, None));
+        };
+        let entry = |at| {
+            let answer = answer.clone();
+            Entry { answer, at }
+        };
+        Ok((places.into_iter().map(entry).collect(), Some(read)))
+    }
+
     /// Reads some of it. What the type does not have is skipped.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.text())
@@ -58,6 +73,32 @@ impl Entry {
     fn text(&self) -> &str {
         &self.answer[self.at.clone()]
     }
+}
+
+/// The entries of a list, and what was read of each in their order.
+pub type Listed<T> = (Vec<Entry>, Option<Vec<T>>);
+
+/// The places of a list's entries, and what was read of each; `None` where it is no list, or one cannot be read.
+fn read_each<T: DeserializeOwned>(list: &str) -> Option<(Vec<Range<usize>>, Vec<T>)> {
+    let mut rest = list
+        .trim_ascii_start()
+        .strip_prefix('[')?
+        .trim_ascii_start();
+    let (mut places, mut read) = (Vec::new(), Vec::new());
+    let mut goes_on = !rest.starts_with(']');
+    while goes_on {
+        let at = list.len() - rest.len();
+        let mut one = serde_json::Deserializer::from_str(rest).into_iter::<T>();
+        read.push(one.next()?.ok()?);
+        let end = at + one.byte_offset();
+        places.push(at..end);
+        rest = list[end..].trim_ascii_start();
+        let after_comma = rest.strip_prefix(',').map(str::trim_ascii_start);
+        goes_on = after_comma.is_some();
+        rest = after_comma.unwrap_or(rest);
+    }
+    let is_all = rest.strip_prefix(']')?.trim_ascii().is_empty();
+    is_all.then_some((places, read))
 }
 
 impl From<Value> for Entry {
@@ -141,6 +182,44 @@ mod tests {
             Err(no_text),
             "the body comes back"
         );
+    }
+
+    #[test]
+    fn what_is_read_on_the_way_is_what_is_read_later() {
+        #[derive(Debug, PartialEq, serde::Deserialize)]
+        struct Named {
+            id: u8,
+        }
+        let rows = [
+            (" [ ] ", true),
+            (
+                "[{\"id\":1,\"a\":[{\"id\":2}]} , {\"b\": \"]},{\", \"id\": 3}]\n",
+                true,
+            ),
+            ("[{\"id\":1},{\"id\":\"two\"}]", false),
+            ("null", false),
+        ];
+        for (body, is_read) in rows {
+            let list = Entry::list(body.as_bytes().to_vec()).expect("a list");
+            let (entries, read) =
+                Entry::list_read::<Named>(body.as_bytes().to_vec()).expect("a list");
+            let texts = entries.iter().map(Entry::text);
+            assert!(texts.eq(list.iter().map(Entry::text)), "{body}");
+            let later = || entries.iter().map(|entry| entry.read().expect("an id"));
+            let later = is_read.then(|| later().collect::<Vec<Named>>());
+            assert_eq!(read, later, "{body}");
+        }
+        for body in [
+            "[{\"id\":1},]",
+            "[{\"id\":1} {\"id\":2}]",
+            "[{\"id\":1}",
+            "[] 2",
+            "{}",
+        ] {
+            let bytes = body.as_bytes().to_vec();
+            let read = Entry::list_read::<Named>(bytes.clone()).map(|_| ());
+            assert_eq!(read, Err(bytes), "{body}");
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub fn export(actual: &Actual) -> Export {
                 [live] => entry(live, &export, actual).map(|entry| {
                     entry.map(|entry| with_children(entry, live, &mut export, actual))
                 }),
-                all if address.kind.descriptor().is_several => {
+                all if address.kind.descriptor().special.is_several => {
                     let all = all.iter().map(|live| entry(live, &export, actual));
                     let all: Result<Vec<Option<Value>>, String> = all.collect();
                     all.map(|all| Some(all.into_iter().flatten().collect()))

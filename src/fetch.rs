@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::actual::optional_lists;
@@ -14,7 +16,7 @@ use crate::enrollment::{self, Binding};
 use crate::entry::Entry;
 use crate::kind::{Groups, KeyType, Kind, Refers, Resource};
 use crate::ledger::Ledger;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{PeerList, Snapshot};
 
 /// The lists that a run needs at first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -136,11 +138,37 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     Ok(snapshot)
 }
 
+/// What tells whether a policy can name anything but groups.
+#[derive(Deserialize)]
+struct Named {
+    #[serde(default, deserialize_with = "objects::nullable")]
+    source_posture_checks: Vec<IgnoredAny>,
+    #[serde(default, deserialize_with = "objects::nullable")]
+    rules: Vec<NamedByRule>,
+}
+
+/// The same of a rule.
+#[derive(Deserialize)]
+struct NamedByRule {
+    #[serde(default, rename = "sourceResource")]
+    source: Option<IgnoredAny>,
+    #[serde(default, rename = "destinationResource")]
+    destination: Option<IgnoredAny>,
+}
+
+impl Named {
+    fn is_some(&self) -> bool {
+        let names = |rule: &NamedByRule| rule.source.is_some() || rule.destination.is_some();
+        !self.source_posture_checks.is_empty() || self.rules.iter().any(names)
+    }
+}
+
 /// What live policies name that is no group: a plan speaks of it by name.
 fn unnamed(snapshot: &Snapshot) -> impl Iterator<Item = Refers> + use<> {
-    let policies = snapshot.list(Kind::Policy).iter();
     let read = |entry: &Entry| Resource::read(Kind::Policy, entry.clone(), &Groups::default());
-    // what cannot be read here is an error of `Actual::read`
+    // most name nothing else than groups; what cannot be read here is an error of `Actual::read`
+    let may_name = |entry: &&Entry| entry.read().is_ok_and(|named: Named| named.is_some());
+    let policies = snapshot.list(Kind::Policy).iter().filter(may_name);
     let named = policies
         .filter_map(|entry| read(entry).ok())
         .flat_map(|live| {
@@ -231,6 +259,8 @@ fn lists(kind: Kind) -> impl Iterator<Item = &'static str> {
 enum Answer {
     /// A list of a kind whose objects are read one by one.
     Entries(Vec<Entry>),
+    /// The list of peers.
+    Peers(PeerList),
     /// A list that is looked into by the names of fields.
     Values(Vec<Value>),
 }
@@ -239,6 +269,9 @@ fn fetch_one(api: &Api, path: &str, is_used: bool) -> Result<Answer, ApiError> {
     let answer = match path {
         path if kind_of(path).is_some_and(|kind| kind.is_one() && !kind.is_listed_one()) => {
             api.get(path).map(|one| Answer::Entries(vec![one.into()]))
+        }
+        path if kind_of(path) == Some(Kind::Peer) => {
+            api.list_read(path).map(PeerList::from).map(Answer::Peers)
         }
         path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
         _ => api.list(path).map(Answer::Entries),
@@ -285,6 +318,7 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
         (path, Answer::Values(entries)) => {
             drop(snapshot.rest.parts.insert(path.to_owned(), entries))
         }
+        (_, Answer::Peers(peers)) => snapshot.peers = peers,
         (path, Answer::Entries(entries)) if kind_of(path).is_some() => {
             let kind = kind_of(path).expect("asked just now");
             *snapshot.list_mut(kind) = entries;

@@ -3,8 +3,12 @@
 //! They protect against accidents that look like intent: a section lost in a merge, a wrong account, a weak token.
 //! docs/gates.md has the same table for people.
 
+mod protected;
+mod reviewed;
+
 use std::collections::BTreeSet;
 
+use crate::address::Address;
 use crate::api::objects::User;
 use crate::change::Operation;
 use crate::held::Why;
@@ -12,6 +16,8 @@ use crate::id::Id;
 use crate::kind::{Kind, Live};
 use crate::plan::{Piece, Plan, Row};
 use crate::text::count;
+
+pub use protected::protected;
 
 /// Why an apply must not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,12 +55,16 @@ pub struct Context {
     pub applying: bool,
     /// How many recipients there are for new keys.
     pub recipients: usize,
+    /// What `--protect` names.
+    pub protected: BTreeSet<Address>,
+    /// The digest of the plan that somebody looked at (`--expect-digest`).
+    pub expected: Option<String>,
 }
 
 type Gate = fn(&Plan, &Context) -> Option<Refusal>;
 
 /// The gates of a plan, in the order in which they are reported; those of deletions come after them.
-const GATES: [Gate; 4] = [halted, account, role, recipients];
+const GATES: [Gate; 6] = [halted, account, role, recipients, protection, review];
 
 /// What deletions are judged by: `--max-deletes`, the rows that nobody agreed to, and those that go besides.
 type DeletionGate = fn(&Plan, usize, &BTreeSet<Row>, &BTreeSet<Row>) -> Option<Refusal>;
@@ -233,6 +243,16 @@ fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
         hint: "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE"
             .into(),
     })
+}
+
+/// What is named as protected goes by nobody's agreement.
+fn protection(plan: &Plan, context: &Context) -> Option<Refusal> {
+    protected(plan, &context.protected)
+}
+
+/// What nobody looked at is not done.
+fn review(plan: &Plan, context: &Context) -> Option<Refusal> {
+    reviewed::reviewed(plan, context.expected.as_deref()?)
 }
 
 fn too_many_deletions(

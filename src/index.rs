@@ -2,10 +2,13 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use rustc_hash::FxSeededState;
+
 /// Where in a list the entries of a text stand.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
-    hasher: RandomState,
+    /// Another one in each run: clients choose names, and shall not choose their hashes.
+    seed: usize,
     /// The hash of each text and the entry's place, sorted.
     places: Vec<(u64, usize)>,
 }
@@ -13,17 +16,18 @@ pub(crate) struct Index {
 impl Index {
     /// Indexes the entries of these texts.
     pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
-        let hasher = RandomState::new();
+        let seed = RandomState::new().hash_one(()) as usize;
+        let hasher = FxSeededState::with_seed(seed);
         let places = texts.enumerate();
         let places = places.map(|(place, text)| (hasher.hash_one(text), place));
         let mut places: Vec<(u64, usize)> = places.collect();
         places.sort_unstable();
-        Index { hasher, places }
+        Index { seed, places }
     }
 
     /// Returns the places of a text in their order, and seldom that of another one: the caller compares.
     pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = usize> {
-        let hash = self.hasher.hash_one(text);
+        let hash = FxSeededState::with_seed(self.seed).hash_one(text);
         let first = self.places.partition_point(|(at, _)| *at < hash);
         let places = self.places[first..].iter();
         let places = places.take_while(move |(at, _)| *at == hash);

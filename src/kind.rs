@@ -44,8 +44,8 @@ use crate::sentence::Sentence;
 
 pub use crate::key_type::KeyType;
 pub use account_settings::AccountSettings;
-pub use descriptor::Descriptor;
 pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf, One};
+pub use descriptor::{Descriptor, Special};
 pub use dns_record::{DnsRecord, RecordType};
 pub use dns_settings::DnsSettings;
 pub use dns_zone::DnsZone;
@@ -64,7 +64,7 @@ pub use policy::{Action, Policy, PortRange, Protocol, Target};
 pub use route::Route;
 pub use setup_key::{DeclaredKey, SealedFor, SetupKey};
 pub use spec::About;
-pub(crate) use spec::Spec;
+pub(crate) use spec::{Sent, Spec};
 
 /// Makes the enums of the kinds and every dispatch, from a list of kinds and the types of their canonical forms.
 macro_rules! kinds {
@@ -121,166 +121,25 @@ macro_rules! kinds {
                     $(Kind::$kind => <$form as Spec>::read(wire, groups)),+
                 }
             }
+        }
 
-            /// Returns the fields that are ours.
-            pub fn fields(&self) -> Map<String, Value> {
-                let value = match self {
-                    $(Resource::$kind(it) => serde_json::to_value(it)),+
-                };
-                match value {
-                    Ok(Value::Object(fields)) => fields,
-                    other => unreachable!("a resource serialises to an object, not {other:?}"),
+        /// Does one thing with the canonical form, whatever its kind.
+        macro_rules! each {
+            ($resource:expr, $it:ident => $does:expr) => {
+                match $resource {
+                    $(Resource::$kind($it) => $does),+
                 }
-            }
+            };
+        }
 
-            /// Returns the names of the groups that it refers to.
-            pub fn references(&self) -> BTreeSet<&str> {
-                let names = match self {
-                    $(Resource::$kind(it) => it.references()),+
-                };
-                names.into_iter().collect()
-            }
-
-            /// Returns the names of what it refers to that is no group.
-            pub fn others(&self) -> Vec<(Refers, &str)> {
-                match self {
-                    $(Resource::$kind(it) => it.others()),+
+        /// Does one thing with two canonical forms of one kind; with those of two kinds nothing.
+        macro_rules! both {
+            ($one:expr, $other:expr, ($it:ident, $that:ident) => $does:expr) => {
+                match ($one, $other) {
+                    $((Resource::$kind($it), Resource::$kind($that)) => $does,)+
+                    _ => Default::default(),
                 }
-            }
-
-            /// Builds the body of a POST (no live object: undeclared fields take their documented defaults) or a PUT
-            /// (they go back as they are). A PUT is a full replacement on this server (docs/netbird-api.md, "A PUT
-            /// replaces").
-            pub fn request(
-                &self,
-                name: &str,
-                live: Option<&Value>,
-                groups: &Groups,
-            ) -> Result<Value, Unresolved> {
-                match self {
-                    $(Resource::$kind(it) => it.request(name, live, groups)),+
-                }
-            }
-
-            /// Returns the object as it will be: what is not ours comes from `live`, which is of the same kind.
-            pub fn over(&self, live: &Resource) -> Resource {
-                match (self, live) {
-                    $((Resource::$kind(it), Resource::$kind(live)) => {
-                        let mut after = it.clone();
-                        after.keep(live);
-                        Resource::$kind(after)
-                    })+
-                    _ => self.clone(),
-                }
-            }
-
-            /// Returns the object with nothing said but its references, and what no request can leave out.
-            pub fn references_alone(&self) -> Resource {
-                match self {
-                    $(Resource::$kind(it) => {
-                        let mut bare = it.clone();
-                        bare.forget();
-                        Resource::$kind(bare)
-                    })+
-                }
-            }
-
-            /// Returns the object with the live one's references where it says none of its own.
-            pub fn with_references_of(&self, live: &Resource) -> Resource {
-                match (self, live) {
-                    $((Resource::$kind(it), Resource::$kind(live)) => {
-                        let mut after = it.clone();
-                        after.keep_references(live);
-                        Resource::$kind(after)
-                    })+
-                    _ => self.clone(),
-                }
-            }
-
-            /// Whether a field that is written otherwise in `live` means the same.
-            fn says_the_same(&self, live: &Resource, field: &str) -> bool {
-                match (self, live) {
-                    $((Resource::$kind(it), Resource::$kind(live)) => it.says_the_same(live, field),)+
-                    _ => false,
-                }
-            }
-
-            /// Whether the server takes no such object while that one is there, in the same place.
-            pub fn excludes(&self, other: &Resource) -> bool {
-                match (self, other) {
-                    $((Resource::$kind(it), Resource::$kind(other)) => it.excludes(other),)+
-                    _ => false,
-                }
-            }
-
-            /// Returns the peers that it names.
-            pub fn peers(&self) -> Vec<PeerRef> {
-                let mut it = self.clone();
-                it.peers_mut().into_iter().map(|peer| peer.clone()).collect()
-            }
-
-            /// Returns the peers that it names, to say which ones are meant.
-            pub fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
-                match self {
-                    $(Resource::$kind(it) => it.peers()),+
-                }
-            }
-
-            /// Returns what of its form the file cannot say, as what follows "it"; writing it would take that away.
-            pub fn beyond_the_file(&self) -> Option<String> {
-                match self {
-                    $(Resource::$kind(it) => it.beyond_the_file()),+
-                }
-            }
-
-            /// Returns its form: whether a file can say it, and what it connects.
-            pub fn form(&self) -> Form {
-                match self {
-                    $(Resource::$kind(it) => it.form()),+
-                }
-            }
-
-            /// Returns what tells it from others of its name, in words that follow its id.
-            pub fn form_in_words(&self) -> &'static str {
-                match self {
-                    $(Resource::$kind(it) => it.form_in_words()),+
-                }
-            }
-
-            /// Returns its entry in a file; `Err` says why there can be none, in words that begin with "it".
-            pub fn export(&self) -> Result<Map<String, Value>, String> {
-                match self {
-                    $(Resource::$kind(it) => it.export(self.fields())),+
-                }
-            }
-
-            /// Returns the object in one line; empty where its name says all.
-            pub fn summary(&self, about: &About) -> String {
-                match self {
-                    $(Resource::$kind(it) => it.summary(about)),+
-                }
-            }
-
-            /// Returns whether it is not switched off.
-            pub fn is_on(&self) -> bool {
-                match self {
-                    $(Resource::$kind(it) => it.is_on()),+
-                }
-            }
-
-            /// Returns who loses what when it goes or is switched off.
-            pub fn loss(&self, about: &About) -> Sentence {
-                match self {
-                    $(Resource::$kind(it) => it.loss(about)),+
-                }
-            }
-
-            /// Returns what it lets through from or to every peer.
-            pub fn opens_to_all(&self, about: &About) -> Option<Sentence> {
-                match self {
-                    $(Resource::$kind(it) => it.opens_to_all(about)),+
-                }
-            }
+            };
         }
     };
 }
@@ -312,6 +171,126 @@ kinds! {
     DnsZone(DnsZone),
     /// A name in a zone.
     DnsRecord(DnsRecord),
+}
+
+impl Resource {
+    /// Returns the fields that are ours.
+    pub fn fields(&self) -> Map<String, Value> {
+        let value = each!(self, it => serde_json::to_value(it));
+        match value {
+            Ok(Value::Object(fields)) => fields,
+            other => unreachable!("a resource serialises to an object, not {other:?}"),
+        }
+    }
+
+    /// Returns the names of the groups that it refers to.
+    pub fn references(&self) -> BTreeSet<&str> {
+        let names = each!(self, it => it.references());
+        names.into_iter().collect()
+    }
+
+    /// Returns the names of what it refers to that is no group.
+    pub fn others(&self) -> Vec<(Refers, &str)> {
+        each!(self, it => it.others())
+    }
+
+    /// Builds the body of a POST (no live object: undeclared fields take their documented defaults) or a PUT
+    /// (they go back as they are). A PUT is a full replacement on this server (docs/netbird-api.md, "A PUT
+    /// replaces").
+    pub fn request(
+        &self,
+        name: &str,
+        live: Option<&Value>,
+        groups: &Groups,
+    ) -> Result<Value, Unresolved> {
+        let sent = Sent { name, live, groups };
+        each!(self, it => it.request(sent))
+    }
+
+    /// Returns the object as it will be: what is not ours comes from `live`, which is of the same kind.
+    pub fn over(&self, live: &Resource) -> Resource {
+        let mut after = self.clone();
+        both!(&mut after, live, (it, live) => it.keep(live));
+        after
+    }
+
+    /// Returns the object with nothing said but its references, and what no request can leave out.
+    pub fn references_alone(&self) -> Resource {
+        let mut bare = self.clone();
+        each!(&mut bare, it => it.forget());
+        bare
+    }
+
+    /// Returns the object with the live one's references where it says none of its own.
+    pub fn with_references_of(&self, live: &Resource) -> Resource {
+        let mut after = self.clone();
+        both!(&mut after, live, (it, live) => it.keep_references(live));
+        after
+    }
+
+    /// Whether a field that is written otherwise in `live` means the same.
+    fn says_the_same(&self, live: &Resource, field: &str) -> bool {
+        both!(self, live, (it, live) => it.says_the_same(live, field))
+    }
+
+    /// Whether the server takes no such object while that one is there, in the same place.
+    pub fn excludes(&self, other: &Resource) -> bool {
+        both!(self, other, (it, other) => it.excludes(other))
+    }
+
+    /// Returns the peers that it names.
+    pub fn peers(&self) -> Vec<PeerRef> {
+        let mut it = self.clone();
+        it.peers_mut()
+            .into_iter()
+            .map(|peer| peer.clone())
+            .collect()
+    }
+
+    /// Returns the peers that it names, to say which ones are meant.
+    pub fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
+        each!(self, it => it.peers())
+    }
+
+    /// Returns what of its form the file cannot say, as what follows "it"; writing it would take that away.
+    pub fn beyond_the_file(&self) -> Option<String> {
+        each!(self, it => it.beyond_the_file())
+    }
+
+    /// Returns its form: whether a file can say it, and what it connects.
+    pub fn form(&self) -> Form {
+        each!(self, it => it.form())
+    }
+
+    /// Returns what tells it from others of its name, in words that follow its id.
+    pub fn form_in_words(&self) -> &'static str {
+        each!(self, it => it.form_in_words())
+    }
+
+    /// Returns its entry in a file; `Err` says why there can be none, in words that begin with "it".
+    pub fn export(&self) -> Result<Map<String, Value>, String> {
+        each!(self, it => it.export(self.fields()))
+    }
+
+    /// Returns the object in one line; empty where its name says all.
+    pub fn summary(&self, about: &About) -> String {
+        each!(self, it => it.summary(about))
+    }
+
+    /// Returns whether it is not switched off.
+    pub fn is_on(&self) -> bool {
+        each!(self, it => it.is_on())
+    }
+
+    /// Returns who loses what when it goes or is switched off.
+    pub fn loss(&self, about: &About) -> Sentence {
+        each!(self, it => it.loss(about))
+    }
+
+    /// Returns what it lets through from or to every peer.
+    pub fn opens_to_all(&self, about: &About) -> Option<Sentence> {
+        each!(self, it => it.opens_to_all(about))
+    }
 }
 
 impl Kind {
@@ -361,6 +340,12 @@ impl Kind {
     /// Whether its objects are machines, which enroll by themselves: no entry makes or deletes one.
     pub fn enrolls(self) -> bool {
         matches!(self.descriptor().entries, Entries::Enrolled(_))
+    }
+
+    /// Whether people can name one of it: the routers of a network have no names.
+    pub fn has_names(self) -> bool {
+        let unnamed = |inside: &Inside| matches!(inside.name, NameOf::Texts { own: [], .. });
+        !self.is_one() && !self.inside().is_some_and(unnamed)
     }
 
     /// Whether an entry that leaves the file takes its object along.
@@ -462,6 +447,17 @@ pub struct Live {
 }
 
 impl Live {
+    /// What is read of an answer; where it stands, if in anything, is told by its list.
+    fn new(id: Id, name: String, resource: Resource, wire: Entry) -> Self {
+        Live {
+            id,
+            name,
+            within: None,
+            resource,
+            wire,
+        }
+    }
+
     /// Returns whether it is a key that nobody can use: used up, expired or revoked.
     pub fn is_dead_key(&self) -> bool {
         let key = self.wire.read::<crate::api::objects::SetupKey>();

@@ -206,7 +206,7 @@ impl Ledger {
                     let links = self.renames.entry(new.clone()).or_default();
                     links.push((old.clone(), first.from));
                 }
-                (Fact::Declared(address), _) if address.kind.descriptor().is_anywhere => {
+                (Fact::Declared(address), _) if address.kind.descriptor().special.is_anywhere => {
                     let places = self.places.entry((address.kind, address.name.clone()));
                     places.or_default().extend(address.within.clone());
                 }
@@ -227,7 +227,7 @@ impl Ledger {
     /// another object had those that the names of that one make.
     fn lineage(&self, address: &Address) -> Vec<(Address, usize)> {
         let descriptor = address.kind.descriptor();
-        if descriptor.is_anywhere {
+        if descriptor.special.is_anywhere {
             return self.lineage_anywhere(address);
         }
         if let Some(parent) = address.parent() {
@@ -239,6 +239,9 @@ impl Ledger {
             return self.lineage(&parent).into_iter().map(within).collect();
         }
         let mut lineage = vec![(address.clone(), usize::MAX)];
+        if self.renames.is_empty() {
+            return lineage;
+        }
         let mut next = 0;
         while let Some((address, limit)) = lineage.get(next).cloned() {
             for (old, at) in self.renames.get(&address).into_iter().flatten() {

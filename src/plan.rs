@@ -7,6 +7,7 @@
 mod check;
 mod claim;
 mod diff;
+mod digest;
 mod follow_up;
 mod labels;
 mod order;
@@ -18,8 +19,6 @@ mod standing;
 mod twins;
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use sha2::{Digest, Sha256};
 
 use crate::actual::Actual;
 use crate::address::Address;
@@ -40,6 +39,7 @@ use claim::Claimed;
 pub(crate) use labels::name_peers;
 
 pub use claim::gone;
+pub use digest::Unlike;
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};
@@ -97,32 +97,6 @@ impl Plan {
     /// Returns how many live objects are held back until somebody agrees.
     pub fn held_for_agreement(&self) -> usize {
         self.held.iter().map(Held::weight).sum()
-    }
-
-    /// Returns a text of 12 hexadecimal digits that differs where the operations do.
-    pub fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        for change in &self.changes {
-            let operation = &change.operation;
-            // what the server makes of a name is no part of what somebody agreed to
-            let fields = operation.fields().iter();
-            let fields = fields
-                .filter(|change| change.field != DNS_LABEL)
-                .map(|change| (&change.field, &change.after));
-            let parts = serde_json::json!([
-                change.address.to_string(),
-                operation.word(),
-                operation.live().map(|live| &live.id),
-                operation.after().map(Resource::fields),
-                fields.collect::<Vec<_>>(),
-            ]);
-            hash.update(parts.to_string());
-        }
-        hash.finalize()
-            .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
     }
 }
 

@@ -65,15 +65,15 @@ pub fn text() -> String {
 
 /// The entries of a section, by name.
 fn entries(descriptor: &Descriptor) -> Value {
-    let mut names = match descriptor.longest_name {
+    let mut names = match descriptor.special.longest_name {
         names::MAX_CHARS => json!({ "$ref": "#/definitions/name" }),
         shorter => name(shorter),
     };
-    if let Some(reserved) = descriptor.reserved_name {
+    if let Some(reserved) = descriptor.special.reserved_name {
         names = json!({ "allOf": [names, { "not": { "const": reserved } }] });
     }
     let one = json!({ "$ref": format!("#/definitions/{}", descriptor.word) });
-    let entry = match descriptor.is_several {
+    let entry = match descriptor.special.is_several {
         true => json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] }),
         false => one,
     };

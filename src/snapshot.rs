@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
 use crate::api::objects;
-use crate::entry::Entry;
+use crate::entry::{Entry, Listed};
 use crate::id::Id;
 use crate::index::Index;
 use crate::kind::Kind;
@@ -123,9 +123,6 @@ impl<'de> Deserialize<'de> for Snapshot {
     }
 }
 
-/// Peers that one thread reads at least.
-const SHARE: usize = 1000;
-
 /// The entries of `GET /peers`, which are most of an account: whoever asks what is in them, they are read once.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -141,33 +138,36 @@ impl PeerList {
         if let Some(peers) = self.read.get() {
             return Ok(peers.clone());
         }
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = self.entries.len().div_ceil(processors).max(SHARE);
-        let shares = std::thread::scope(|scope| {
-            let mut shares = self.entries.chunks(share);
-            let own = shares.next().unwrap_or_default();
-            let others = shares.map(|share| scope.spawn(move || peers(share)));
-            let others: Vec<_> = others.collect();
-            let own = peers(own);
-            let others = others.into_iter().map(|thread| thread.join());
-            let others = others.map(|read| read.expect("a reading thread does not panic"));
-            std::iter::once(own)
-                .chain(others)
-                .collect::<Result<Vec<_>, _>>()
-        })?;
-        let peers = Peers::from_iter(shares.into_iter().flatten());
+        let read = self.entries.iter().map(|entry| {
+            let peer: objects::Peer = entry.read().map_err(|error| (entry, error))?;
+            Ok(with_answer(entry, peer))
+        });
+        let peers = read.collect::<Result<Peers, _>>()?;
         Ok(self.read.get_or_init(|| Arc::new(peers)).clone())
     }
 }
 
-fn peers(entries: &[Entry]) -> Result<Vec<objects::Peer>, (&Entry, serde_json::Error)> {
-    let read = |entry: &'_ Entry| {
-        let mut peer: objects::Peer = entry.read()?;
-        peer.answer = Some(entry.clone());
-        Ok(peer)
-    };
-    let read = |entry| read(entry).map_err(|cause| (entry, cause));
-    entries.iter().map(read).collect()
+fn with_answer(entry: &Entry, peer: objects::Peer) -> objects::Peer {
+    let answer = Some(entry.clone());
+    objects::Peer { answer, ..peer }
+}
+
+/// With what was read of the entries already.
+impl From<Listed<objects::Peer>> for PeerList {
+    fn from((entries, peers): Listed<objects::Peer>) -> Self {
+        let peers = peers.map(|peers| {
+            let peers = peers.into_iter().zip(&entries);
+            Arc::new(
+                peers
+                    .map(|(peer, entry)| with_answer(entry, peer))
+                    .collect(),
+            )
+        });
+        PeerList {
+            entries,
+            read: peers.map(OnceLock::from).unwrap_or_default(),
+        }
+    }
 }
 
 impl From<Vec<Entry>> for PeerList {

@@ -1,6 +1,7 @@
 //! Who gains and who loses which reach by a plan: only pairs that a change touches are looked at.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::reach::{ClassAt, Diff, FAIL, PASS, Reach, between, bits};
 use super::routes::{self, Target};
@@ -18,46 +19,92 @@ const MOST_RULES: usize = 3;
 /// Most machines of a group that are named one by one where it is not all of them.
 const MOST_NAMES: usize = 4;
 
-/// What is said of pairs with the same traffic: from which classes to which, and the rules that cover it.
+/// What is said of pairs with the same traffic: which classes, and the rules that cover it.
 #[derive(Debug, Default)]
 struct Pairs {
-    from: BTreeSet<ClassAt>,
-    to: BTreeSet<ClassAt>,
-    /// By source: to which classes.
-    each: BTreeMap<ClassAt, BTreeSet<ClassAt>>,
+    all: Vec<(ClassAt, ClassAt)>,
     because: BTreeSet<Address>,
     rules: BTreeSet<usize>,
 }
 
 impl Pairs {
-    fn add(&mut self, from: ClassAt, to: ClassAt) {
-        self.from.insert(from);
-        self.to.insert(to);
-        self.each.entry(from).or_default().insert(to);
+    fn from(&self) -> BTreeSet<ClassAt> {
+        self.all.iter().map(|(from, _)| *from).collect()
+    }
+
+    fn to(&self) -> BTreeSet<ClassAt> {
+        self.all.iter().map(|(_, to)| *to).collect()
     }
 
     fn join(&mut self, other: Pairs) {
-        self.from.extend(other.from);
-        self.to.extend(other.to);
+        self.all.extend(other.all);
         self.because.extend(other.because);
         self.rules.extend(other.rules);
     }
 
     /// The same pairs as full products: sources that have the same destinations are together.
     fn products(&self) -> Vec<(BTreeSet<ClassAt>, BTreeSet<ClassAt>)> {
-        let mut by_to: BTreeMap<&BTreeSet<ClassAt>, BTreeSet<ClassAt>> = BTreeMap::new();
-        for (from, to) in &self.each {
-            by_to.entry(to).or_default().insert(*from);
+        let mut each: BTreeMap<ClassAt, BTreeSet<ClassAt>> = BTreeMap::new();
+        for (from, to) in &self.all {
+            each.entry(*from).or_default().insert(*to);
         }
-        by_to
-            .into_iter()
-            .map(|(to, from)| (from, to.clone()))
-            .collect()
+        let mut by_to: BTreeMap<BTreeSet<ClassAt>, BTreeSet<ClassAt>> = BTreeMap::new();
+        for (from, to) in each {
+            by_to.entry(to).or_default().insert(from);
+        }
+        by_to.into_iter().map(|(to, from)| (from, to)).collect()
     }
+}
+
+/// Pairs by what is said of them: few things are said, of many pairs.
+type Tally<K> = Vec<(K, Pairs)>;
+
+/// The place of what is said in a tally.
+fn place<K: PartialEq>(tally: &mut Tally<K>, key: K) -> usize {
+    let known = tally.iter().position(|(known, _)| *known == key);
+    known.unwrap_or_else(|| {
+        tally.push((key, Pairs::default()));
+        tally.len() - 1
+    })
+}
+
+/// What is said of every pair that the same rules are about, as places in the tallies.
+#[derive(Debug, Default)]
+struct Outcome {
+    found: [Vec<usize>; 2],
+    covered: [Option<usize>; 2],
+    /// Whether the rule is about the pair, after.
+    is_met: bool,
 }
 
 /// Traffic, and whether it depends on the posture checks: `Some(true)` while they pass, `Some(false)` while they fail.
 type Share = (Traffic, Option<bool>);
+
+/// What of a pair decides, beside the rules that are about it.
+struct Pair {
+    by: By,
+    /// Whether one of its sides changes.
+    is_moved: bool,
+    /// Whether the line of All tells it, of what is lost and of what is gained.
+    is_of_all: [bool; 2],
+    /// Whether the destination has NetBird's SSH server on.
+    ssh: [bool; 2],
+}
+
+impl Pair {
+    fn key(&self) -> u64 {
+        let flags = [
+            self.is_moved,
+            self.is_of_all[0],
+            self.is_of_all[1],
+            self.ssh[0],
+            self.ssh[1],
+        ];
+        flags
+            .iter()
+            .fold(self.by as u64, |key, flag| key << 1 | u64::from(*flag))
+    }
+}
 
 /// What a pair differs by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +147,7 @@ pub(super) fn delta(world: &World, label: &dyn Fn(&Id) -> String, peers: bool) -
         maker.rule(*rule);
     }
     for target in &targets {
-        maker.target(target, &touched);
+        maker.target(target);
     }
     let mut delta = maker.delta;
     delta.sort();
@@ -164,49 +211,64 @@ impl Maker<'_> {
             let has_all = grant.is_some_and(|grant| grant.to.contains(&EVERYBODY));
             of_destinations != EVERYBODY && has_all
         });
-        let mut found: [BTreeMap<(Share, By), Pairs>; 2] = Default::default();
-        let mut covered: [BTreeMap<Traffic, Pairs>; 2] = Default::default();
+        let mut found: [Tally<(Share, By)>; 2] = Default::default();
+        let mut covered: [Tally<Traffic>; 2] = Default::default();
+        let mut known: HashMap<Vec<u64>, Rc<Outcome>> = HashMap::new();
+        let mut last: Option<(Vec<u64>, Rc<Outcome>)> = None;
         let mut is_met = false;
+        let mut key = Vec::new();
         for a in sources.iter() {
             for b in destinations.iter() {
-                let is_itself = a == b && self.reach.at(*a).nodes.len() == 1;
-                if is_itself || self.reach.at(*a).is_resource {
+                let (source, destination) = (self.reach.at(*a), self.reach.at(*b));
+                let is_itself = a == b && source.nodes.len() == 1;
+                if is_itself || source.is_resource {
                     continue;
                 }
-                let by = match (differs, self.reach.at(*a).differs) {
+                let by = match (differs, source.differs) {
                     (true, _) => By::Rule,
                     (false, true) => By::Source,
-                    (false, false) if self.reach.at(*b).differs => By::Destination,
+                    (false, false) if destination.differs => By::Destination,
                     (false, false) => continue,
                 };
-                let rules = SIDES.map(|side| self.reach.rules(side, *a, *b));
-                let own = SIDES.map(|side| self.own(side, at, &rules[side], *b));
-                is_met |= !own[AFTER].is_empty();
-                let diff = self.reach.diff(&rules, *b);
-                if own[BEFORE] != own[AFTER] {
-                    self.cover(at, &own, &rules, (*a, *b), diff.as_deref(), &mut covered);
-                }
-                let Some(diff) = diff else {
-                    continue;
+                let pair = Pair {
+                    by,
+                    is_moved: source.differs || destination.differs,
+                    is_of_all: SIDES.map(|which| {
+                        // beside All a group stands for its resources alone
+                        beside_all[which] && (back || !destination.is_resource)
+                    }),
+                    ssh: SIDES.map(|side| self.reach.has_ssh(side, *b)),
                 };
-                let of_rule = own[BEFORE].union(&own[AFTER]);
-                for (which, traffic) in [&diff.lost, &diff.gained].into_iter().enumerate() {
-                    // beside All a group stands for its resources alone
-                    let is_of_all = beside_all[which] && (back || !self.reach.at(*b).is_resource);
-                    if !may[which] || is_of_all {
-                        continue;
-                    }
-                    // what a machine that changes gains by rules that stay is told by these
-                    let is_moved = self.reach.at(*a).differs || self.reach.at(*b).differs;
-                    let of_rule =
-                        match differs && is_moved && rule.on(which).is_some_and(|on| on.accepts) {
-                            true => of_rule.minus(&self.by_same_rules(which, &rules[which], *b)),
-                            false => of_rule.clone(),
+                key.clear();
+                SIDES
+                    .iter()
+                    .for_each(|side| self.reach.rules_into(*side, *a, *b, &mut key));
+                key.push(pair.key());
+                let outcome = match &last {
+                    Some((other, outcome)) if *other == key => outcome.clone(),
+                    _ => {
+                        let outcome = match known.get(&key) {
+                            Some(outcome) => outcome.clone(),
+                            None => {
+                                let told = (&mut found, &mut covered);
+                                let outcome = Rc::new(self.outcome(at, &key, &pair, may, told));
+                                known.insert(key.clone(), outcome.clone());
+                                outcome
+                            }
                         };
-                    for share in shares(traffic, &of_rule) {
-                        let pairs = found[which].entry((share, by)).or_default();
-                        pairs.add(*a, *b);
+                        last = Some((key.clone(), outcome.clone()));
+                        outcome
+                    }
+                };
+                is_met |= outcome.is_met;
+                for which in SIDES {
+                    for place in &outcome.found[which] {
+                        let pairs = &mut found[which][*place].1;
+                        pairs.all.push((*a, *b));
                         pairs.because.extend(self.causes(by, *a, *b));
+                    }
+                    if let Some(place) = outcome.covered[which] {
+                        covered[which][place].1.all.push((*a, *b));
                     }
                 }
             }
@@ -248,11 +310,62 @@ impl Maker<'_> {
         is_met
     }
 
+    /// What is said of a pair of a rule: `key` has the rules that are about it, before and after.
+    fn outcome(
+        &mut self,
+        at: usize,
+        key: &[u64],
+        pair: &Pair,
+        may: [bool; 2],
+        (found, covered): (&mut [Tally<(Share, By)>; 2], &mut [Tally<Traffic>; 2]),
+    ) -> Outcome {
+        let words = self.reach.words();
+        let rules = [key[..words].to_vec(), key[words..2 * words].to_vec()];
+        let own = SIDES.map(|side| self.own(side, at, &rules[side], pair.ssh[side]));
+        let mut outcome = Outcome {
+            is_met: !own[AFTER].is_empty(),
+            ..Outcome::default()
+        };
+        let diff = self.reach.diff(&rules, pair.ssh);
+        if own[BEFORE] != own[AFTER] {
+            self.cover(
+                at,
+                &own,
+                &rules,
+                pair.ssh,
+                diff.as_deref(),
+                covered,
+                &mut outcome,
+            );
+        }
+        let Some(diff) = diff else {
+            return outcome;
+        };
+        let rule = &self.reach.world.rules[at];
+        let of_rule = own[BEFORE].union(&own[AFTER]);
+        for (which, traffic) in [&diff.lost, &diff.gained].into_iter().enumerate() {
+            if !may[which] || pair.is_of_all[which] {
+                continue;
+            }
+            // what a machine that changes gains by rules that stay is told by these
+            let accepts = rule.on(which).is_some_and(|on| on.accepts);
+            let of_rule = match pair.by == By::Rule && pair.is_moved && accepts {
+                true => of_rule.minus(&self.by_same_rules(which, &rules[which], pair.ssh[which])),
+                false => of_rule.clone(),
+            };
+            for share in shares(traffic, &of_rule) {
+                let place = place(&mut found[which], (share, pair.by));
+                outcome.found[which].push(place);
+            }
+        }
+        outcome
+    }
+
     /// One entry of what is told of a rule and two groups, but for different conditions: the traffic of all its pairs. Says
     /// whether each of them has all of it. Where machines are named, nothing is put together.
-    fn gathered<K: Ord + Copy>(
+    fn gathered<K: PartialEq + Copy>(
         &self,
-        found: BTreeMap<(Share, K), Pairs>,
+        found: Tally<(Share, K)>,
     ) -> Vec<((Share, K), Pairs, bool)> {
         let mut gathered: Vec<((Share, K), Pairs, bool)> = Vec::new();
         for (key, pairs) in found {
@@ -288,20 +401,16 @@ impl Maker<'_> {
     }
 
     /// What rules that stay as they are let through on the side where it is lost from, or gained on: they tell it.
-    fn by_same_rules(&self, side: usize, rules: &[u64], to: ClassAt) -> Traffic {
+    fn by_same_rules(&self, side: usize, rules: &[u64], ssh: bool) -> Traffic {
         let same = self.reach.same(rules);
-        let ssh = self.reach.has_ssh(side, to);
         self.reach.traffic(side, &same, ssh, FAIL)
     }
 
     /// What the rule itself lets through, or drops, between two classes.
-    fn own(&self, side: usize, rule: usize, rules: &[u64], to: ClassAt) -> Traffic {
+    fn own(&self, side: usize, rule: usize, rules: &[u64], ssh: bool) -> Traffic {
         match rules[rule / 64] & (1 << (rule % 64)) {
             0 => Traffic::default(),
-            _ => {
-                let ssh = self.reach.has_ssh(side, to);
-                self.reach.of_rule(side, rule, ssh)
-            }
+            _ => self.reach.of_rule(side, rule, ssh),
         }
     }
 
@@ -311,9 +420,10 @@ impl Maker<'_> {
         rule: usize,
         own: &[Traffic; 2],
         rules: &[Vec<u64>; 2],
-        (from, to): (ClassAt, ClassAt),
+        ssh: [bool; 2],
         diff: Option<&Diff>,
-        covered: &mut [BTreeMap<Traffic, Pairs>; 2],
+        covered: &mut [Tally<Traffic>; 2],
+        outcome: &mut Outcome,
     ) {
         let accepts = |side: usize| {
             let grant = self.reach.world.rules[rule].on(side);
@@ -324,7 +434,7 @@ impl Maker<'_> {
             if moved.is_empty() || !accepts(side) {
                 continue;
             }
-            let anyway = self.by_same_rules(side, &rules[side], to);
+            let anyway = self.by_same_rules(side, &rules[side], ssh[side]);
             let is_news = diff.is_some_and(|diff| {
                 let news = [&diff.lost, &diff.gained][side];
                 let of_rule = moved.minus(&anyway);
@@ -337,7 +447,7 @@ impl Maker<'_> {
             let same = self.reach.same(&rules[side]);
             let others = [(1 - side, rules[1 - side].clone()), (side, same)];
             let others = others.iter().flat_map(|(side, rules)| {
-                let ssh = self.reach.has_ssh(*side, to);
+                let ssh = ssh[*side];
                 let world = self.reach.world;
                 bits(rules)
                     .filter(move |other| {
@@ -354,9 +464,9 @@ impl Maker<'_> {
             if others.is_empty() {
                 continue;
             }
-            let pairs = covered[side].entry(moved).or_default();
-            pairs.add(from, to);
-            pairs.rules.extend(others);
+            let place = place(&mut covered[side], moved);
+            covered[side][place].1.rules.extend(others);
+            outcome.covered[side] = Some(place);
         }
     }
 
@@ -482,7 +592,7 @@ impl Maker<'_> {
     ) {
         let products = match self.peers {
             true => pairs.products(),
-            false => vec![(pairs.from.clone(), pairs.to.clone())],
+            false => vec![(pairs.from(), pairs.to())],
         };
         let nobody = BTreeSet::new();
         for (sources, destinations) in products {
@@ -514,8 +624,8 @@ impl Maker<'_> {
         let world = self.reach.world;
         let by = pairs.rules.iter().take(MOST_RULES);
         let covered = Covered {
-            from: self.counted(from, None, &pairs.from, &pairs.to),
-            to: self.counted(to, None, &pairs.to, &pairs.from),
+            from: self.counted(from, None, &pairs.from(), &pairs.to()),
+            to: self.counted(to, None, &pairs.to(), &pairs.from()),
             traffic,
             policy: rule.to_owned(),
             by: by.map(|at| world.rules[*at].name.clone()).collect(),
@@ -534,60 +644,53 @@ impl Maker<'_> {
     }
 
     /// What comes and goes behind a route: of machines that change, of routers that change, by rules that pair them anew.
-    fn target(&mut self, target: &Target, touched: &HashSet<GroupAt>) {
+    fn target(&mut self, target: &Target) {
         let reach = &self.reach;
         let routers = target.routers(reach);
         let ways = SIDES.map(|side| target.ways(reach, side));
         let is_all = target.differs() || routers.iter().any(|class| reach.at(*class).differs);
-        let mut pairing = vec![0; reach.words()];
-        for class in &routers {
-            let rules = reach.differing_rules(*class);
-            pairing
-                .iter_mut()
-                .zip(rules)
-                .for_each(|(word, more)| *word |= more);
-        }
-        let guards = reach.differing_to(&target.guards());
-        pairing
-            .iter_mut()
-            .zip(guards)
-            .for_each(|(word, more)| *word |= more);
-        let is_quiet = pairing.iter().all(|word| *word == 0);
+        let opening = target.opening(reach, &routers);
+        let concerned = |class: ClassAt| -> Vec<usize> {
+            let rules = opening.iter();
+            let rules = rules.filter(|(_, groups)| reach.is_ever_in(class, groups));
+            rules.map(|(rule, _)| *rule).collect()
+        };
+        let candidates: BTreeSet<ClassAt> = opening
+            .iter()
+            .flat_map(|(_, groups)| groups)
+            .flat_map(|group| reach.in_group(*group).to_vec())
+            .chain(reach.differing_classes())
+            .collect();
+        let mut passages = Vec::new();
         for client in target.clients() {
-            if !is_all && is_quiet && !touched.contains(&client) {
-                continue;
-            }
-            let mut found: [BTreeMap<(Share, ()), Pairs>; 2] = Default::default();
-            for class in self.reach.in_group(client).iter().copied() {
-                let own = self.reach.differing_rules(class);
-                let is_paired = own
-                    .iter()
-                    .zip(&pairing)
-                    .any(|(own, other)| own & other != 0);
-                if !is_all && !is_paired && !self.reach.at(class).differs {
-                    continue;
+            let mut found: [Tally<(Share, ())>; 2] = Default::default();
+            let members = match is_all {
+                true => reach.in_group(client).to_vec(),
+                false => {
+                    let of = candidates.iter().copied();
+                    of.filter(|class| reach.is_ever_in(*class, &[client]))
+                        .collect()
                 }
-                let passing = SIDES.map(|side| {
-                    let reach = &self.reach;
-                    reach.by_checks(|checks| ways[side].traffic(reach, checks, class))
-                });
+            };
+            for class in members {
+                let passing = SIDES
+                    .map(|side| reach.by_checks(|checks| ways[side].traffic(reach, checks, class)));
                 let diff = between(&passing[BEFORE], &passing[AFTER]);
                 for (which, traffic) in [&diff.lost, &diff.gained].into_iter().enumerate() {
                     if !target.is_for(which, client) {
                         continue;
                     }
                     for share in shares(traffic, &Traffic::everything()) {
-                        let pairs = found[which].entry((share, ())).or_default();
-                        pairs.add(class, class);
+                        let place = place(&mut found[which], (share, ()));
+                        let pairs = &mut found[which][place].1;
+                        pairs.all.push((class, class));
                         if target.differs() {
                             continue;
                         }
-                        let both = own.iter().zip(&pairing).map(|(own, other)| own & other);
-                        let both: Vec<u64> = both.collect();
-                        let name = |rule: usize| {
-                            Address::new(Kind::Policy, &self.reach.world.rules[rule].name)
-                        };
-                        pairs.because.extend(bits(&both).map(name).take(MOST_RULES));
+                        let name =
+                            |rule: usize| Address::new(Kind::Policy, &reach.world.rules[rule].name);
+                        let rules = concerned(class).into_iter().map(name);
+                        pairs.because.extend(rules.take(MOST_RULES));
                         pairs.because.extend(self.causes(By::Source, class, class));
                     }
                 }
@@ -604,7 +707,7 @@ impl Maker<'_> {
                         ..Side::default()
                     };
                     let passage = Passage {
-                        from: self.counted(&from, Some(client), &pairs.from, &BTreeSet::new()),
+                        from: self.counted(&from, Some(client), &pairs.from(), &BTreeSet::new()),
                         to,
                         traffic,
                         is_even,
@@ -614,9 +717,12 @@ impl Maker<'_> {
                             causes: pairs.because.into_iter().collect(),
                         },
                     };
-                    self.list(which).push(passage);
+                    passages.push((which, passage));
                 }
             }
+        }
+        for (which, passage) in passages {
+            self.list(which).push(passage);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Who reaches whom: machines of the same groups are one class, and each pair of classes is looked at once.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::traffic::Traffic;
@@ -126,26 +126,50 @@ impl<'w> Reach<'w> {
 
     /// The rules by which one class may open connections to another on a side, or may not, as bits.
     pub(super) fn rules(&self, side: usize, from: ClassAt, to: ClassAt) -> Vec<u64> {
+        let mut rules = Vec::with_capacity(self.words());
+        self.rules_into(side, from, to, &mut rules);
+        rules
+    }
+
+    /// The same, behind what is there.
+    pub(super) fn rules_into(&self, side: usize, from: ClassAt, to: ClassAt, out: &mut Vec<u64>) {
         let source = from;
         let (from, to) = (self.at(from), self.at(to));
-        // a resource opens no connection, and one that no router leads to gets none
-        if from.is_resource || (to.is_resource && !to.is_on[side]) {
-            return vec![0; self.differing.len()];
+        // a resource opens no connection, and one that no router leads to gets none; who routes the network gets no route
+        let is_cut_off =
+            to.is_resource && (!to.is_on[side] || self.is_in(side, source, &to.routers[side]));
+        if from.is_resource || is_cut_off {
+            out.extend(std::iter::repeat_n(0, self.words()));
+            return;
         }
         let forth = from.from[side].iter().zip(&to.to[side]);
         let forth = forth.map(|(from, to)| from & to);
         if to.is_resource {
-            // who routes the network gets no route to it
-            return match self.is_in(side, source, &to.routers[side]) {
-                true => vec![0; self.differing.len()],
-                false => forth.collect(),
-            };
+            out.extend(forth);
+            return;
         }
         let back = from.to[side].iter().zip(&to.from[side]);
         let back = back
             .zip(&self.both_ways[side])
             .map(|((to, from), both)| to & from & both);
-        forth.zip(back).map(|(forth, back)| forth | back).collect()
+        out.extend(forth.zip(back).map(|(forth, back)| forth | back));
+    }
+
+    /// Whether the machines of a class are in one of these groups, before or after.
+    pub(super) fn is_ever_in(&self, class: ClassAt, groups: &[GroupAt]) -> bool {
+        SIDES.iter().any(|side| self.is_in(*side, class, groups))
+    }
+
+    /// The rules that are not the same before and after.
+    pub(super) fn differing_rules(&self) -> impl Iterator<Item = usize> {
+        bits(&self.differing)
+    }
+
+    /// The classes of which something changes.
+    pub(super) fn differing_classes(&self) -> impl Iterator<Item = ClassAt> {
+        let all = self.classes.iter().enumerate();
+        all.filter(|(_, class)| class.differs)
+            .map(|(at, _)| number(at))
     }
 
     /// Whether the machines of a class are in one of these groups.
@@ -230,9 +254,8 @@ impl<'w> Reach<'w> {
     }
 
     /// What comes and goes by these rules, which are those between two classes before and after; `None` where it is all the
-    /// same.
-    pub(super) fn diff(&mut self, rules: &[Vec<u64>; 2], to: ClassAt) -> Option<Rc<Diff>> {
-        let ssh = SIDES.map(|side| self.has_ssh(side, to));
+    /// same. `ssh`: whether the destination has NetBird's SSH server on.
+    pub(super) fn diff(&mut self, rules: &[Vec<u64>; 2], ssh: [bool; 2]) -> Option<Rc<Diff>> {
         let differ = || {
             let mut pairs = rules[BEFORE].iter().zip(&self.differing);
             pairs.any(|(rule, differing)| rule & differing != 0)
@@ -285,30 +308,6 @@ impl<'w> Reach<'w> {
     /// How many words the bits of all rules take.
     pub(super) fn words(&self) -> usize {
         self.differing.len()
-    }
-
-    /// The rules to one of these groups that are not the same before and after.
-    pub(super) fn differing_to(&self, groups: &BTreeSet<GroupAt>) -> Vec<u64> {
-        let mut all = self.differing.clone();
-        for (at, word) in all.iter_mut().enumerate() {
-            let of = groups.iter().flat_map(|group| {
-                let sides = self.to_groups.iter();
-                sides.map(|by_group| by_group[*group as usize][at])
-            });
-            *word &= of.fold(0, |all, word| all | word);
-        }
-        all
-    }
-
-    /// The rules that have the class on one of their sides, before or after, and are not the same on both.
-    pub(super) fn differing_rules(&self, class: ClassAt) -> Vec<u64> {
-        let class = self.at(class);
-        let mut all = self.differing.clone();
-        for (at, word) in all.iter_mut().enumerate() {
-            let of = class.from.iter().chain(&class.to);
-            *word &= of.fold(0, |all, words| all | words[at]);
-        }
-        all
     }
 }
 

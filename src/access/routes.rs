@@ -81,6 +81,36 @@ impl Target<'_> {
             .collect()
     }
 
+    /// The rules that are not the same before and after and may open or close it, each with the groups of the machines for
+    /// which it does: those on the other side of a router, and the sources of what goes to its guards.
+    pub(super) fn opening(
+        &self,
+        reach: &Reach,
+        routers: &BTreeSet<ClassAt>,
+    ) -> Vec<(usize, Vec<GroupAt>)> {
+        let guards = self.guards();
+        let has_router = |groups: &[GroupAt]| {
+            let mut routers = routers.iter();
+            routers.any(|router| reach.is_ever_in(*router, groups))
+        };
+        let differing = reach.differing_rules();
+        let opening = differing.filter_map(|at| {
+            let rule = &reach.world.rules[at];
+            let mut groups = BTreeSet::new();
+            for grant in SIDES.iter().filter_map(|side| rule.on(*side)) {
+                if has_router(&grant.from) {
+                    groups.extend(grant.to.iter().copied());
+                }
+                if has_router(&grant.to) || grant.to.iter().any(|group| guards.contains(group)) {
+                    groups.extend(grant.from.iter().copied());
+                }
+            }
+            let groups: Vec<GroupAt> = groups.into_iter().collect();
+            (!groups.is_empty()).then_some((at, groups))
+        });
+        opening.collect()
+    }
+
     /// Its routes that are on, with who routes.
     pub(super) fn ways(&self, reach: &Reach, side: usize) -> Ways<'_> {
         let ways = self.paths(side).map(|path| {

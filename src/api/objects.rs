@@ -136,15 +136,20 @@ pub struct Peer {
     /// Waits until somebody lets it in; on NetBird's cloud only.
     #[serde(default)]
     pub approval_required: bool,
+    /// All of it: a rename sends back what we do not read.
+    #[serde(skip)]
+    pub answer: Option<Entry>,
+}
+
+/// What of an entry of `GET /peers` tells whether the machine lives; of most nobody asks.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Seen {
     /// Holds a connection to the management server.
     #[serde(default)]
     pub connected: bool,
     /// When it last did; of one that never did, when it enrolled.
     #[serde(default, deserialize_with = "moment")]
     pub last_seen: Option<Timestamp>,
-    /// All of it: a rename sends back what we do not read.
-    #[serde(skip)]
-    pub answer: Option<Entry>,
 }
 
 /// An entry of `GET /users`.

@@ -42,7 +42,7 @@ impl Namesakes {
             let mut by_form: BTreeMap<Vec<Tie>, Vec<&Live>> = BTreeMap::new();
             for live in of_name.filter(counts) {
                 // an entry that has several objects tells them apart by what they connect
-                let form = match address.kind.descriptor().is_several {
+                let form = match address.kind.descriptor().special.is_several {
                     true => live.resource.form().ties,
                     false => Vec::new(),
                 };

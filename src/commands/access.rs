@@ -87,6 +87,7 @@ fn account(
     let scope = Scope {
         prune: Prune::Owned,
         replace: Vec::new(),
+        protect: Vec::new(),
         history: args.history.clone(),
     };
     let sealing = Sealing {

@@ -66,6 +66,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         access,
     };
     let mut session = Session::open(&request, document)?;
+    session.expected.clone_from(&args.expect_digest);
     let plan = session.judged(planning, &file(&cli.global), true, document)?;
     if let Some(mut failure) = refused(&document.refusals) {
         failure.error.push_str("\nnothing was changed");

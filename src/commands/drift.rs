@@ -87,19 +87,15 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
     let scope = Scope {
         prune: Prune::Owned,
         replace: Vec::new(),
+        protect: Vec::new(),
         history: args.history.clone(),
-    };
-    let sealing = Sealing {
-        keys_branch: None,
-        recipient: Vec::new(),
-        recipients_file: Vec::new(),
     };
     let request = Request {
         cli,
         origin: Origin::Server(&args.server),
         scope: &scope,
         keys_dir: keys_dir(None),
-        sealing: &sealing,
+        sealing: &Sealing::default(),
         committed: true,
         access: AccessLevel::None,
     };

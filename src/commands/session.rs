@@ -12,7 +12,9 @@ use sha2::{Digest, Sha256};
 
 use super::failure::Failure;
 use super::history::History;
-use super::settings::{connect, environment, file, readable, recipients, replaced, setting};
+use super::settings::{
+    connect, environment, file, protected, readable, recipients, replaced, setting,
+};
 use super::versions::of_netbird;
 use crate::actual::Actual;
 use crate::address::Address;
@@ -61,6 +63,10 @@ pub(super) struct Session {
     /// What of the plan somebody agreed to.
     agreed: BTreeSet<Row>,
     access: AccessLevel,
+    /// What `--protect` names.
+    protected: BTreeSet<Address>,
+    /// The digest of the plan that somebody looked at.
+    pub(super) expected: Option<String>,
     started: Instant,
 }
 
@@ -97,8 +103,17 @@ impl Session {
         let context = Context::of_process();
         document.actor.clone_from(&context.actor);
         document.run.clone_from(&context.run_url);
-        let mut history =
-            History::read(&path, &request.scope.history, request.scope.prune, &context)?;
+        // git takes its time, and what it has to say of another file than the one on disk is seldom
+        let (on_disk, history) = std::thread::scope(|scope| {
+            let Scope { history, prune, .. } = request.scope;
+            let history = scope.spawn(|| History::read(&path, history, *prune, &context));
+            let on_disk = config::load(&path).map(|file| (validate(&file), file));
+            (
+                on_disk,
+                history.join().expect("a reading thread does not panic"),
+            )
+        });
+        let mut history = history?;
         document.commit = document.commit.take().or(history.commit.clone());
         if history.ledger.is_known() {
             document.notices.append(&mut history.notices);
@@ -107,12 +122,12 @@ impl Session {
             true => history.committed(&path)?,
             false => None,
         };
-        let source = match committed.or(history.merged.take()) {
-            Some(source) => source,
-            None => config::load(&path)?,
+        let (valid, source) = match committed.or(history.merged.take()) {
+            Some(source) => (validate(&source), source),
+            None => on_disk?,
         };
         document.file_digest = short_digest(source.text().as_bytes());
-        let valid = check(&source)?;
+        let valid = valid.map_err(|problems| Failure::from(&problems))?;
         history.follow(&valid.desired);
         document.notices.extend(notices::of_planned_file(&valid));
         if history.ledger.is_known() {
@@ -135,6 +150,7 @@ impl Session {
             .iter()
             .map(|text| replaced(text))
             .collect::<Result<_, _>>()?;
+        let protected = protected(&request.scope.protect)?;
         let options = Options {
             prune: request.scope.prune,
             replace,
@@ -184,6 +200,8 @@ impl Session {
             context,
             agreed: BTreeSet::new(),
             access: request.access,
+            protected,
+            expected: None,
             started,
         };
         session.read()?;

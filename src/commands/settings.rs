@@ -1,5 +1,6 @@
 //! Settings: flags and environment, of which an empty one is unset.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::cli::{Global, Sealing, Server};
 use crate::http::Config;
 use crate::kind::Kind;
 use crate::secret::{Recipients, Sources};
-use crate::text::{ask, nearest};
+use crate::text::{ask, nearest, visible};
 
 /// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is no text is
 /// refused before ([`readable`]).
@@ -91,28 +92,50 @@ pub(super) fn environment_name(global: &Global) -> String {
     setting(global.environment.as_ref()).unwrap_or_else(|| "default".into())
 }
 
-/// The objects that `--replace` names.
+/// The object that `--replace` or a command names.
 pub(super) fn replaced(text: &str) -> Result<Address, Failure> {
+    let address = named(text)?;
+    match address.kind.parent() {
+        None => Ok(address),
+        Some(parent) => Err(named_by(address.kind, parent)),
+    }
+}
+
+/// The objects that `--protect` and its variable name. A name with a comma in it is for the flag.
+pub(super) fn protected(flags: &[String]) -> Result<BTreeSet<Address>, Failure> {
+    let variable = environment("NETBIRD_GITOPS_PROTECT").unwrap_or_default();
+    let more = variable.split([',', '\n']);
+    let texts = flags.iter().map(String::as_str).chain(more).map(str::trim);
+    let texts = texts.filter(|text| !text.is_empty());
+    let protected = |text| {
+        let address = named(text)?;
+        let label = address.kind.label();
+        match address.kind.parent() {
+            _ if address.kind.is_one() => {
+                let text = format!("--protect {text}: {label} are never deleted");
+                Err(Failure::error(text).hint("name what an apply could delete"))
+            }
+            Some(parent) if !address.kind.has_names() => Err(named_by(address.kind, parent)),
+            _ => Ok(address),
+        }
+    };
+    texts.map(protected).collect()
+}
+
+/// Reads KIND/NAME; of what there is one of, KIND.
+fn named(text: &str) -> Result<Address, Failure> {
     let (section, name) = text.split_once('/').unwrap_or((text, ""));
     let is_kind = |kind: &Kind| match kind.is_one() {
         true => section == kind.word(),
         false => section == kind.section() || section == kind.word(),
     };
     let kind = Kind::ALL.into_iter().find(is_kind);
-    if let Some((kind, parent)) = kind.and_then(|kind| Some((kind, kind.parent()?))) {
-        let text = format!(
-            "a {} is named by the {} that it stands in",
-            kind.label(),
-            parent.label()
-        );
-        return Err(Failure::error(text).hint(format!("as in {}/NAME", parent.section())));
-    }
     let found = kind.filter(|kind| kind.is_one() == name.is_empty());
     let found = found.map(|kind| Address::new(kind, name));
     found.ok_or_else(|| {
         let near =
             meant(section, name).unwrap_or_else(|| "as in setup_keys/NAME or policies/NAME".into());
-        let text = crate::text::visible(text).into_owned();
+        let text = visible(text).into_owned();
         Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted")).hint(near)
     })
 }
@@ -130,6 +153,12 @@ fn meant(section: &str, name: &str) -> Option<String> {
         name => format!("{near}/{name}"),
     };
     Some(ask(&near))
+}
+
+fn named_by(kind: Kind, parent: Kind) -> Failure {
+    let (label, parent_label) = (kind.label(), parent.label());
+    let text = format!("a {label} is named by the {parent_label} that it stands in");
+    Failure::error(text).hint(format!("as in {}/NAME", parent.section()))
 }
 
 /// Who can open new keys.

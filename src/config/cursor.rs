@@ -3,10 +3,9 @@
 //! By hand rather than by serde derives, because serde stops at the first problem, takes an array for a struct, and
 //! forgets where values stand.
 
-use std::collections::HashMap;
-
 use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
+use rustc_hash::FxHashMap;
 
 use super::path::step;
 use super::{Finding, Place, Source, quote};
@@ -287,7 +286,7 @@ impl<'a> Cursor<'a> {
 
     /// Notes every name that an object has twice, at any depth.
     pub(crate) fn duplicates(&self, log: &mut Log) {
-        let mut seen: HashMap<&str, usize> = HashMap::new();
+        let mut seen: FxHashMap<&str, usize> = FxHashMap::default();
         for member in self.members() {
             let key = member.key.expect("a member has a name");
             match seen.get(key.name) {

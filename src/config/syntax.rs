@@ -56,8 +56,11 @@ struct Fault(usize, String, Option<&'static str>);
 
 /// Reads a text as [`parse`] does.
 fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
-    let judge = serde_json::from_str::<Judged>(json);
-    let tree = parse_to_ast(json, &CollectOptions::default(), &STRICT);
+    let (judge, tree) = std::thread::scope(|scope| {
+        let judge = scope.spawn(|| serde_json::from_str::<Judged>(json));
+        let tree = parse_to_ast(json, &CollectOptions::default(), &STRICT);
+        (judge.join().expect("a judging thread does not panic"), tree)
+    });
     let (offset, message, hint) = match (judge, tree.map(|tree| tree.value)) {
         (Ok(_), Ok(Some(value))) => return Ok(value),
         (_, Ok(None)) if json.trim().is_empty() => (0, "the text is empty".to_owned(), None),

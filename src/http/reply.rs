@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::http::HeaderMap;
 use zeroize::Zeroizing;
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Listed};
 use crate::json;
 
 use super::{Error, Method, retry, text};
@@ -130,6 +131,15 @@ impl Reply {
             return None;
         }
         let entries = Entry::list(std::mem::take(&mut *self.body));
+        entries.map_err(|body| *self.body = body).ok()
+    }
+
+    /// Likewise, and reads each entry on the way.
+    pub fn entries_read<T: DeserializeOwned>(&mut self) -> Option<Listed<T>> {
+        if self.is_html() {
+            return None;
+        }
+        let entries = Entry::list_read(std::mem::take(&mut *self.body));
         entries.map_err(|body| *self.body = body).ok()
     }
 

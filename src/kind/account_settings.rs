@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::body::base_of;
 use super::{
-    About, Descriptor, End, Entries, Form, Groups, Live, Moves, One, Resource, Shape as FormShape,
-    Spec, Tie, Trace, Unresolved,
+    About, Descriptor, End, Entries, Form, Groups, Live, Moves, One, Resource, Sent,
+    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
 };
 use crate::config::Table;
 use crate::entry::Entry;
@@ -158,58 +158,49 @@ impl Spec for AccountSettings {
         word: "account_settings",
         section: &["account", "settings"],
         about: "The account's settings, of which there is one. What is left out stays as it is.",
-        longest_name: 0,
-        reserved_name: None,
         collection: "/accounts",
-        name_field: "",
         can_be_renamed: false,
-        has_unique_names: false,
         deletion_event: None,
-        is_several: false,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[
-            ("dns_domain", Trace::Tie(End::Setting("dns_domain"))),
-            ("network_range", Trace::Tie(End::Setting("network_range"))),
-            (
-                "network_range_v6",
-                Trace::Tie(End::Setting("network_range_v6")),
-            ),
-            (
-                "ipv6_enabled_groups",
-                Trace::Tie(End::Setting("ipv6_enabled_groups")),
-            ),
-        ],
         entries: Entries::One(One {
             read: entry,
             is_listed: true,
         }),
-        check: |_, _| {},
         outline: || TABLE.outline(),
+        special: Special {
+            longest_name: 0,
+            name_field: "",
+            traces: &[
+                ("dns_domain", Trace::Tie(End::Setting("dns_domain"))),
+                ("network_range", Trace::Tie(End::Setting("network_range"))),
+                (
+                    "network_range_v6",
+                    Trace::Tie(End::Setting("network_range_v6")),
+                ),
+                (
+                    "ipv6_enabled_groups",
+                    Trace::Tie(End::Setting("ipv6_enabled_groups")),
+                ),
+            ],
+            ..Special::NONE
+        },
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let answer: Answer = wire.read()?;
-        Ok(Live {
-            id: answer.id.clone(),
-            name: String::new(),
-            within: None,
-            resource: Resource::AccountSettings(answer.canonical(groups)?),
+        Ok(Live::new(
+            answer.id.clone(),
+            String::new(),
+            Resource::AccountSettings(answer.canonical(groups)?),
             wire,
-        })
+        ))
     }
 
     /// All settings as they are, but for ours: what is left out, the server sets to zero (docs/netbird-api.md, "Account
     /// settings").
-    fn request(
-        &self,
-        _name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { live, groups, .. } = sent;
         let mut settings = base_of(live.and_then(|live| live.get("settings")), &[]);
         let mut extra = base_of(settings.get("extra"), &[]);
         let ours = serde_json::to_value(self).expect("plain values serialise");

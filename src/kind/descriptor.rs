@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::values::names;
 use super::{Declared, Kind, Resource, Trace};
 use crate::config::{Cursor, Log, Outline};
 
@@ -18,21 +19,31 @@ pub struct Descriptor {
     pub section: &'static [&'static str],
     /// What stands in the section, for the schema.
     pub about: &'static str,
+    /// The collection's path under `/api`, or behind the path of what its objects stand in; of what there is one of, its own.
+    pub collection: &'static str,
+    /// Whether its objects can be renamed (`renamed_from`).
+    pub can_be_renamed: bool,
+    /// The code of a deletion's event (docs/netbird-api.md, "Events").
+    pub deletion_event: Option<&'static str>,
+    /// How they stand in the file.
+    pub(crate) entries: Entries,
+    /// The fields of an entry, for the schema and the reference.
+    pub(crate) outline: fn() -> Outline,
+    /// What is otherwise than for most kinds.
+    pub special: Special,
+}
+
+/// What is the same for most kinds.
+pub struct Special {
     /// The most characters that a name may have.
     pub longest_name: usize,
     /// A name that nobody can declare, since it is NetBird's own.
     pub reserved_name: Option<&'static str>,
-    /// The collection's path under `/api`, or behind the path of what its objects stand in; of what there is one of, its own.
-    pub collection: &'static str,
     /// The field of an answer that holds its name.
     pub name_field: &'static str,
-    /// Whether its objects can be renamed (`renamed_from`).
-    pub can_be_renamed: bool,
     /// Whether the server refuses every change while two objects bear one name, which two runs at once can make
     /// (docs/netbird-api.md, "Unique names").
     pub has_unique_names: bool,
-    /// The code of a deletion's event (docs/netbird-api.md, "Events").
-    pub deletion_event: Option<&'static str>,
     /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared. An
     /// entry of a section is then an object or a list of objects.
     pub is_several: bool,
@@ -44,12 +55,24 @@ pub struct Descriptor {
     pub not_at_creation: &'static [&'static str],
     /// The fields that the history of the file is read for, beside names.
     pub traces: &'static [(&'static str, Trace)],
-    /// How they stand in the file.
-    pub(crate) entries: Entries,
     /// Notes what of a section does not go together.
     pub(crate) check: fn(&[InFile<'_>], &mut Log),
-    /// The fields of an entry, for the schema and the reference.
-    pub(crate) outline: fn() -> Outline,
+}
+
+impl Special {
+    /// Nothing of it.
+    pub(crate) const NONE: Special = Special {
+        longest_name: names::MAX_CHARS,
+        reserved_name: None,
+        name_field: "name",
+        has_unique_names: false,
+        is_several: false,
+        is_anywhere: false,
+        fixed: &[],
+        not_at_creation: &[],
+        traces: &[],
+        check: |_, _| {},
+    };
 }
 
 /// How the objects of a kind stand in netbird.json.

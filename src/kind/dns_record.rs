@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::values::domain;
 use super::{
     About, Answers, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf, Resource,
-    Shape as FormShape, Spec, Tie, Trace, Unresolved,
+    Sent, Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
 };
 use crate::config::{Objects, Table};
 use crate::entry::Entry;
@@ -114,18 +114,9 @@ impl Spec for DnsRecord {
         word: "dns_record",
         section: &["records"],
         about: "Records of a zone.",
-        longest_name: 0,
-        reserved_name: None,
         collection: "/records",
-        name_field: "name",
         can_be_renamed: false,
-        has_unique_names: false,
         deletion_event: Some("dns.zone.record.delete"),
-        is_several: true,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[("content", Trace::Tie(End::Content))],
         entries: Entries::Inside(Inside {
             parent: Kind::DnsZone,
             answers: Answers::Embedded("records"),
@@ -137,8 +128,14 @@ impl Spec for DnsRecord {
                 make: |zone, own| entry::address_of(&entry::full_name(own[0], zone[0]), own[1]),
             },
         }),
-        check: entry::check,
         outline: || entry::TABLE.outline(),
+        special: Special {
+            longest_name: 0,
+            is_several: true,
+            traces: &[("content", Trace::Tie(End::Content))],
+            check: entry::check,
+            ..Special::NONE
+        },
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
@@ -153,21 +150,16 @@ impl Spec for DnsRecord {
             r#type: kind,
             ttl: Some(record.ttl),
         };
-        Ok(Live {
-            id: record.id,
+        Ok(Live::new(
+            record.id,
             name,
-            within: None,
-            resource: Resource::DnsRecord(canonical),
+            Resource::DnsRecord(canonical),
             wire,
-        })
+        ))
     }
 
-    fn request(
-        &self,
-        _name: &str,
-        live: Option<&Value>,
-        _groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { live, .. } = sent;
         let live = live
             .and_then(|live| live.get("ttl"))
             .and_then(Value::as_i64);

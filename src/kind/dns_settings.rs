@@ -9,7 +9,8 @@ use super::rows::own_groups;
 use super::values::names;
 use super::words::named;
 use super::{
-    About, Declared, Descriptor, Entries, Groups, Kind, Live, One, Resource, Spec, Unresolved,
+    About, Declared, Descriptor, Entries, Groups, Kind, Live, One, Resource, Sent, Spec, Special,
+    Unresolved,
 };
 use crate::api::objects;
 use crate::config::{Cursor, Log, Refused, Shape, Table};
@@ -64,24 +65,19 @@ impl Spec for DnsSettings {
         word: "dns_settings",
         section: &["dns", "settings"],
         about: "The account's DNS settings, of which there is one.",
-        longest_name: 0,
-        reserved_name: None,
         collection: "/dns/settings",
-        name_field: "",
         can_be_renamed: false,
-        has_unique_names: false,
         deletion_event: None,
-        is_several: false,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[],
         entries: Entries::One(One {
             read: entry,
             is_listed: false,
         }),
-        check: |_, _| {},
         outline: || TABLE.outline(),
+        special: Special {
+            longest_name: 0,
+            name_field: "",
+            ..Special::NONE
+        },
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
@@ -102,12 +98,8 @@ impl Spec for DnsSettings {
 
     /// Always with a list: without one, or with null, the server answers 404 and changes nothing (docs/netbird-api.md, "DNS
     /// settings").
-    fn request(
-        &self,
-        _name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { live, groups, .. } = sent;
         let field = "disabled_management_groups";
         let list = match &self.disabled_management_groups {
             Some(names) => groups.resolve(names)?,

@@ -12,8 +12,8 @@ use super::rows::{groups, own};
 use super::values::{domain, flag, renamed_from};
 use super::words::{disabled, named};
 use super::{
-    About, Declared, Descriptor, End, Entries, Form, Groups, InFile, Live, Resource,
-    Shape as FormShape, Spec, Tie, Trace, Unresolved,
+    About, Declared, Descriptor, End, Entries, Form, Groups, InFile, Live, Resource, Sent,
+    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -160,21 +160,18 @@ impl Spec for DnsZone {
         word: "dns_zone",
         section: &["dns", "zones"],
         about: "DNS zones by name: 1 to 255 bytes.",
-        longest_name: LONGEST_NAME,
-        reserved_name: None,
         collection: "/dns/zones",
-        name_field: "name",
         can_be_renamed: true,
-        has_unique_names: false,
         deletion_event: Some("dns.zone.delete"),
-        is_several: false,
-        is_anywhere: false,
-        fixed: &["domain"],
-        not_at_creation: &[],
-        traces: &[("domain", Trace::Tie(End::Domain))],
         entries: Entries::Named(entry),
-        check: one_zone_a_domain,
         outline: || TABLE.outline(),
+        special: Special {
+            longest_name: LONGEST_NAME,
+            fixed: &["domain"],
+            traces: &[("domain", Trace::Tie(End::Domain))],
+            check: one_zone_a_domain,
+            ..Special::NONE
+        },
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
@@ -187,22 +184,17 @@ impl Spec for DnsZone {
             search_domain: Some(zone.enable_search_domain),
             enabled: Some(zone.enabled),
         };
-        Ok(Live {
-            id: zone.id,
-            name: zone.name,
-            within: None,
-            resource: Resource::DnsZone(canonical),
+        Ok(Live::new(
+            zone.id,
+            zone.name,
+            Resource::DnsZone(canonical),
             wire,
-        })
+        ))
     }
 
     /// Without the records, which a PUT leaves alone.
-    fn request(
-        &self,
-        name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
         let mut body = base_of(live, &["id", "records"]);
         body.insert("name".into(), json!(name));
         body.insert("domain".into(), json!(self.domain));

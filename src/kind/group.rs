@@ -9,7 +9,8 @@ use super::body::{base_of, embedded_ids, keep};
 use super::values::{names, renamed_from};
 use super::words::named;
 use super::{
-    ALL, About, Declared, Descriptor, Entries, Groups, Live, Resource, Spec, Trace, Unresolved,
+    ALL, About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Trace,
+    Unresolved,
 };
 use crate::api::objects::{Reference, nullable};
 use crate::code::Code;
@@ -117,42 +118,32 @@ impl Spec for Group {
         word: "group",
         section: &["groups"],
         about: "Groups of peers by name. All is NetBird's own and cannot be declared.",
-        longest_name: names::MAX_CHARS,
-        reserved_name: Some(ALL),
         collection: "/groups",
-        name_field: "name",
         can_be_renamed: true,
-        has_unique_names: false,
         deletion_event: Some("group.delete"),
-        is_several: false,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[("peers", Trace::Members)],
         entries: Entries::Named(entry),
-        check: |_, _| {},
         outline: || TABLE.outline(),
+        special: Special {
+            reserved_name: Some(ALL),
+            traces: &[("peers", Trace::Members)],
+            ..Special::NONE
+        },
     };
 
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
         let group: Answer = wire.read()?;
         let peers = group.peers.into_iter().map(|peer| peer.id).collect();
-        Ok(Live {
-            id: group.id,
-            name: group.name,
-            within: None,
-            resource: Resource::Group(Group { peers: Some(peers) }),
+        Ok(Live::new(
+            group.id,
+            group.name,
+            Resource::Group(Group { peers: Some(peers) }),
             wire,
-        })
+        ))
     }
 
     /// A PUT that leaves out `peers` or `resources` empties them, so both are always sent.
-    fn request(
-        &self,
-        name: &str,
-        live: Option<&Value>,
-        _groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, .. } = sent;
         let mut body = base_of(live, &["id", "issued", "peers_count", "resources_count"]);
         body.insert("name".into(), json!(name));
         let peers = match &self.peers {

@@ -9,7 +9,9 @@ use super::body::{base_of, fill};
 use super::rows::{groups, own};
 use super::values::{domain, flag, nameserver, renamed_from, text};
 use super::words::{address, disabled, named};
-use super::{About, Declared, Descriptor, Entries, Groups, Live, Resource, Spec, Unresolved};
+use super::{
+    About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Unresolved,
+};
 use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
@@ -288,21 +290,16 @@ impl Spec for NameserverGroup {
         word: "nameserver_group",
         section: &["dns", "nameserver_groups"],
         about: "Nameserver groups by name: 1 to 40 characters.",
-        longest_name: 40,
-        reserved_name: None,
         collection: "/dns/nameservers",
-        name_field: "name",
         can_be_renamed: true,
-        has_unique_names: true,
         deletion_event: Some("nameserver.group.delete"),
-        is_several: false,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[],
         entries: Entries::Named(entry),
-        check: |_, _| {},
         outline: || TABLE.outline(),
+        special: Special {
+            longest_name: 40,
+            has_unique_names: true,
+            ..Special::NONE
+        },
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
@@ -324,21 +321,11 @@ impl Spec for NameserverGroup {
             enabled: Some(group.enabled),
         };
         let resource = Resource::NameserverGroup(canonical);
-        Ok(Live {
-            id: group.id,
-            name: group.name,
-            within: None,
-            resource,
-            wire,
-        })
+        Ok(Live::new(group.id, group.name, resource, wire))
     }
 
-    fn request(
-        &self,
-        name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
         let mut body = base_of(live, &["id"]);
         body.insert("name".into(), json!(name));
         let server =

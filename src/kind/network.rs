@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::body::{base_of, fill};
 use super::rows::own;
-use super::values::{names, renamed_from, text};
+use super::values::{renamed_from, text};
 use super::{
-    About, Declared, Descriptor, Entries, Groups, Live, Resource, Spec, Unresolved,
+    About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Unresolved,
     network_resource, network_router,
 };
 use crate::api::objects;
@@ -92,21 +92,12 @@ impl Spec for Network {
         word: "network",
         section: &["networks"],
         about: "Networks by name, with their resources and routers.",
-        longest_name: names::MAX_CHARS,
-        reserved_name: None,
         collection: "/networks",
-        name_field: "name",
         can_be_renamed: true,
-        has_unique_names: false,
         deletion_event: Some("network.delete"),
-        is_several: false,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[],
         entries: Entries::Named(entry),
-        check: |_, _| {},
         outline: || TABLE.outline(),
+        special: Special::NONE,
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
@@ -116,21 +107,16 @@ impl Spec for Network {
         let canonical = Network {
             description: Some(network.description),
         };
-        Ok(Live {
-            id: network.id,
-            name: network.name,
-            within: None,
-            resource: Resource::Network(canonical),
+        Ok(Live::new(
+            network.id,
+            network.name,
+            Resource::Network(canonical),
             wire,
-        })
+        ))
     }
 
-    fn request(
-        &self,
-        name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
         let computed = [
             "id",
             "routers",

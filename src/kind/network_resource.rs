@@ -15,7 +15,7 @@ use super::values::{domain, flag, names, network, renamed_from, text};
 use super::words::{disabled, named};
 use super::{
     About, Answers, Declared, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Resource,
-    Spec, Unresolved,
+    Sent, Spec, Special, Unresolved,
 };
 use crate::api::objects;
 use crate::config::{Cursor, Field, Flaw, Log, Objects, Refused, Shape, Table, quote};
@@ -152,13 +152,7 @@ struct Answer {
     enabled: bool,
     /// Groups that it is in.
     #[serde(default, deserialize_with = "objects::nullable")]
-    groups: Vec<Named>,
-}
-
-/// A group in an answer.
-#[derive(Debug, Clone, Deserialize)]
-struct Named {
-    id: Id,
+    groups: Vec<objects::Reference>,
 }
 
 impl Spec for NetworkResource {
@@ -168,18 +162,9 @@ impl Spec for NetworkResource {
         word: "network_resource",
         section: &["resources"],
         about: "Resources of a network by name.",
-        longest_name: names::MAX_CHARS,
-        reserved_name: None,
         collection: "/resources",
-        name_field: "name",
         can_be_renamed: true,
-        has_unique_names: false,
         deletion_event: Some("network.resource.delete"),
-        is_several: false,
-        is_anywhere: true,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[],
         entries: Entries::Inside(Inside {
             parent: Kind::Network,
             answers: Answers::Listed {
@@ -190,8 +175,11 @@ impl Spec for NetworkResource {
             written: |resource, _| resource,
             name: NameOf::Key,
         }),
-        check: |_, _| {},
         outline: || TABLE.outline(),
+        special: Special {
+            is_anywhere: true,
+            ..Special::NONE
+        },
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
@@ -205,21 +193,16 @@ impl Spec for NetworkResource {
             groups: Some(groups.read(&ids)),
             enabled: Some(resource.enabled),
         };
-        Ok(Live {
-            id: resource.id,
-            name: resource.name,
-            within: None,
-            resource: Resource::NetworkResource(canonical),
+        Ok(Live::new(
+            resource.id,
+            resource.name,
+            Resource::NetworkResource(canonical),
             wire,
-        })
+        ))
     }
 
-    fn request(
-        &self,
-        name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
         let mut body = base_of(live, &["id", "type"]);
         body.insert("name".into(), json!(name));
         body.insert("address".into(), json!(self.address));

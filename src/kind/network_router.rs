@@ -15,7 +15,7 @@ use super::values::{flag, metric, names};
 use super::words::disabled;
 use super::{
     About, Answers, Declared, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live,
-    NameOf, Resource, Spec, Trace, Unresolved,
+    NameOf, Resource, Sent, Spec, Special, Trace, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -145,21 +145,9 @@ impl Spec for NetworkRouter {
         word: "network_router",
         section: &["routers"],
         about: "Routers of a network.",
-        longest_name: 0,
-        reserved_name: None,
         collection: "/routers",
-        name_field: "",
         can_be_renamed: false,
-        has_unique_names: false,
         deletion_event: Some("network.router.delete"),
-        is_several: true,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &["enabled"],
-        traces: &[
-            ("peer_groups", Trace::Tie(End::Through)),
-            ("peer", Trace::Tie(End::ThroughPeer)),
-        ],
         entries: Entries::Inside(Inside {
             parent: Kind::Network,
             answers: Answers::Listed {
@@ -174,8 +162,19 @@ impl Spec for NetworkRouter {
                 make: |_, _| String::new(),
             },
         }),
-        check,
         outline: || TABLE.outline(),
+        special: Special {
+            longest_name: 0,
+            name_field: "",
+            is_several: true,
+            not_at_creation: &["enabled"],
+            traces: &[
+                ("peer_groups", Trace::Tie(End::Through)),
+                ("peer", Trace::Tie(End::ThroughPeer)),
+            ],
+            check,
+            ..Special::NONE
+        },
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
@@ -189,22 +188,17 @@ impl Spec for NetworkRouter {
             masquerade: Some(router.masquerade),
             enabled: Some(router.enabled),
         };
-        Ok(Live {
-            id: router.id,
-            name: String::new(),
-            within: None,
-            resource: Resource::NetworkRouter(canonical),
+        Ok(Live::new(
+            router.id,
+            String::new(),
+            Resource::NetworkRouter(canonical),
             wire,
-        })
+        ))
     }
 
     /// Of peer and peer_groups, the other one is sent empty.
-    fn request(
-        &self,
-        _name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { live, groups, .. } = sent;
         let mut body = base_of(live, &["id"]);
         let peer = self.peer.as_ref().map_or("", PeerRef::text);
         body.insert("peer".into(), json!(peer));

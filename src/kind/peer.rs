@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::rows::own;
-use super::values::{flag, names};
+use super::values::flag;
 use super::{
-    About, Declared, Descriptor, Entries, Groups, Live, PeerRef, Resource, Spec, Unresolved,
+    About, Declared, Descriptor, Entries, Groups, Live, PeerRef, Resource, Sent, Spec, Special,
+    Unresolved,
 };
 use crate::api::objects;
 use crate::config::{Cursor, Log, Refused, Shape, Table};
@@ -139,21 +140,12 @@ impl Spec for Peer {
         word: "peer",
         section: &["peers"],
         about: "Settings of enrolled machines, named as in a group's \"peers\". What is left out stays as it is.",
-        longest_name: names::MAX_CHARS,
-        reserved_name: None,
         collection: "/peers",
-        name_field: "name",
         can_be_renamed: false,
-        has_unique_names: false,
         deletion_event: None,
-        is_several: false,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[],
         entries: Entries::Enrolled(entry),
-        check: |_, _| {},
         outline: || TABLE.outline(),
+        special: Special::NONE,
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
@@ -161,23 +153,18 @@ impl Spec for Peer {
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
         let mut peer: objects::Peer = wire.read()?;
         peer.answer = Some(wire.clone());
-        Ok(Live {
-            id: peer.id.clone(),
-            name: peer.name.clone(),
-            within: None,
-            resource: Resource::Peer(Peer::of(&peer)),
+        Ok(Live::new(
+            peer.id.clone(),
+            peer.name.clone(),
+            Resource::Peer(Peer::of(&peer)),
             wire,
-        })
+        ))
     }
 
     /// All of it goes back as it came, but for what is ours: left out, a switch would be switched off (docs/netbird-api.md,
     /// "Peers").
-    fn request(
-        &self,
-        _name: &str,
-        live: Option<&Value>,
-        _groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { live, .. } = sent;
         let fields = [
             ("name", self.name.clone().map(Value::String)),
             ("ssh_enabled", self.ssh_enabled.map(Value::Bool)),

@@ -11,11 +11,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, default, fill, keep};
-use super::values::names;
 use super::words::{disabled, listed, named};
 use super::{
-    ALL, About, Descriptor, End, Entries, Form, Groups, Live, PeerRef, Refers, Resource,
-    Shape as FormShape, Spec, Tie, Trace, Unresolved,
+    ALL, About, Descriptor, End, Entries, Form, Groups, Live, PeerRef, Refers, Resource, Sent,
+    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
 };
 use crate::config::Table;
 use crate::entry::Entry;
@@ -148,29 +147,23 @@ impl Spec for Policy {
         word: "policy",
         section: &["policies"],
         about: "Policies by name. One policy is one rule.",
-        longest_name: names::MAX_CHARS,
-        reserved_name: None,
         collection: "/policies",
-        name_field: "name",
         can_be_renamed: true,
-        has_unique_names: false,
         deletion_event: Some("policy.delete"),
-        is_several: false,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[
-            ("sources", Trace::Tie(End::From)),
-            ("source_resource", Trace::Tie(End::FromPeer)),
-            ("destinations", Trace::Tie(End::To)),
-            ("destination_resource", Trace::Tie(End::ToPeer)),
-            ("destination_resource", Trace::Tie(End::ToResource)),
-            ("source_posture_checks", Trace::Tie(End::Checks)),
-            ("authorized_groups", Trace::Tie(End::Users)),
-        ],
         entries: Entries::Named(entry::read),
-        check: |_, _| {},
         outline: || entry::TABLE.outline(),
+        special: Special {
+            traces: &[
+                ("sources", Trace::Tie(End::From)),
+                ("source_resource", Trace::Tie(End::FromPeer)),
+                ("destinations", Trace::Tie(End::To)),
+                ("destination_resource", Trace::Tie(End::ToPeer)),
+                ("destination_resource", Trace::Tie(End::ToResource)),
+                ("source_posture_checks", Trace::Tie(End::Checks)),
+                ("authorized_groups", Trace::Tie(End::Users)),
+            ],
+            ..Special::NONE
+        },
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
@@ -179,12 +172,8 @@ impl Spec for Policy {
         answer::read(wire, groups)
     }
 
-    fn request(
-        &self,
-        name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
         let mut body = base_of(live, &["id", "rules"]);
         body.insert("name".into(), json!(name));
         fill(

@@ -12,8 +12,8 @@ use super::through;
 use super::values::{domain, flag, metric, names, network, renamed_from, text};
 use super::words::{disabled, named};
 use super::{
-    ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource, Spec, Tie, Trace,
-    Unresolved,
+    ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource, Sent, Spec,
+    Special, Tie, Trace, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -313,26 +313,23 @@ impl Spec for Route {
         word: "route",
         section: &["routes"],
         about: "Routes by name, which is NetBird's network_id: 1 to 40 characters.",
-        longest_name: 40,
-        reserved_name: None,
         collection: "/routes",
-        name_field: "network_id",
         can_be_renamed: true,
-        has_unique_names: false,
         deletion_event: Some("route.delete"),
-        is_several: true,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[
-            ("network", Trace::Tie(End::Network)),
-            ("domains", Trace::Tie(End::Network)),
-            ("peer_groups", Trace::Tie(End::Through)),
-            ("peer", Trace::Tie(End::ThroughPeer)),
-        ],
         entries: Entries::Named(entry),
-        check: |_, _| {},
         outline: || TABLE.outline(),
+        special: Special {
+            longest_name: 40,
+            name_field: "network_id",
+            is_several: true,
+            traces: &[
+                ("network", Trace::Tie(End::Network)),
+                ("domains", Trace::Tie(End::Network)),
+                ("peer_groups", Trace::Tie(End::Through)),
+                ("peer", Trace::Tie(End::ThroughPeer)),
+            ],
+            ..Special::NONE
+        },
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
@@ -358,21 +355,16 @@ impl Spec for Route {
             enabled: Some(route.enabled),
             peer: PeerRef::read(route.peer),
         };
-        Ok(Live {
-            id: route.id,
-            name: route.network_id,
-            within: None,
-            resource: Resource::Route(canonical),
+        Ok(Live::new(
+            route.id,
+            route.network_id,
+            Resource::Route(canonical),
             wire,
-        })
+        ))
     }
 
-    fn request(
-        &self,
-        name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
         // of network and domains, and of peer and peer_groups, the other one must be absent: presence is what counts
         let mut body = base_of(
             live,

@@ -9,9 +9,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::body::keep;
-use super::values::names;
 use super::words::named;
-use super::{About, Descriptor, Entries, Groups, Live, Resource, Spec, Trace, Unresolved};
+use super::{
+    About, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Trace, Unresolved,
+};
 use crate::api::objects;
 use crate::entry::Entry;
 use crate::key_type::KeyType;
@@ -99,25 +100,19 @@ impl Spec for SetupKey {
         word: "setup_key",
         section: &["setup_keys"],
         about: "Setup keys by name. A key's name can never change.",
-        longest_name: names::MAX_CHARS,
-        reserved_name: None,
         collection: "/setup-keys",
-        name_field: "name",
         can_be_renamed: false,
-        has_unique_names: false,
         deletion_event: Some("setupkey.delete"),
-        is_several: false,
-        is_anywhere: false,
-        fixed: &[],
-        not_at_creation: &[],
-        traces: &[
-            ("enrolled", Trace::Done),
-            ("reissue_after", Trace::Anew),
-            ("expires_in", Trace::Lasts),
-        ],
         entries: Entries::Named(entry::read),
-        check: |_, _| {},
         outline: || entry::TABLE.outline(),
+        special: Special {
+            traces: &[
+                ("enrolled", Trace::Done),
+                ("reissue_after", Trace::Anew),
+                ("expires_in", Trace::Lasts),
+            ],
+            ..Special::NONE
+        },
     };
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
@@ -133,23 +128,13 @@ impl Spec for SetupKey {
             allow_extra_dns_labels: Some(key.allow_extra_dns_labels),
             sealed_for: SealedFor::default(),
         });
-        Ok(Live {
-            id: key.id,
-            name: key.name,
-            within: None,
-            resource,
-            wire,
-        })
+        Ok(Live::new(key.id, key.name, resource, wire))
     }
 
     /// A new key is made without groups: only what is sealed gets its groups. A PUT changes groups and
     /// must repeat `revoked`, since a key cannot be un-revoked.
-    fn request(
-        &self,
-        name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved> {
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
         if let Some(live) = live {
             let auto_groups = match &self.auto_groups {
                 Some(names) => groups.resolve(names)?,

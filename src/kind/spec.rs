@@ -23,12 +23,7 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error>;
 
     /// Builds the body of a POST, or of a PUT where there is a live object.
-    fn request(
-        &self,
-        name: &str,
-        live: Option<&Value>,
-        groups: &Groups,
-    ) -> Result<Value, Unresolved>;
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved>;
 
     /// Returns the names of groups in it.
     fn references(&self) -> Vec<&str> {
@@ -117,6 +112,17 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
     fn opens_to_all(&self, _about: &About) -> Option<Sentence> {
         None
     }
+}
+
+/// What a request is built from, beside the object.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent<'a> {
+    /// The object's name.
+    pub(crate) name: &'a str,
+    /// The answer that a PUT replaces.
+    pub(crate) live: Option<&'a Value>,
+    /// Names and ids of the groups.
+    pub(crate) groups: &'a Groups,
 }
 
 /// What is known of an object beside its form, for sentences about it.

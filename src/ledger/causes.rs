@@ -195,7 +195,7 @@ impl Ledger {
     fn lost_one(&self, address: &Address, first: Cause, last: Cause) -> bool {
         let before = self.place(first).checked_sub(1).map(Cause::Commit);
         let before = before.map_or(0, |before| self.number(address, before));
-        address.kind.descriptor().is_several && self.number(address, last) < before
+        address.kind.descriptor().special.is_several && self.number(address, last) < before
     }
 
     /// Returns the change that last took that member out of the list of the group, which may have had another name.
@@ -323,7 +323,7 @@ impl Ledger {
             .iter()
             .flat_map(|proposal| proposal.0.resources());
         let mut others = known.chain(proposed.map(|(at, _)| at));
-        address.kind.descriptor().is_anywhere
+        address.kind.descriptor().special.is_anywhere
             && others.any(|at| {
                 let is_same = at.kind == address.kind && at.name == address.name;
                 is_same && self.says(last, &Fact::Declared(at.clone()))

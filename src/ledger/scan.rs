@@ -92,7 +92,7 @@ fn declared(
 ) -> Vec<FactId> {
     let mut said = vec![Fact::Declared(address.clone())];
     let descriptor = address.kind.descriptor();
-    for (field, trace) in descriptor.traces {
+    for (field, trace) in descriptor.special.traces {
         said.extend(
             entry
                 .get(*field)
@@ -282,7 +282,7 @@ impl<'t> Scanner<'t> {
     fn entry(&mut self, kind: Kind, key: Range<usize>, facts: &mut Facts) -> Result<Mark, Broken> {
         let name = self.decode(key)?;
         let address = Address::new(kind, name);
-        let is_list = kind.descriptor().is_several && self.peek() == Some(b'[');
+        let is_list = kind.descriptor().special.is_several && self.peek() == Some(b'[');
         let found = match is_list {
             false => {
                 let entry = self.object("an entry that is no object")?;

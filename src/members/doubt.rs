@@ -54,8 +54,11 @@ pub(super) fn namesakes(name: &str, meant: &Id, way_out: WayOut, known: Known) -
     };
     let others = actual.peers_named(name).filter(is_other).map(machine);
     let others: Vec<Machine> = others.collect();
+    if others.is_empty() {
+        return None;
+    }
     let meant = machine(actual.peers.get(meant)?);
-    (!others.is_empty()).then_some(OfMember::Twin {
+    Some(OfMember::Twin {
         meant,
         others,
         way_out,
@@ -63,9 +66,15 @@ pub(super) fn namesakes(name: &str, meant: &Id, way_out: WayOut, known: Known) -
 }
 
 fn machine(peer: &objects::Peer) -> Machine {
+    let answer = peer.answer.as_ref();
+    let seen = answer.and_then(|answer| answer.read::<objects::Seen>().ok());
+    let objects::Seen {
+        connected,
+        last_seen,
+    } = seen.unwrap_or_default();
     Machine {
         id: peer.id.clone(),
-        connected: peer.connected,
-        last_seen: peer.last_seen,
+        connected,
+        last_seen,
     }
 }

@@ -22,6 +22,8 @@ pub enum OfRun {
     },
     /// Nobody is named who could open new keys.
     NoRecipient,
+    /// `--protect` names what is neither in the file nor in NetBird; a name there that may be meant.
+    ProtectsNothing(Address, Option<String>),
     /// Which keys have a sealed copy cannot be told, for this reason.
     CopiesNotTold(String),
     /// A peer enrolled meanwhile, which leaves this operation on that object to do.
@@ -48,6 +50,7 @@ impl OfRun {
             OfRun::PersonsToken(_) => Code::PersonsToken,
             OfRun::NewRecipient { .. } => Code::NewRecipient,
             OfRun::NoRecipient => Code::NoRecipient,
+            OfRun::ProtectsNothing(..) => Code::ProtectsNothing,
             OfRun::CopiesNotTold(_) => Code::NoCopy,
             OfRun::LeftForNext(..) => Code::LeftForNext,
         }

@@ -141,7 +141,7 @@ fn section_gone(gone: &Gone) -> Notice {
 /// Returns the live objects that the file has in another object than they stand in, and where it has them: each name is
 /// unique in the account. One that is not ours moves only from where the file says what is there, or with `--prune all`.
 fn moves(desired: &Desired, actual: &Actual, options: &Options) -> BTreeMap<Id, Address> {
-    let is_anywhere = |address: &Address| address.kind.descriptor().is_anywhere;
+    let is_anywhere = |address: &Address| address.kind.descriptor().special.is_anywhere;
     let entries = desired.entries.keys().filter(|at| is_anywhere(at));
     let homes: BTreeMap<(Kind, &str), &Address> = entries
         .map(|at| ((at.kind, at.name.as_str()), at))
@@ -238,7 +238,9 @@ impl<'a> Claims<'a> {
     ) {
         let waits = resolved.waiting.contains(address);
         match wanted {
-            [one] if !address.kind.descriptor().is_several => self.one(address, one, namesakes),
+            [one] if !address.kind.descriptor().special.is_several => {
+                self.one(address, one, namesakes)
+            }
             several => self.several(address, several, namesakes, waits),
         }
     }

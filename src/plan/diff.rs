@@ -116,7 +116,7 @@ impl Anew<'_> {
         if address.kind == Kind::Policy && self.asked.contains(address) {
             return Some(Reason::Replace);
         }
-        let fixed = address.kind.descriptor().fixed;
+        let fixed = address.kind.descriptor().special.fixed;
         let changes = operation.map(Operation::fields).unwrap_or_default();
         let is_changed = |field: &&&str| changes.iter().any(|change| change.field == **field);
         let fixed = fixed.iter().find(is_changed);

@@ -51,7 +51,8 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
         let ((meant, olds), (_, news)) = (named(old), named(new));
         // what is left of the old name once it is renamed is not meant
         let olds = if meant == 0 && news > 0 { 0 } else { olds };
-        let is_several = kind.descriptor().is_several && (olds > 1 || (olds == 1 && news > 0));
+        let is_several =
+            kind.descriptor().special.is_several && (olds > 1 || (olds == 1 && news > 0));
         if is_several {
             let ours = ours(&Address::new(*kind, old), &address, snapshot, ledger);
             // some bear the new name already, as after half of a rename: together not more than the entry has
@@ -139,7 +140,7 @@ impl Named {
     fn of(kind: Kind, entry: &Entry) -> Self {
         // what cannot be read here is an error of `Actual::read`
         let mut named: Named = entry.read().unwrap_or_default();
-        if kind.descriptor().name_field == "network_id" {
+        if kind.descriptor().special.name_field == "network_id" {
             named.name = std::mem::take(&mut named.network_id);
         }
         let is_issued = matches!(named.issued.as_str(), Some("jwt" | "integration"));

@@ -67,14 +67,18 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
         let members = members::resolve(name, group.peers.as_ref()?, &live(name), known);
         Some((name.clone(), members))
     });
-    let members: BTreeMap<String, Members> = members.collect();
+    let mut members: BTreeMap<String, Members> = members.collect();
     // a peer that enrolled goes into its key's groups even where the file leaves their members alone
     let groups = desired.groups().map(|(name, _)| {
         let joins = detection.enrollments.iter();
         let joins = joins.filter(|enrollment| enrollment.groups.contains(name));
         let joins: BTreeSet<Id> = joins.map(|enrollment| enrollment.peer.clone()).collect();
-        let peers = match members.get(name) {
-            Some(members) => Some(&members.peers | &joins),
+        let peers = match members.get_mut(name) {
+            Some(members) => {
+                let mut peers = std::mem::take(&mut members.peers);
+                peers.extend(joins);
+                Some(peers)
+            }
             None => {
                 let live = live(name);
                 let is_ours = !joins.is_subset(&live) || twins.has(name);

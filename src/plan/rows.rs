@@ -108,7 +108,7 @@ fn untied(row: &Row, actual: &Actual, ledger: &Ledger) -> Option<Cause> {
     let mut namesakes = actual.at(&row.address).iter();
     let live = namesakes.find(|live| live.id == row.object)?;
     let ties = live.resource.form().ties.into_iter();
-    let is_several = row.address.kind.descriptor().is_several;
+    let is_several = row.address.kind.descriptor().special.is_several;
     let lost = ties.filter(|tie| tie.end.is_lost() || is_several);
     let written = lost.flat_map(|tie| tie.as_written(|peer| names_of(peer, actual)));
     let removals = written.filter_map(|tie| ledger.tie_removal(&row.address, &tie));

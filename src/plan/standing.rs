@@ -106,8 +106,8 @@ pub(super) fn standings(
     let mut all: Vec<Standing> = each.collect();
     // that it was made soon after a version is little, and nothing where others stand beside it
     for (one, live) in all.iter_mut().zip(namesakes) {
-        let elsewhere = shape(ledger, address, &live.resource.form()) == Shape::Elsewhere;
-        if *one == Standing::Changed && elsewhere && namesakes.len() > 1 {
+        let elsewhere = || shape(ledger, address, &live.resource.form()) == Shape::Elsewhere;
+        if *one == Standing::Changed && namesakes.len() > 1 && elsewhere() {
             *one = Standing::Theirs;
         }
     }

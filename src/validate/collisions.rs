@@ -1,7 +1,8 @@
 //! Names of one section that look the same.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+
+use rustc_hash::FxHashMap;
 
 use super::Entry;
 use crate::address::Address;
@@ -12,13 +13,13 @@ use crate::kind::{ALL, Kind};
 
 /// Notes names of one section that look the same, or differ only by case.
 pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
-    let mut composed: HashMap<(Kind, Option<&str>, Cow<str>), &Entry<'_>> = HashMap::new();
-    let mut folded: HashMap<(Kind, Option<&str>, String), &Entry<'_>> = HashMap::new();
+    let mut composed: FxHashMap<(Kind, Option<&str>, Cow<str>), &Entry<'_>> = FxHashMap::default();
+    let mut folded: FxHashMap<(Kind, Option<&str>, String), &Entry<'_>> = FxHashMap::default();
     for entry in entries {
         let Address { kind, within, name } = &entry.address;
         let (kind, within) = (*kind, within.as_deref());
         // of what can move, a name is one in the whole account
-        let is_anywhere = kind.descriptor().is_anywhere;
+        let is_anywhere = kind.descriptor().special.is_anywhere;
         let within = within.filter(|_| !is_anywhere);
         let twin = *composed.entry((kind, within, nfc(name))).or_insert(entry);
         let sibling = *folded

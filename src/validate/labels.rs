@@ -1,6 +1,6 @@
 //! DNS labels that the names of pending keys make: those that are cut, and those that two names share.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::Entry;
 use crate::code::Code;
@@ -12,7 +12,7 @@ use crate::kind::{KeyType, Kind};
 /// Notes names of keys whose peer's DNS label is not what a reader expects (docs/netbird-api.md, "DNS labels of
 /// peers").
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    let mut first: HashMap<String, &Entry<'_>> = HashMap::new();
+    let mut first: FxHashMap<String, &Entry<'_>> = FxHashMap::default();
     for entry in entries {
         let name = entry.address.name.as_str();
         let names_a_peer = || {

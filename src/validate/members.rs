@@ -1,7 +1,8 @@
 //! Setup keys and the groups that list them.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Entry;
 use crate::code::Code;
@@ -14,7 +15,7 @@ use crate::render::words;
 
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    let groups: HashMap<&str, Cursor<'_>> = peers_of(entries).collect();
+    let groups: FxHashMap<&str, Cursor<'_>> = peers_of(entries).collect();
     for entry in entries
         .iter()
         .filter(|entry| entry.address.kind == Kind::SetupKey)
@@ -64,7 +65,7 @@ fn is_pending(key: &DeclaredKey) -> bool {
 /// A peer that joins by its key, and is not listed where members are, would be thrown out by the next apply.
 fn check_listed(
     entry: &Entry<'_>,
-    groups: &HashMap<&str, Cursor<'_>>,
+    groups: &FxHashMap<&str, Cursor<'_>>,
     desired: &Desired,
     log: &mut Log,
 ) {
@@ -104,7 +105,7 @@ fn check_listed(
 /// Members are matched with keys by name: one that only looks like a key's name is some other peer.
 fn check_members(
     entries: &[Entry<'_>],
-    groups: &HashMap<&str, Cursor<'_>>,
+    groups: &FxHashMap<&str, Cursor<'_>>,
     desired: &Desired,
     log: &mut Log,
 ) {
@@ -114,15 +115,15 @@ fn check_members(
             .filter(|entry| entry.address.kind == Kind::SetupKey)
             .map(|entry| entry.cursor.name())
     };
-    let declared: HashMap<&str, &DeclaredKey> = desired
+    let declared: FxHashMap<&str, &DeclaredKey> = desired
         .setup_keys()
         .map(|(name, key)| (name.as_str(), key))
         .collect();
-    let composed: HashMap<Cow<str>, &str> = keys().map(|name| (names::nfc(name), name)).collect();
-    let folded: HashMap<String, &str> = keys()
+    let composed: FxHashMap<Cow<str>, &str> = keys().map(|name| (names::nfc(name), name)).collect();
+    let folded: FxHashMap<String, &str> = keys()
         .map(|name| (names::nfc(name).to_lowercase(), name))
         .collect();
-    let holders: HashSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
+    let holders: FxHashSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
     let of_groups = groups.values().flat_map(|peers| peers.elements());
     let of_groups = of_groups.filter_map(|member| Some((member, member.text()?)));
     for (member, name) in of_groups.chain(single_peers(entries)) {
@@ -179,7 +180,7 @@ fn check_members(
 }
 
 /// What may be meant by a member that can hardly be a peer.
-fn odd_member(name: &str, groups: &HashSet<&str>) -> Option<String> {
+fn odd_member(name: &str, groups: &FxHashSet<&str>) -> Option<String> {
     match groups.contains(name) {
         true => Some("it is a group here: groups hold peers, not groups".to_owned()),
         false => hint::member(name, []).as_ref().map(words::hint),

@@ -1,6 +1,8 @@
 //! Routes that NetBird would not take side by side.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 
 use super::Entry;
 use crate::address::Address;
@@ -26,8 +28,8 @@ impl<'a> Destination<'a> {
 
 /// Notes routes to one destination through one group: the server refuses the second (docs/netbird-api.md, "Routes").
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    let mut seen: HashMap<(Destination<'_>, &str), &Entry<'_>> = HashMap::new();
-    let mut numbers: HashMap<&Address, usize> = HashMap::new();
+    let mut seen: FxHashMap<(Destination<'_>, &str), &Entry<'_>> = FxHashMap::default();
+    let mut numbers: FxHashMap<&Address, usize> = FxHashMap::default();
     let of_routes = entries
         .iter()
         .filter(|entry| entry.address.kind == Kind::Route);
@@ -40,7 +42,8 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
             _ => None,
         }
     });
-    let mut through_peers: HashMap<(&Address, Destination<'_>, &str), &Entry<'_>> = HashMap::new();
+    let mut through_peers: FxHashMap<(&Address, Destination<'_>, &str), &Entry<'_>> =
+        FxHashMap::default();
     for (entry, route) in routes {
         if let (Some(to), Some(peer)) = (Destination::of(route), &route.peer)
             && let Some(first) = through_peers.insert((&entry.address, to, peer.text()), entry)

@@ -1,7 +1,8 @@
 //! References to groups and network resources: those that the file declares, and those that must exist in NetBird.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Entry;
 use crate::address::Address;
@@ -36,8 +37,9 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
             .filter(|entry| entry.address.kind == Kind::Group)
             .map(|entry| entry.cursor.name())
     };
-    let declared: HashSet<&str> = groups().collect();
-    let composed: HashMap<Cow<str>, &str> = groups().map(|name| (names::nfc(name), name)).collect();
+    let declared: FxHashSet<&str> = groups().collect();
+    let composed: FxHashMap<Cow<str>, &str> =
+        groups().map(|name| (names::nfc(name), name)).collect();
     let (keys, resources) = (
         names_of(entries, Kind::SetupKey),
         names_of(entries, Kind::NetworkResource),
@@ -54,12 +56,13 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
             near.as_ref().map(words::hint)
         }
     };
-    let mut hints: HashMap<String, Option<String>> = HashMap::new();
+    let mut hints: FxHashMap<String, Option<String>> = FxHashMap::default();
     let mut references = Vec::new();
-    for (entry, name, place) in named(entries) {
+    for (entry, name, named) in named(entries) {
         if name == ALL || declared.contains(name) || names::flaw(name).is_some() {
             continue;
         }
+        let place = named.place();
         if let Some(twin) = composed.get(&names::nfc(name)) {
             log.error(
                 place,
@@ -100,15 +103,32 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
 }
 
 /// The names of the entries of a kind.
-fn names_of<'a>(entries: &[Entry<'a>], kind: Kind) -> HashSet<&'a str> {
+fn names_of<'a>(entries: &[Entry<'a>], kind: Kind) -> FxHashSet<&'a str> {
     let of_kind = entries.iter().filter(|entry| entry.address.kind == kind);
     of_kind.map(|entry| entry.cursor.name()).collect()
+}
+
+/// What names a group: most are declared, so it is looked for where it stands when something is to be said of it.
+enum Named<'a> {
+    /// A text.
+    Text(Cursor<'a>),
+    /// The name of a member.
+    Member(Cursor<'a>),
+}
+
+impl Named<'_> {
+    fn place(&self) -> Place {
+        match self {
+            Named::Text(text) => text.place(),
+            Named::Member(member) => member.key_place(),
+        }
+    }
 }
 
 /// Every text that names a group, with its entry and where it stands.
 fn named<'e, 'a>(
     entries: &'e [Entry<'a>],
-) -> impl Iterator<Item = (&'e Entry<'a>, &'a str, Place)> {
+) -> impl Iterator<Item = (&'e Entry<'a>, &'a str, Named<'a>)> {
     entries.iter().flat_map(|entry| {
         let outline = (entry.address.kind.descriptor().outline)();
         let is_list = move |field: &Cursor<'_>| {
@@ -117,13 +137,13 @@ fn named<'e, 'a>(
         };
         let lists = entry.cursor.members().filter(is_list);
         let elements = lists.flat_map(Cursor::elements);
-        let elements = elements.filter_map(|element| Some((element.text()?, element.place())));
+        let elements = elements.filter_map(|element| Some((element.text()?, Named::Text(element))));
         let is_policy = entry.address.kind == Kind::Policy;
         let users = is_policy.then(|| entry.cursor.get("authorized_groups"));
         let users = users.flatten().into_iter().flat_map(Cursor::members);
-        let users = users.map(|group| (group.name(), group.key_place()));
+        let users = users.map(|group| (group.name(), Named::Member(group)));
         let all = elements.chain(users);
-        all.map(move |(name, place)| (entry, name, place))
+        all.map(move |(name, named)| (entry, name, named))
     })
 }
 
@@ -139,7 +159,7 @@ pub(super) fn undeclared_resources(entries: &[Entry<'_>], log: &mut Log) {
     let policies = entries
         .iter()
         .filter(|entry| entry.address.kind == Kind::Policy);
-    let mut told: HashSet<&str> = HashSet::new();
+    let mut told: FxHashSet<&str> = FxHashSet::default();
     for target in policies.filter_map(|entry| entry.cursor.get("destination_resource")) {
         let Some(name) = target.text().filter(|name| names::flaw(name).is_none()) else {
             continue;

@@ -1,6 +1,8 @@
 //! `renamed_from`: an entry that stood under another name before.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Entry;
 use crate::address::Address;
@@ -14,10 +16,10 @@ use crate::text::is_hidden;
 pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<Address, String> {
     // what can move has one name in the whole account
     let named = |at: &Address| (at.kind, at.name.clone());
-    let declared: HashSet<(Kind, String)> =
+    let declared: FxHashSet<(Kind, String)> =
         entries.iter().map(|entry| named(&entry.address)).collect();
     let mut renames = BTreeMap::new();
-    let mut taken: HashMap<Address, &Address> = HashMap::new();
+    let mut taken: FxHashMap<Address, &Address> = FxHashMap::default();
     let can_be = |entry: &&Entry| entry.address.kind.descriptor().can_be_renamed;
     for entry in entries.iter().filter(can_be) {
         let Address { kind, name, .. } = &entry.address;

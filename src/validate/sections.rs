@@ -205,12 +205,12 @@ fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
         }
         Entries::Inside(_) => unreachable!("the file has no such section"),
     }
-    (descriptor.check)(&all, log);
+    (descriptor.special.check)(&all, log);
 }
 
 /// Returns what an entry of a section has: itself, or the elements of its list where its kind has several of one name.
 pub(super) fn objects<'a>(kind: Kind, entry: &Cursor<'a>) -> Vec<Cursor<'a>> {
-    match kind.descriptor().is_several && entry.is_list() {
+    match kind.descriptor().special.is_several && entry.is_list() {
         true => entry.elements().collect(),
         false => vec![*entry],
     }
@@ -224,7 +224,12 @@ fn no_names<R>(section: &Cursor<'_>, log: &mut Log) -> Option<R> {
 
 fn check_name(entry: &Cursor<'_>, kind: Kind, log: &mut Log) {
     names::check_declared(entry, log);
-    names::check_length(entry, kind.label(), kind.descriptor().longest_name, log);
+    names::check_length(
+        entry,
+        kind.label(),
+        kind.descriptor().special.longest_name,
+        log,
+    );
 }
 
 /// Returns what stands in a field of another object's entry.
@@ -278,7 +283,7 @@ fn keep<'a>(
             Some((name, resource, element))
         };
         let children: Vec<InFile<'a>> = all.into_iter().filter_map(read).collect();
-        (kind.descriptor().check)(&children, log);
+        (kind.descriptor().special.check)(&children, log);
         for (name, resource, _) in children {
             let child = desired.entries.entry(address.child(kind, name));
             let child = child.or_insert_with(|| Declared::Resources(Vec::new()));

@@ -142,6 +142,8 @@ impl Session {
         let mut told = notices::recipients_of_keys(&plan, &self.valid.desired, file, &self.history);
         notices::place(&mut told, &self.valid);
         document.notices.extend(told);
+        let idle = notices::protects_nothing(&self.protected, &self.valid.desired, &self.actual);
+        document.notices.extend(idle);
         let account = setting(server.account.as_ref());
         let context = self.gates(gates, account, applying);
         let refusals = gates::check(&plan, &context);
@@ -158,7 +160,7 @@ impl Session {
         Ok(plan)
     }
 
-    /// Returns the refusals of deletions that the pull request of this job causes; none in another job. What it takes away
+    /// Returns the refusals of what goes that the pull request of this job causes; none in another job. What it takes away
     /// is the plan of the merge without that of the base's file. All else that goes is set apart in the document.
     pub(in crate::commands) fn red(
         &self,
@@ -170,8 +172,9 @@ impl Session {
         if !self.context.is_pull_request_event() {
             return Vec::new();
         }
-        let own = match self.base_rows(file) {
-            Some(base) => &plan.rows() - &base,
+        let base = self.base_plan(file);
+        let own = match &base {
+            Some(base) => &plan.rows() - &base.rows(),
             // nobody can plan the base's file: what history says has to do
             None => {
                 let proposed = plan
@@ -194,7 +197,16 @@ impl Session {
         if red.is_empty() {
             blame(document);
         }
-        self.with_way_out(red, plan, document)
+        // nobody can agree to what is protected, so that a pull request must not bring it
+        let protected = |plan| gates::protected(plan, &self.protected);
+        let before = base.as_ref().and_then(protected);
+        let brought = protected(plan).filter(|now| {
+            let known = |name| before.iter().any(|before| before.names.contains(name));
+            !now.names.iter().all(known)
+        });
+        let mut red = self.with_way_out(red, plan, document);
+        red.extend(brought);
+        red
     }
 
     /// Says of refused deletions what to do about them.
@@ -211,13 +223,12 @@ impl Session {
         refusals
     }
 
-    /// What an apply of the base's file would take away, by the same answers; `None` where there is no such plan.
-    fn base_rows(&self, file: &Path) -> Option<BTreeSet<Row>> {
+    /// What an apply of the base's file would do, by the same answers; `None` where there is no such plan.
+    fn base_plan(&self, file: &Path) -> Option<Plan> {
         let desired = self.history.base(file)?;
         let renames = plan::renames(&desired, &self.snapshot, &self.options.ledger);
         let actual = Actual::read_renamed(&self.snapshot, renames.names()).ok()?;
-        let plan = plan::plan(&desired, &actual, &renames, &self.options).ok()?;
-        Some(plan.rows())
+        plan::plan(&desired, &actual, &renames, &self.options).ok()
     }
 
     /// What the gates look at.
@@ -234,6 +245,8 @@ impl Session {
             online: self.api.is_some(),
             applying,
             recipients: self.recipients.describe().len(),
+            protected: self.protected.clone(),
+            expected: self.expected.clone(),
         }
     }
 }

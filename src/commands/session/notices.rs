@@ -14,6 +14,7 @@ use crate::kind::Kind;
 use crate::notice::{Notice, OfKey, OfRun};
 use crate::plan::Plan;
 use crate::secret::Recipients;
+use crate::text::nearest;
 use crate::validate::{Valid, validate};
 
 /// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
@@ -46,6 +47,29 @@ pub(super) fn place(notices: &mut [Notice], valid: &Valid) {
         notice.file = place.map(|_| valid.file.clone());
         notice.place = place.or_else(|| valid.position_of(address)).cloned();
     }
+}
+
+/// Names what is protected and is nowhere. Of a kind that the file does not manage nothing is fetched, and nothing is deleted.
+pub(super) fn protects_nothing(
+    protected: &BTreeSet<Address>,
+    desired: &Desired,
+    actual: &Actual,
+) -> Vec<Notice> {
+    let idle = |named: &Address| {
+        let kind = named.kind;
+        let declared = desired.of_kind(kind).map(|(name, _)| name.as_str());
+        let objects = actual.objects.keys().filter(|at| at.kind == kind);
+        let machines = actual.peers.iter().filter(|_| kind.enrolls());
+        let machines = machines.map(|peer| peer.name.as_str());
+        let names = objects.map(|at| at.name.as_str()).chain(machines);
+        let names: BTreeSet<&str> = declared.chain(names).collect();
+        let is_fetched = desired.manages(kind) || !names.is_empty();
+        (is_fetched && !names.contains(named.name.as_str())).then(|| {
+            let near = nearest(&named.name, names).map(str::to_owned);
+            Notice::general(OfRun::ProtectsNothing(named.clone(), near))
+        })
+    };
+    protected.iter().filter_map(idle).collect()
 }
 
 /// Names the recipients of single keys that the base branch's file (without a pull request: that of the newest commit) does

@@ -108,6 +108,7 @@ pub(crate) fn many(code: Code) -> Option<&'static str> {
         | C::Merge
         | C::NewRecipient
         | C::NoRecipient
+        | C::ProtectsNothing
         | C::PersonsToken
         | C::LeftForNext
         | C::TwinStays

@@ -1,7 +1,7 @@
 //! The sentences of a run as a whole.
 
 use crate::notice::{Gone, OfRun};
-use crate::text::{count, listed};
+use crate::text::{ask, count, listed};
 
 pub(super) fn run(of: &OfRun) -> String {
     match of {
@@ -16,6 +16,14 @@ pub(super) fn run(of: &OfRun) -> String {
         OfRun::NoRecipient => {
             "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R"
                 .into()
+        }
+        OfRun::ProtectsNothing(named, near) => {
+            let near = near.as_deref().map(|near| format!("; {}", ask(near)));
+            format!(
+                "--protect names {}, which is neither in the file nor in NetBird{}",
+                named.quoted(),
+                near.unwrap_or_default()
+            )
         }
         OfRun::CopiesNotTold(error) => format!(
             "which unused setup keys have a sealed copy in the repository cannot be told: {error}"

@@ -1,0 +1,139 @@
+//! `apply --expect-digest`: what nobody looked at is not done.
+
+use serde_json::{Value, json};
+
+use crate::run::{Bench, Job, Pull, Site};
+
+fn file(port: u16) -> Value {
+    json!({
+        "groups": { "g": {}, "h": {} },
+        "policies": { "p": { "sources": ["g"], "destinations": ["h"], "protocol": "tcp", "ports": [port] } },
+    })
+}
+
+fn digest(bench: &Bench) -> String {
+    let plan = bench.plan(&["--format", "json"]).expect(0).json();
+    plan["digest"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_plan_that_was_looked_at_is_applied_and_no_other_one() {
+    let bench = Bench::fake();
+    bench.agreed(file(22)).file(file(443));
+    let looked_at = digest(&bench);
+    let refused = |why: &str| {
+        bench.server().clear_requests();
+        let run = bench.apply(&["--expect-digest", &looked_at]).expect(3);
+        bench.assert_writes(&[]);
+        let now = digest(&bench);
+        run.says(&format!("this is not the plan that was looked at: {why} (digest {now}, not {looked_at})"))
+            .says("nothing was changed")
+            .says(&format!("look at the plan again; if it is meant as it is now, run apply with --expect-digest {now}"));
+    };
+    bench.file(file(80));
+    refused("it does something else");
+    bench.file(file(443));
+    // what the file does not say is part of what was looked at
+    bench.edit("/policies", "p", json!({ "enabled": false }));
+    refused("it does the same, but what it changes was changed in NetBird meanwhile");
+    bench.edit("/policies", "p", json!({ "enabled": true }));
+    bench
+        .apply(&["--expect-digest", &looked_at.to_uppercase()])
+        .expect(0);
+    // run again, nothing is left
+    bench.apply(&["--expect-digest", &looked_at]).expect(0);
+    for nonsense in ["", "1234", "1234567890123", "12345678901x"] {
+        bench
+            .apply(&["--expect-digest", nonsense])
+            .expect(1)
+            .says("the 12 hexadecimal digits of a plan are wanted");
+    }
+}
+
+#[test]
+fn what_moves_by_itself_is_no_part_of_it() {
+    let bench = Bench::in_git();
+    let key = |groups: &[&str]| json!({ "type": "reusable", "expires_in": 315_360_000, "auto_groups": groups });
+    let file = |groups: &[&str]| json!({ "groups": { "g": {}, "h": {} }, "setup_keys": { "k": key(groups), "gone": key(&[]) } });
+    bench.applied(0.0, file(&["g"]));
+    let mut changed = file(&["h"]);
+    changed["setup_keys"]
+        .as_object_mut()
+        .unwrap()
+        .remove("gone");
+    bench.declared(1.0, changed);
+    let looked_at = digest(&bench);
+    // somebody uses the keys that are changed and deleted, and time goes by
+    for name in ["k", "gone"] {
+        bench
+            .hour(2.0)
+            .server()
+            .enroll(&bench.unseal(name), name)
+            .unwrap();
+    }
+    bench.hour(3.0);
+    assert_eq!(digest(&bench), looked_at);
+    bench.apply(&["--expect-digest", &looked_at]).expect(0);
+}
+
+#[test]
+fn a_new_keys_life_and_who_opens_it_are_part_of_it() {
+    let bench = Bench::fake();
+    let recipient = age::x25519::Identity::generate().to_public().to_string();
+    let key = |more: Value| {
+        let mut key = json!({ "type": "one-off", "expires_in": 86_400 });
+        key.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        json!({ "setup_keys": { "k": key } })
+    };
+    let files = [
+        key(json!({})),
+        key(json!({ "expires_in": 604_800 })),
+        key(json!({ "recipients": [recipient] })),
+        key(json!({ "recipients": [recipient], "recipients_only": true })),
+    ];
+    let digests = files.map(|file| {
+        bench.file(file);
+        digest(&bench)
+    });
+    let different: std::collections::BTreeSet<&String> = digests.iter().collect();
+    assert_eq!(different.len(), digests.len(), "{digests:?}");
+}
+
+#[test]
+fn a_merge_has_the_digest_of_its_pull_request() {
+    let text = |port: u16| serde_json::to_string_pretty(&file(port)).unwrap();
+    let site = Site::fake();
+    let first = site
+        .repo()
+        .push("main", "netbird.json", text(22).as_bytes(), "start");
+    site.checkout(&first);
+    site.in_job(&["apply"], &Job::push(&site, &first)).expect(0);
+    let mut removed = file(443);
+    removed["groups"] = json!({ "g": {}, "h": {}, "new": {} });
+    let removed = serde_json::to_string_pretty(&removed).unwrap();
+    let head = site
+        .repo()
+        .push("change", "netbird.json", removed.as_bytes(), "a change");
+    let number = site.repo().open_pr("change", "main");
+    site.checkout(&head);
+    let job = Job::pull_request(
+        &site,
+        &Pull {
+            number,
+            head: &head,
+            base: &first,
+        },
+    );
+    let plan = site
+        .in_job(&["plan", "--format", "json"], &job)
+        .expect(0)
+        .json();
+    let merged = site
+        .repo()
+        .push("main", "netbird.json", removed.as_bytes(), "merge");
+    site.checkout(&merged);
+    let args = ["apply", "--expect-digest", plan["digest"].as_str().unwrap()];
+    site.in_job(&args, &Job::push(&site, &merged)).expect(0);
+}
