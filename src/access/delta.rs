@@ -59,6 +59,11 @@ impl Pairs {
 /// Pairs by what is said of them: few things are said, of many pairs.
 type Tally<K> = Vec<(K, Pairs)>;
 
+/// What is lost and what is gained by a rule.
+type Found = [Tally<(Share, By)>; 2];
+/// What it lets through no more, and what newly, as others do anyway.
+type CoveredBy = [Tally<Traffic>; 2];
+
 /// The place of what is said in a tally.
 fn place<K: PartialEq>(tally: &mut Tally<K>, key: K) -> usize {
     let known = tally.iter().position(|(known, _)| *known == key);
@@ -88,6 +93,15 @@ struct Pair {
     /// Whether the line of All tells it, of what is lost and of what is gained.
     is_of_all: [bool; 2],
     /// Whether the destination has NetBird's SSH server on.
+    ssh: [bool; 2],
+}
+
+/// What is known of a rule and a pair: what the rule itself is about, all the rules that are, and whether the destination has
+/// NetBird's SSH server on.
+struct Facts {
+    rule: usize,
+    own: [Traffic; 2],
+    rules: [Vec<u64>; 2],
     ssh: [bool; 2],
 }
 
@@ -211,8 +225,8 @@ impl Maker<'_> {
             let has_all = grant.is_some_and(|grant| grant.to.contains(&EVERYBODY));
             of_destinations != EVERYBODY && has_all
         });
-        let mut found: [Tally<(Share, By)>; 2] = Default::default();
-        let mut covered: [Tally<Traffic>; 2] = Default::default();
+        let mut found = Found::default();
+        let mut covered = CoveredBy::default();
         let mut known: HashMap<Vec<u64>, Rc<Outcome>> = HashMap::new();
         let mut last: Option<(Vec<u64>, Rc<Outcome>)> = None;
         let mut is_met = false;
@@ -317,26 +331,25 @@ impl Maker<'_> {
         key: &[u64],
         pair: &Pair,
         may: [bool; 2],
-        (found, covered): (&mut [Tally<(Share, By)>; 2], &mut [Tally<Traffic>; 2]),
+        (found, covered): (&mut Found, &mut CoveredBy),
     ) -> Outcome {
         let words = self.reach.words();
         let rules = [key[..words].to_vec(), key[words..2 * words].to_vec()];
         let own = SIDES.map(|side| self.own(side, at, &rules[side], pair.ssh[side]));
+        let facts = Facts {
+            rule: at,
+            own,
+            rules,
+            ssh: pair.ssh,
+        };
+        let Facts { own, rules, .. } = &facts;
         let mut outcome = Outcome {
             is_met: !own[AFTER].is_empty(),
             ..Outcome::default()
         };
-        let diff = self.reach.diff(&rules, pair.ssh);
+        let diff = self.reach.diff(rules, pair.ssh);
         if own[BEFORE] != own[AFTER] {
-            self.cover(
-                at,
-                &own,
-                &rules,
-                pair.ssh,
-                diff.as_deref(),
-                covered,
-                &mut outcome,
-            );
+            self.cover(&facts, diff.as_deref(), covered, &mut outcome);
         }
         let Some(diff) = diff else {
             return outcome;
@@ -417,16 +430,19 @@ impl Maker<'_> {
     /// Notes what a rule lets through newly, or no more, and others do anyway.
     fn cover(
         &self,
-        rule: usize,
-        own: &[Traffic; 2],
-        rules: &[Vec<u64>; 2],
-        ssh: [bool; 2],
+        facts: &Facts,
         diff: Option<&Diff>,
-        covered: &mut [Tally<Traffic>; 2],
+        covered: &mut CoveredBy,
         outcome: &mut Outcome,
     ) {
+        let Facts {
+            rule,
+            own,
+            rules,
+            ssh,
+        } = facts;
         let accepts = |side: usize| {
-            let grant = self.reach.world.rules[rule].on(side);
+            let grant = self.reach.world.rules[*rule].on(side);
             grant.is_some_and(|grant| grant.accepts)
         };
         for side in SIDES {
@@ -452,7 +468,7 @@ impl Maker<'_> {
                 bits(rules)
                     .filter(move |other| {
                         let accepts = world.rules[*other].on(*side).is_some_and(|on| on.accepts);
-                        *other != rule && accepts
+                        other != rule && accepts
                     })
                     .filter(|other| {
                         let traffic = self.reach.of_rule(*side, *other, ssh);
