@@ -176,11 +176,7 @@ kinds! {
 impl Resource {
     /// Returns the fields that are ours.
     pub fn fields(&self) -> Map<String, Value> {
-        let value = each!(self, it => serde_json::to_value(it));
-        match value {
-            Ok(Value::Object(fields)) => fields,
-            other => unreachable!("a resource serialises to an object, not {other:?}"),
-        }
+        each!(self, it => it.fields())
     }
 
     /// Returns the names of the groups that it refers to.

@@ -28,73 +28,50 @@ use entry::{TABLE, entry};
 #[serde(default)]
 pub struct AccountSettings {
     /// Whether peers of people have to log in again after a time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_login_expiration_enabled: Option<bool>,
     /// After how many seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_login_expiration: Option<i64>,
     /// Whether they have to after they were offline for a time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_inactivity_expiration_enabled: Option<bool>,
     /// After how many seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_inactivity_expiration: Option<i64>,
     /// Whether users of role user see nothing in the dashboard.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub regular_users_view_blocked: Option<bool>,
     /// Whether the groups of a user go to the user's peers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub groups_propagation_enabled: Option<bool>,
     /// Whether groups come from the identity provider's tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub jwt_groups_enabled: Option<bool>,
     /// In which claim.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub jwt_groups_claim_name: Option<String>,
     /// Names in that claim, of which a user needs one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub jwt_allow_groups: Option<BTreeSet<String>>,
     /// Whether routing peers resolve the domains of routes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub routing_peer_dns_resolution_enabled: Option<bool>,
     /// The domain behind the names of machines, in lower case; empty: NetBird's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_domain: Option<String>,
     /// The IPv4 network of the machines' addresses.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub network_range: Option<String>,
     /// The IPv6 network of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub network_range_v6: Option<String>,
     /// Groups whose peers have an IPv6 address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ipv6_enabled_groups: Option<BTreeSet<String>>,
     /// Whether peers may expose services.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_expose_enabled: Option<bool>,
     /// Groups whose peers may.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_expose_groups: Option<BTreeSet<String>>,
     /// Whether connections are made when they are needed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lazy_connection_enabled: Option<bool>,
     /// To which version clients update themselves.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_update_version: Option<String>,
     /// Whether they do so without asking.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_update_always: Option<bool>,
     /// Whether clients send metrics.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics_push_enabled: Option<bool>,
     /// Whether local users need a second factor.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub local_mfa_enabled: Option<bool>,
     /// Whether new peers wait until somebody lets them in.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_approval_enabled: Option<bool>,
     /// Whether new users do.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_approval_required: Option<bool>,
     /// Groups whose traffic NetBird's cloud logs: no file says them, and they hold their groups.
     #[serde(skip_serializing)]
@@ -203,7 +180,7 @@ impl Spec for AccountSettings {
         let Sent { live, groups, .. } = sent;
         let mut settings = base_of(live.and_then(|live| live.get("settings")), &[]);
         let mut extra = base_of(settings.get("extra"), &[]);
-        let ours = serde_json::to_value(self).expect("plain values serialise");
+        let ours = self.fields();
         for field in TABLE.fields {
             let Some(value) = ours.get(field.name) else {
                 continue;

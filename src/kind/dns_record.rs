@@ -33,7 +33,6 @@ pub struct DnsRecord {
     /// An address in canonical text, or the name that it stands for.
     pub content: String,
     /// How long others may remember it, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<i64>,
 }
 

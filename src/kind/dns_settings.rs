@@ -22,7 +22,6 @@ use crate::sentence::Sentence;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct DnsSettings {
     /// Groups whose peers get no DNS settings from NetBird.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled_management_groups: Option<BTreeSet<String>>,
 }
 

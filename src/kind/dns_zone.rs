@@ -34,10 +34,8 @@ pub struct DnsZone {
     /// Groups whose peers ask it; never empty.
     pub distribution_groups: BTreeSet<String>,
     /// Whether the domain is a search domain too.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub search_domain: Option<bool>,
     /// Whether it is in use.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 

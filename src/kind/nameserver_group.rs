@@ -25,7 +25,6 @@ use crate::text::visible;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct NameserverGroup {
     /// Text for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// 1 to 3 servers, in canonical text; clients ask the first one first.
     pub nameservers: Vec<Nameserver>,
@@ -36,10 +35,8 @@ pub struct NameserverGroup {
     /// Domains they answer for, as written; in that order clients search them.
     pub domains: Vec<String>,
     /// Whether the domains are search domains too.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub search_domains_enabled: Option<bool>,
     /// Whether it is in use.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 

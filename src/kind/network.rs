@@ -20,7 +20,6 @@ use crate::sentence::Sentence;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Network {
     /// Text for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 

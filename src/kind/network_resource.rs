@@ -29,16 +29,13 @@ use crate::text::visible;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct NetworkResource {
     /// Text for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// A masked network, of a single address too (`10.20.0.9/32`); or a domain, in lower case and Unicode, which `*.` may
     /// begin.
     pub address: String,
     /// Groups that it is in: policies to them are for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<BTreeSet<String>>,
     /// Whether it can be reached.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 

@@ -32,13 +32,10 @@ pub struct NetworkRouter {
     /// Groups whose peers route; empty where `peer` does.
     pub peer_groups: BTreeSet<String>,
     /// Priority among the routers of a network, 1 to 9999, the lowest wins.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<i64>,
     /// Whether routed traffic bears the router's address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub masquerade: Option<bool>,
     /// Whether it is in use.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 

@@ -27,13 +27,10 @@ pub struct Peer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Whether NetBird's SSH server runs on it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_enabled: Option<bool>,
     /// Whether its person has to log in again after a time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub login_expiration_enabled: Option<bool>,
     /// Whether its person has to after it was offline for a time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub inactivity_expiration_enabled: Option<bool>,
 }
 

@@ -30,22 +30,16 @@ pub use traffic::{Action, PortRange, Protocol};
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Policy {
     /// Text for people; the policy's own, not its rule's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether it is enforced. Creation takes true.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Accept or drop. Creation takes accept.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
     /// Whether destinations may also open connections to sources. Creation takes true.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bidirectional: Option<bool>,
     /// Creation takes all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
     /// Ports of tcp and udp; empty = all ports.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<BTreeSet<PortRange>>,
     /// Names of groups; never empty in a valid file.
     pub sources: BTreeSet<String>,
@@ -56,10 +50,8 @@ pub struct Policy {
     /// A network resource or a peer in the place of the destinations.
     pub destination_resource: Option<Target>,
     /// Names of the posture checks that sources have to pass.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub source_posture_checks: Option<BTreeSet<String>>,
     /// Of NetBird's SSH: groups of users, and as which local users they may log in (none = as any).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub authorized_groups: Option<BTreeMap<String, BTreeSet<String>>>,
     /// How many rules it holds; one, but for policies of old servers.
     pub rules: OneRule,

@@ -30,7 +30,6 @@ const MAX_DOMAINS: usize = 32;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Route {
     /// Text for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// A masked network such as `192.168.1.0/24`; exactly one of this and `domains` is set.
     pub network: Option<String>,
@@ -41,25 +40,18 @@ pub struct Route {
     /// The one peer that routes, in their place.
     pub peer: Option<PeerRef>,
     /// Groups that get the route.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<BTreeSet<String>>,
     /// Groups whose policies guard what is behind the route.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub access_control_groups: Option<BTreeSet<String>>,
     /// Priority among equal routes, 1 to 9999, the lowest wins.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<i64>,
     /// Whether routed traffic bears the router's address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub masquerade: Option<bool>,
     /// Whether a domain route outlives a change of its addresses.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_route: Option<bool>,
     /// Whether clients leave it off until somebody switches it on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_auto_apply: Option<bool>,
     /// Whether it is in use.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 

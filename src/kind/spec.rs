@@ -25,6 +25,21 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
     /// Builds the body of a POST, or of a PUT where there is a live object.
     fn request(&self, sent: Sent) -> Result<Value, Unresolved>;
 
+    /// Returns the fields that are ours: of what can be left out, none is "not ours".
+    fn fields(&self) -> Map<String, Value> {
+        let mut fields = match serde_json::to_value(self) {
+            Ok(Value::Object(fields)) => fields,
+            other => unreachable!("a resource serialises to an object, not {other:?}"),
+        };
+        let rows = Self::TABLE.map_or(&[][..], |table| table.fields).iter();
+        for row in rows.filter(|row| row.forget.is_some()) {
+            if fields.get(row.name).is_some_and(Value::is_null) {
+                fields.remove(row.name);
+            }
+        }
+        fields
+    }
+
     /// Returns the names of groups in it.
     fn references(&self) -> Vec<&str> {
         let groups = Self::TABLE.map_or_else(Vec::new, |table| table.groups(self));
