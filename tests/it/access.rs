@@ -123,7 +123,7 @@ fn a_question_that_cannot_be_answered_says_why() {
         (["access", "pilots", "group/db"], "write group/NAME"),
         (["access", "resource/x", "group/db"], "it is only reached"),
         (
-            ["access", "group/pilots", "grupo/db"],
+            ["access", "group/pilots", "groop/db"],
             "did you mean \"group\"?",
         ),
     ] {

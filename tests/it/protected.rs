@@ -138,7 +138,7 @@ fn what_cannot_be_meant_is_said() {
         (
             "polices/p",
             "\"polices/p\" names no entry",
-            "did you mean \"policies\"?",
+            "did you mean \"policies/p\"?",
         ),
         (
             "groups",
