@@ -133,8 +133,11 @@ fn named(text: &str) -> Result<Address, Failure> {
     let found = kind.filter(|kind| kind.is_one() == name.is_empty());
     let found = found.map(|kind| Address::new(kind, name));
     found.ok_or_else(|| {
-        let near =
-            meant(section, name).unwrap_or_else(|| "as in setup_keys/NAME or policies/NAME".into());
+        let near = match kind {
+            Some(_) => None,
+            None => meant(section, name),
+        };
+        let near = near.unwrap_or_else(|| "as in setup_keys/NAME or policies/NAME".into());
         let text = visible(text).into_owned();
         Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted")).hint(near)
     })

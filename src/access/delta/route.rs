@@ -1,0 +1,118 @@
+//! What comes and goes behind a route.
+
+use std::collections::BTreeSet;
+
+use super::Maker;
+use super::tally::{By, Share, Tally, place, shares};
+use crate::access::reach::{ClassAt, between};
+use crate::access::routes::Target;
+use crate::access::traffic::Traffic;
+use crate::access::world::{AFTER, BEFORE, End, SIDES};
+use crate::access::{Passage, Side, Why};
+use crate::address::Address;
+use crate::kind::Kind;
+
+/// About how many rules are named as those which open it.
+const MOST_RULES: usize = 3;
+
+/// What passes before and after, by the state of the checks.
+type Passing = [[Traffic; 2]; 2];
+
+impl Maker<'_> {
+    /// What comes and goes behind a route: of machines that change, of routers that change, by rules that pair them anew.
+    pub(super) fn target(&mut self, target: &Target) {
+        let reach = &self.reach;
+        let routers = target.routers(reach);
+        let ways = SIDES.map(|side| target.ways(reach, side));
+        let is_all = target.differs() || routers.iter().any(|class| reach.at(*class).differs);
+        let opening = target.opening(reach, &routers);
+        let concerned = |class: ClassAt| -> Vec<usize> {
+            let rules = opening.iter();
+            let rules = rules.filter(|(_, groups)| reach.is_ever_in(class, groups));
+            rules.map(|(rule, _)| *rule).collect()
+        };
+        let candidates: BTreeSet<ClassAt> = opening
+            .iter()
+            .flat_map(|(_, groups)| groups)
+            .flat_map(|group| reach.in_group(*group).to_vec())
+            .chain(reach.differing_classes())
+            .collect();
+        let mut passages = Vec::new();
+        for client in target.clients() {
+            let mut found: [Tally<(Share, ())>; 2] = Default::default();
+            let members = match is_all {
+                true => reach.in_group(client).to_vec(),
+                false => {
+                    let of = candidates.iter().copied();
+                    of.filter(|class| reach.is_ever_in(*class, &[client]))
+                        .collect()
+                }
+            };
+            // few things pass, for many classes
+            let mut known: Vec<(Passing, [Vec<usize>; 2])> = Vec::new();
+            for class in members {
+                let passing = SIDES
+                    .map(|side| reach.by_checks(|checks| ways[side].traffic(reach, checks, class)));
+                if passing[BEFORE] == passing[AFTER] {
+                    continue;
+                }
+                let at = known.iter().position(|(other, _)| *other == passing);
+                let at = at.unwrap_or_else(|| {
+                    let diff = between(&passing[BEFORE], &passing[AFTER]);
+                    let told = [(BEFORE, &diff.lost), (AFTER, &diff.gained)];
+                    let places = told.map(|(which, traffic)| match target.is_for(which, client) {
+                        true => {
+                            let shares = shares(traffic, &Traffic::everything()).into_iter();
+                            let shares = shares.map(|share| place(&mut found[which], (share, ())));
+                            shares.collect()
+                        }
+                        false => Vec::new(),
+                    });
+                    known.push((passing, places));
+                    known.len() - 1
+                });
+                for which in SIDES {
+                    for place in &known[at].1[which] {
+                        let pairs = &mut found[which][*place].1;
+                        pairs.all.push((class, class));
+                        if target.differs() || pairs.because.len() >= MOST_RULES {
+                            continue;
+                        }
+                        let name =
+                            |rule: usize| Address::new(Kind::Policy, &reach.world.rules[rule].name);
+                        pairs.because.extend(concerned(class).into_iter().map(name));
+                        pairs.because.extend(self.causes(By::Source, class, class));
+                    }
+                }
+            }
+            for which in SIDES {
+                for (((traffic, passes), ()), pairs, is_even) in
+                    self.gathered(std::mem::take(&mut found[which]))
+                {
+                    let from = self.side(client);
+                    let to = Side {
+                        end: End::Route,
+                        name: target.name.clone(),
+                        address: Some(target.target.clone()),
+                        ..Side::default()
+                    };
+                    let passage = Passage {
+                        from: self.counted(&from, Some(client), &pairs.from(), &BTreeSet::new()),
+                        to,
+                        traffic,
+                        is_even,
+                        condition: passes.map(|passes| (passes, BTreeSet::new())),
+                        why: Why {
+                            rule: Address::new(Kind::Route, &target.name),
+                            causes: pairs.because.into_iter().collect(),
+                        },
+                    };
+                    passages.push((which, passage));
+                }
+            }
+        }
+        for (which, passage) in passages {
+            self.list(which).push(passage);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Pairs of classes, by what is said of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::access::reach::{ClassAt, FAIL, PASS};
+use crate::access::traffic::Traffic;
+use crate::address::Address;
+
+/// What is said of pairs with the same traffic: which classes, and the rules that cover it.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    pub(super) all: Vec<(ClassAt, ClassAt)>,
+    pub(super) because: BTreeSet<Address>,
+    pub(super) rules: BTreeSet<usize>,
+}
+
+impl Pairs {
+    pub(super) fn from(&self) -> BTreeSet<ClassAt> {
+        self.all.iter().map(|(from, _)| *from).collect()
+    }
+
+    pub(super) fn to(&self) -> BTreeSet<ClassAt> {
+        self.all.iter().map(|(_, to)| *to).collect()
+    }
+
+    pub(super) fn join(&mut self, other: Pairs) {
+        self.all.extend(other.all);
+        self.because.extend(other.because);
+        self.rules.extend(other.rules);
+    }
+
+    /// The same pairs as full products: sources that have the same destinations are together.
+    pub(super) fn products(&self) -> Vec<(BTreeSet<ClassAt>, BTreeSet<ClassAt>)> {
+        let mut each: BTreeMap<ClassAt, BTreeSet<ClassAt>> = BTreeMap::new();
+        for (from, to) in &self.all {
+            each.entry(*from).or_default().insert(*to);
+        }
+        let mut by_to: BTreeMap<BTreeSet<ClassAt>, BTreeSet<ClassAt>> = BTreeMap::new();
+        for (from, to) in each {
+            by_to.entry(to).or_default().insert(from);
+        }
+        by_to.into_iter().map(|(to, from)| (from, to)).collect()
+    }
+}
+
+/// Pairs by what is said of them: few things are said, of many pairs.
+pub(super) type Tally<K> = Vec<(K, Pairs)>;
+
+/// What is lost and what is gained by a rule.
+pub(super) type Found = [Tally<(Share, By)>; 2];
+/// What it lets through no more, and what newly, as others do anyway.
+pub(super) type CoveredBy = [Tally<Traffic>; 2];
+
+/// The place of what is said in a tally.
+pub(super) fn place<K: PartialEq>(tally: &mut Tally<K>, key: K) -> usize {
+    let known = tally.iter().position(|(known, _)| *known == key);
+    known.unwrap_or_else(|| {
+        tally.push((key, Pairs::default()));
+        tally.len() - 1
+    })
+}
+
+/// What is said of every pair that the same rules are about, as places in the tallies.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) found: [Vec<usize>; 2],
+    pub(super) covered: [Option<usize>; 2],
+    /// Whether the rule is about the pair, after.
+    pub(super) is_met: bool,
+}
+
+/// Traffic, and whether it depends on the posture checks: `Some(true)` while they pass, `Some(false)` while they fail.
+pub(super) type Share = (Traffic, Option<bool>);
+
+/// What of a pair decides, beside the rules that are about it.
+pub(super) struct Pair {
+    pub(super) by: By,
+    /// Whether one of its sides changes.
+    pub(super) is_moved: bool,
+    /// Whether the line of All tells it, of what is lost and of what is gained.
+    pub(super) is_of_all: [bool; 2],
+    /// Whether the destination has NetBird's SSH server on.
+    pub(super) ssh: [bool; 2],
+}
+
+/// What is known of a rule and a pair: what the rule itself is about, all the rules that are, and whether the destination has
+/// NetBird's SSH server on.
+pub(super) struct Facts {
+    pub(super) rule: usize,
+    pub(super) own: [Traffic; 2],
+    pub(super) rules: [Vec<u64>; 2],
+    pub(super) ssh: [bool; 2],
+}
+
+impl Pair {
+    pub(super) fn key(&self) -> u64 {
+        let flags = [
+            self.is_moved,
+            self.is_of_all[0],
+            self.is_of_all[1],
+            self.ssh[0],
+            self.ssh[1],
+        ];
+        flags
+            .iter()
+            .fold(self.by as u64, |key, flag| key << 1 | u64::from(*flag))
+    }
+}
+
+/// What a pair differs by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum By {
+    /// The rule.
+    Rule,
+    /// The source: where both do, too.
+    Source,
+    /// The destination.
+    Destination,
+}
+/// What of this is within `of`: by the state of the checks where that makes a difference.
+pub(super) fn shares(traffic: &[Traffic; 2], of: &Traffic) -> Vec<Share> {
+    let [pass, fail] = [PASS, FAIL].map(|checks| traffic[checks].common(of));
+    let always = (pass.common(&fail), None);
+    let passing = (pass.minus(&fail), Some(true));
+    let failing = (fail.minus(&pass), Some(false));
+    let all = [always, passing, failing];
+    let all = all.into_iter().filter(|(traffic, _)| !traffic.is_empty());
+    all.collect()
+}

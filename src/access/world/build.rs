@@ -1,0 +1,323 @@
+//! Puts what was read, and what a plan makes of it, into a world.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::{
+    AFTER, BEFORE, EVERYBODY, End, Grant, GroupAt, NetworkKey, NodeAt, Path, Place, RouteOf,
+    Router, Rule, SIDES, What, World,
+};
+use crate::access::traffic::Traffic;
+use crate::actual::Actual;
+use crate::address::Address;
+use crate::change::{Change, Operation};
+use crate::id::Id;
+use crate::kind::{ALL, Action, Kind, Live, PeerRef, Policy, Protocol, Resource, Target};
+use crate::memberships::Memberships;
+use crate::plan::Plan;
+
+/// The object of an address before a plan and after it, and where it stands then.
+pub(super) struct Object<'a> {
+    pub(super) address: &'a Address,
+    live: Option<&'a Live>,
+    after: Option<Resource>,
+    network: [NetworkKey; 2],
+    is_changed: bool,
+    is_replaced: bool,
+}
+
+impl Object<'_> {
+    /// Its form on a side.
+    fn form(&self, side: usize) -> Option<&Resource> {
+        match (side, self.is_changed) {
+            (BEFORE, _) | (_, false) => self.live.map(|live| &live.resource),
+            _ => self.after.as_ref(),
+        }
+    }
+}
+
+/// Every live object and every new one, with what becomes of it.
+pub(super) fn objects<'a>(actual: &'a Actual, plan: &'a Plan) -> Vec<Object<'a>> {
+    let by_id = |change: &'a Change| Some((&change.operation.live()?.id, change));
+    let changes: HashMap<&Id, &Change> = plan.changes.iter().filter_map(by_id).collect();
+    let network_of = |address: &Address| -> NetworkKey {
+        let parent = address.parent()?;
+        let live = plan.parents.get(&parent);
+        Some(live.map_or_else(|| format!("new {}", parent.name), |id| id.0.clone()))
+    };
+    let live = actual.each().map(|(address, live)| {
+        let change = changes.get(&live.id).copied();
+        let within = live.within.as_ref().map(|id| id.0.clone());
+        let network_after = match change {
+            Some(change) if within.is_some() => network_of(&change.address),
+            _ => within.clone(),
+        };
+        Object {
+            address: change.map_or(address, |change| &change.address),
+            live: Some(live),
+            after: change.and_then(|change| becomes(&change.operation)),
+            network: [within, network_after],
+            is_changed: change.is_some(),
+            is_replaced: change
+                .is_some_and(|change| matches!(change.operation, Operation::Replace { .. })),
+        }
+    });
+    let new = plan.changes.iter().filter_map(|change| {
+        let Operation::Create { after } = &change.operation else {
+            return None;
+        };
+        let network = network_of(&change.address);
+        Some(Object {
+            address: &change.address,
+            live: None,
+            after: Some(after.clone()),
+            network: [network.clone(), network],
+            is_changed: true,
+            is_replaced: false,
+        })
+    });
+    live.chain(new).collect()
+}
+
+fn becomes(operation: &Operation) -> Option<Resource> {
+    match operation {
+        Operation::Create { after } | Operation::Replace { after, .. } => Some(after.clone()),
+        Operation::Update { live, after, .. } => Some(after.over(&live.resource)),
+        Operation::Delete { .. } => None,
+    }
+}
+
+impl<'a> World<'a> {
+    /// What stands for one peer alone in rules.
+    pub(super) fn one_peer(&mut self, id: &Id) -> GroupAt {
+        let group = self.group(End::Peer, &id.0);
+        if let Some(node) = self.peers.get(id).copied() {
+            for side in SIDES {
+                self.put(node, group, side);
+            }
+        }
+        group
+    }
+
+    pub(super) fn add_peers(&mut self, actual: &'a Actual, plan: &Plan) {
+        let of_peers = plan.changes.iter();
+        let of_peers = of_peers.filter(|change| change.address.kind == Kind::Peer);
+        let changes: HashMap<&Id, &Change> = of_peers
+            .filter_map(|change| Some((&change.operation.live()?.id, change)))
+            .collect();
+        for peer in actual.peers.iter() {
+            let change = changes.get(&peer.id);
+            let after = match change.map(|change| &change.operation) {
+                Some(Operation::Delete { .. }) => None,
+                Some(operation) => match operation.after() {
+                    Some(Resource::Peer(after)) => after.ssh_enabled.or(Some(peer.ssh_enabled)),
+                    _ => Some(peer.ssh_enabled),
+                },
+                None => Some(peer.ssh_enabled),
+            };
+            let is_on = [peer.ssh_enabled, after.unwrap_or(false)];
+            let node = self.add_node(What::Peer(&peer.id), [true, after.is_some()], is_on);
+            if after != Some(peer.ssh_enabled) {
+                let cause = change.map(|change| change.address.clone());
+                self.nodes[node as usize].causes.extend(cause);
+            }
+            self.peers.insert(&peer.id, node);
+            for side in SIDES {
+                self.put(node, EVERYBODY, side);
+            }
+        }
+    }
+
+    pub(super) fn add_group(&mut self, object: &Object) {
+        let name = &object.address.name;
+        let group = self.group(End::Group, name);
+        if group == EVERYBODY {
+            return;
+        }
+        let mut members: [HashSet<NodeAt>; 2] = Default::default();
+        for side in SIDES {
+            let Some(Resource::Group(form)) = object.form(side) else {
+                continue;
+            };
+            let peers = form.peers.iter().flatten();
+            members[side] = peers.filter_map(|id| self.peers.get(id).copied()).collect();
+            for node in &members[side] {
+                self.put(*node, group, side);
+            }
+        }
+        if !object.is_changed {
+            return;
+        }
+        for node in members[BEFORE].symmetric_difference(&members[AFTER]) {
+            let causes = &mut self.nodes[*node as usize].causes;
+            causes.push(object.address.clone());
+        }
+    }
+
+    /// A key that somebody can still enroll with: its machines join its groups, and those that list it.
+    pub(super) fn add_key(
+        &mut self,
+        object: &Object,
+        actual: &Actual,
+        plan: &Plan,
+        memberships: &Memberships,
+    ) {
+        let name = &object.address.name;
+        let key = object.live.and_then(|live| actual.keys.get(&live.id));
+        let is_usable = key.is_some_and(|key| key.valid);
+        let makes = object.live.is_none() || object.is_replaced;
+        let is = [
+            is_usable,
+            object.form(AFTER).is_some() && (is_usable || makes),
+        ];
+        if is == [false, false] {
+            return;
+        }
+        let node = self.add_node(What::Key(name.clone()), is, [false, false]);
+        let lists = plan.pending_members.iter();
+        let lists = lists.filter(|(_, keys)| keys.contains(name));
+        let listed: BTreeSet<String> = lists.map(|(group, _)| group.clone()).collect();
+        let none = BTreeSet::new();
+        let new = memberships.new.get(name).unwrap_or(&none);
+        let gone = memberships.gone.get(name).unwrap_or(&none);
+        let before = &(&listed - new) | gone;
+        let mut groups: [BTreeSet<String>; 2] = [before, listed];
+        for side in SIDES {
+            if let Some(Resource::SetupKey(key)) = object.form(side) {
+                groups[side].extend(key.auto_groups.iter().flatten().cloned());
+            }
+            groups[side].insert(ALL.to_owned());
+            for group in self.groups(&groups[side]) {
+                self.put(node, group, side);
+            }
+        }
+        if is[BEFORE] != is[AFTER] || groups[BEFORE] != groups[AFTER] {
+            let causes = &mut self.nodes[node as usize].causes;
+            causes.push(object.address.clone());
+        }
+    }
+
+    /// Who routes.
+    fn who(&mut self, peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> Vec<GroupAt> {
+        match peer {
+            Some(PeerRef::Id(id)) => vec![self.one_peer(id)],
+            Some(PeerRef::Name(_)) => Vec::new(),
+            None => self.groups(groups),
+        }
+    }
+
+    pub(super) fn add_router(&mut self, object: &Object) {
+        let through = SIDES.map(|side| match object.form(side) {
+            Some(Resource::NetworkRouter(form)) => {
+                let who = self.who(form.peer.as_ref(), &form.peer_groups);
+                Some((form.enabled.unwrap_or(true), who))
+            }
+            _ => None,
+        });
+        self.routers.push(Router {
+            network: object.network.clone(),
+            through,
+        });
+    }
+
+    pub(super) fn add_resource(&mut self, object: &Object) {
+        let name = &object.address.name;
+        let forms = SIDES.map(|side| match object.form(side) {
+            Some(Resource::NetworkResource(form)) => Some(form.clone()),
+            _ => None,
+        });
+        let is = SIDES.map(|side| forms[side].is_some());
+        let is_on = SIDES.map(|side| {
+            let form = forms[side].as_ref();
+            form.is_some_and(|form| form.enabled.unwrap_or(true))
+        });
+        let address = SIDES.map(|side| forms[side].as_ref().map(|form| form.address.clone()));
+        let what = What::Resource(Place {
+            name: name.clone(),
+            address,
+            network: object.network.clone(),
+        });
+        let node = self.add_node(what, is, is_on);
+        let alone = self.group(End::Resource, name);
+        for side in SIDES {
+            let groups = forms[side].as_ref().and_then(|form| form.groups.as_ref());
+            for group in self.groups(groups.into_iter().flatten()) {
+                self.put(node, group, side);
+            }
+            self.put(node, alone, side);
+        }
+        let causes = match object.is_changed {
+            true => vec![object.address.clone()],
+            false => object.address.parent().into_iter().collect(),
+        };
+        self.nodes[node as usize].causes = causes;
+    }
+
+    pub(super) fn add_policy(&mut self, object: &Object, actual: &Actual) {
+        // old servers kept several rules in one policy; one that is changed has one
+        let live = object.live.map(|live| Policy::rules(live, &actual.groups));
+        let live = live.unwrap_or_default();
+        let after = match object.is_changed {
+            true => match &object.after {
+                Some(Resource::Policy(policy)) => vec![policy.clone()],
+                _ => Vec::new(),
+            },
+            false => Vec::new(),
+        };
+        for at in 0..live.len().max(after.len()) {
+            let before = live.get(at).map(|rule| self.grant(rule));
+            let grants = match object.is_changed {
+                true => [before, after.get(at).map(|rule| self.grant(rule))],
+                false => [before.clone(), before],
+            };
+            self.rules.push(Rule {
+                name: object.address.name.clone(),
+                grants,
+            });
+        }
+    }
+
+    fn grant(&mut self, policy: &Policy) -> Grant {
+        let mut side = |target: &Option<Target>, groups: &BTreeSet<String>| match target {
+            Some(Target::Peer(PeerRef::Id(id))) => vec![self.one_peer(id)],
+            Some(Target::Peer(PeerRef::Name(_))) => Vec::new(),
+            Some(Target::Resource(name)) => vec![self.group(End::Resource, name)],
+            None => self.groups(groups),
+        };
+        Grant {
+            is_on: policy.enabled.unwrap_or(true),
+            accepts: policy.action != Some(Action::Drop),
+            both_ways: policy.bidirectional.unwrap_or(true),
+            traffic: Traffic::of(policy),
+            opens_ssh: matches!(policy.protocol, None | Some(Protocol::All)),
+            from: match side(&policy.source_resource, &policy.sources) {
+                // all others are among them
+                from if from.contains(&EVERYBODY) => vec![EVERYBODY],
+                from => from,
+            },
+            to: side(&policy.destination_resource, &policy.destinations),
+            checks: policy.source_posture_checks.clone().unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn add_route(&mut self, object: &Object) {
+        let paths = SIDES.map(|side| match object.form(side) {
+            Some(Resource::Route(form)) => {
+                let domains = form.domains.iter().flatten().cloned();
+                let domains: Vec<String> = domains.collect();
+                let all = BTreeSet::from([ALL.to_owned()]);
+                Some(Path {
+                    is_on: form.enabled.unwrap_or(true),
+                    target: form.network.clone().unwrap_or_else(|| domains.join(", ")),
+                    routers: self.who(form.peer.as_ref(), &form.peer_groups),
+                    clients: self.groups(form.groups.as_ref().unwrap_or(&all)),
+                    guards: self.groups(form.access_control_groups.iter().flatten()),
+                })
+            }
+            _ => None,
+        });
+        self.routes.push(RouteOf {
+            name: object.address.name.clone(),
+            paths,
+        });
+    }
+}
