@@ -89,6 +89,9 @@ pub fn plan(document: &Document, color: Color) -> String {
     out.push_str(&to_come);
     out.push_str(&recipients(document));
     out.push_str(&unmanaged(document, plan));
+    if !plan.is_empty() {
+        out.push_str(&format!("Digest of this plan: {}.\n", plan.digest()));
+    }
     out.push_str(&notes(document, color));
     out.push_str(&ways_out(document));
     out
