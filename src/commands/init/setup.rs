@@ -64,8 +64,9 @@ impl Setup {
                 None => None,
             },
         };
-        let keys_branch = keys_branch(args, &grounds)?;
-        let branch = setting(args.gitea.branch.as_ref()).unwrap_or(grounds.default_branch);
+        let applied = setting(args.gitea.branch.as_ref());
+        let branch = applied.unwrap_or_else(|| grounds.default_branch.clone());
+        let keys_branch = keys_branch(args, &grounds, &branch)?;
         let wanted = Wanted {
             secrets: secrets.keys().copied().collect(),
             variables,
@@ -264,15 +265,23 @@ fn place(args: &InitArgs, remote: Option<&Remote>) -> Result<(String, String), F
 }
 
 /// Returns the branch of sealed keys; `None` where none is kept, as `apply` sees it.
-fn keys_branch(args: &InitArgs, grounds: &Grounds) -> Result<Option<String>, Failure> {
+fn keys_branch(
+    args: &InitArgs,
+    grounds: &Grounds,
+    applied: &str,
+) -> Result<Option<String>, Failure> {
     let branch = match setting(args.keys_branch.as_ref()) {
         Some(named) if named == "none" => return Ok(None),
         None if grounds.is_public => return Ok(None),
         named => named.unwrap_or_else(|| sealed::BRANCH.to_owned()),
     };
-    if branch == grounds.default_branch {
-        let text =
-            format!("{branch} is the default branch: sealed keys have a branch of their own");
+    let taken = match branch.as_str() {
+        name if name == grounds.default_branch => Some("the default branch"),
+        name if name == applied => Some("the branch that is applied"),
+        _ => None,
+    };
+    if let Some(taken) = taken {
+        let text = format!("{branch} is {taken}: sealed keys have a branch of their own");
         return Err(Failure::error(visible(&text))
             .hint("name another with --keys-branch (NETBIRD_GITOPS_KEYS_BRANCH)"));
     }

@@ -205,6 +205,10 @@ fn the_branch_of_sealed_keys_is_that_of_apply() {
     setup(&site, &["--keys-branch", "main"], &[])
         .expect(1)
         .says("main is the default branch: sealed keys have a branch of their own");
+    let same = [("GITEA_BRANCH", "netbird-sealed-keys")];
+    setup(&site, &[], &same)
+        .expect(1)
+        .says("netbird-sealed-keys is the branch that is applied: sealed keys have");
     gitea.publish();
     setup(&site, &["--dry-run"], &[]).expect(0).hides(rule);
     assert_eq!(writes(&site), [""; 0]);
