@@ -40,7 +40,7 @@ pub use pulls::Pull;
 pub use rights::Branch;
 pub use runs::Ancestry;
 pub use scopes::Scopes;
-pub use setup::BranchRule;
+pub use setup::{BranchRule, Grounds};
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

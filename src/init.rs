@@ -148,8 +148,12 @@ pub fn files(choice: Choice, network: Option<&str>) -> Vec<Wanted> {
     files
 }
 
-/// What people set in a workflow: where it runs, when, and for which branch.
-const SETTINGS: [&str; 3] = ["runs-on:", "- cron:", "branches:"];
+/// What people set in a workflow: where it runs, when, and for which branch and file.
+const SETTINGS: [&str; 4] = ["runs-on:", "- cron:", "branches:", "paths:"];
+/// The command that commits or, with the flag that people give it, proposes.
+const SYNC: &str = "netbird-gitops sync-events";
+/// That flag.
+const VIA_PR: &str = " --via-pr";
 
 /// Returns our text of a workflow with the lines that people set in theirs: an update must not put a job onto a runner that
 /// is not there. Where theirs has another number of such lines, or their values stand on further lines, they have no place in ours.
@@ -177,6 +181,12 @@ fn with_settings_of(there: &[u8], ours: &str) -> String {
             values.push((key, theirs.into_iter()));
         }
     }
+    let is_sync =
+        |line: &str| !line.trim_start().starts_with('#') && line.trim_end().ends_with(SYNC);
+    let proposes = there
+        .lines()
+        .filter_map(|line| line.trim_end().strip_suffix(VIA_PR))
+        .any(is_sync);
     let line = |line: &str| {
         let key = key(line);
         let theirs = values.iter_mut().find(|(other, _)| key == Some(other));
@@ -184,6 +194,7 @@ fn with_settings_of(there: &[u8], ours: &str) -> String {
         let indent = &line[..line.len() - line.trim_start().len()];
         match theirs {
             Some(value) => format!("{indent}{value}\n"),
+            None if proposes && is_sync(line) => format!("{}{VIA_PR}\n", line.trim_end()),
             None => format!("{line}\n"),
         }
     };
@@ -323,6 +334,15 @@ mod tests {
             panic!("another form differs")
         };
         assert_eq!(wanted, file.text.as_bytes());
+        // proposing in the place of committing, and the file
+        for plain in [false, true] {
+            let actions = !plain;
+            let files = files(Choice { actions, ..ALL }, None);
+            let mut text = files[4].text.replace(SYNC, &format!("{SYNC}{VIA_PR}"));
+            assert_ne!(text, files[4].text);
+            text = text.replace("paths: [netbird.json]", "paths: [net.json]");
+            assert_eq!(files[4].standing(Some(text.as_bytes())), Standing::Equal);
+        }
         let drift = &files(ALL, None)[6];
         let noon = drift.text.replace("17 5 * * *", "0 12 * * *");
         assert_eq!(drift.standing(Some(noon.as_bytes())), Standing::Equal);

@@ -20,6 +20,8 @@ pub struct Grounds {
     pub has_no_actions: bool,
     /// Is it archived or a mirror?
     pub is_frozen: bool,
+    /// May everybody read it?
+    pub is_public: bool,
 }
 
 /// A rule of branches, as far as it says who may push.
@@ -56,6 +58,10 @@ impl Repo {
             archived: bool,
             #[serde(default)]
             mirror: bool,
+            #[serde(default)]
+            private: bool,
+            #[serde(default)]
+            internal: bool,
             has_actions: Option<bool>,
             permissions: Option<Permissions>,
         }
@@ -70,6 +76,7 @@ impl Repo {
             is_admin: found.permissions.and_then(|may| may.admin),
             has_no_actions: found.has_actions == Some(false),
             is_frozen: found.archived || found.mirror,
+            is_public: !found.private && !found.internal,
         })
     }
 

@@ -26,6 +26,8 @@ pub struct Wanted {
     pub bot: Option<String>,
     /// The branch that is applied.
     pub branch: String,
+    /// The branch of sealed keys, where one is kept.
+    pub keys_branch: Option<String>,
 }
 
 /// What a repository has.
@@ -41,6 +43,8 @@ pub struct There {
     pub bot_owns: bool,
     /// The rule of the branch.
     pub rule: Option<Rule>,
+    /// The rule of the branch of sealed keys.
+    pub keys_rule: Option<Rule>,
     /// Does the branch hold netbird.json?
     pub has_network: bool,
 }
@@ -69,7 +73,7 @@ pub enum Setting {
     Secret(&'static str),
     /// A variable, which is no secret.
     Variable(&'static str),
-    /// The branch's rule, with the bot alone on its push list.
+    /// A branch's rule, with the bot alone on its push list.
     Rule {
         /// The branch.
         branch: String,
@@ -108,6 +112,8 @@ pub enum Remark {
     NobodyPushes,
     /// A rule whose push list is without the bot.
     WithoutBot,
+    /// A rule of the branch of sealed keys by which the bot may not push: there is no other way onto that branch.
+    KeepsKeysOut,
     /// A rule by which everybody with write access may push.
     EverybodyPushes,
     /// A rule by which everybody may push files of these patterns.
@@ -117,7 +123,9 @@ pub enum Remark {
 /// Decides each setting, in the order in which they are made: a push list takes nobody who may not write.
 pub fn decide(wanted: &Wanted, there: &There) -> Vec<Deed> {
     let mut deeds = Vec::new();
-    let needs_no_name = there.rule.is_some() && there.secrets.contains("BOT_TOKEN");
+    let has_rules =
+        there.rule.is_some() && (wanted.keys_branch.is_none() || there.keys_rule.is_some());
+    let needs_no_name = has_rules && there.secrets.contains("BOT_TOKEN");
     deeds.extend(match &wanted.bot {
         None if needs_no_name => None,
         None => Some(Deed::NoBot),
@@ -153,6 +161,7 @@ pub fn decide(wanted: &Wanted, there: &There) -> Vec<Deed> {
             (None, None) => deeds.push(Deed::NoValue(setting)),
         }
     }
+    deeds.extend(rule_of_keys(wanted, there));
     deeds.extend(rule(wanted, there));
     deeds
 }
@@ -162,31 +171,55 @@ fn same(one: &str, other: &str) -> bool {
     one.trim().lines().eq(other.trim().lines())
 }
 
-/// Decides the branch's rule. One that is there can be judged without knowing the bot, but for whether it may push.
+/// Decides the rule of the branch that is applied.
 fn rule(wanted: &Wanted, there: &There) -> Option<Deed> {
-    let setting = |name: &str| Setting::Rule {
-        branch: name.to_owned(),
-        bot: wanted.bot.clone().unwrap_or_default(),
-    };
-    let Some(rule) = &there.rule else {
+    if let Some(rule) = &there.rule {
+        return Some(Deed::There(
+            setting(&rule.name, wanted),
+            remark(rule, wanted),
+        ));
+    }
+    wanted.bot.as_ref()?;
+    Some(match there.has_network {
+        true => Deed::Make(setting(&wanted.branch, wanted)),
+        false => Deed::RuleWaits(wanted.branch.clone()),
+    })
+}
+
+/// Decides the rule of the branch of sealed keys, which waits for nothing: people push nothing there.
+fn rule_of_keys(wanted: &Wanted, there: &There) -> Option<Deed> {
+    let branch = wanted.keys_branch.as_ref()?;
+    let Some(rule) = &there.keys_rule else {
         wanted.bot.as_ref()?;
-        return Some(match there.has_network {
-            true => Deed::Make(setting(&wanted.branch)),
-            false => Deed::RuleWaits(wanted.branch.clone()),
-        });
+        return Some(Deed::Make(setting(branch, wanted)));
     };
+    let remark = match remark(rule, wanted) {
+        Remark::NobodyPushes | Remark::WithoutBot => Remark::KeepsKeysOut,
+        other => other,
+    };
+    Some(Deed::There(setting(&rule.name, wanted), remark))
+}
+
+fn setting(branch: &str, wanted: &Wanted) -> Setting {
+    Setting::Rule {
+        branch: branch.to_owned(),
+        bot: wanted.bot.clone().unwrap_or_default(),
+    }
+}
+
+/// Judges a rule that is there; without knowing the bot, too, but for whether it may push.
+fn remark(rule: &Rule, wanted: &Wanted) -> Remark {
     let may_push = |logins: &[String]| {
         let Some(bot) = &wanted.bot else { return true };
         rule.teams || logins.iter().any(|login| login.eq_ignore_ascii_case(bot))
     };
-    let remark = match &rule.allowed {
+    match &rule.allowed {
         _ if !rule.unprotected.trim().is_empty() => Remark::Unprotected(rule.unprotected.clone()),
         _ if !rule.push => Remark::NobodyPushes,
         None => Remark::EverybodyPushes,
         Some(logins) if !may_push(logins) => Remark::WithoutBot,
         Some(_) => Remark::None,
-    };
-    Some(Deed::There(setting(&rule.name), remark))
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +235,14 @@ mod tests {
             ]),
             bot: Some("bot".into()),
             branch: "main".into(),
+            keys_branch: None,
+        }
+    }
+
+    fn wanted_with_keys() -> Wanted {
+        Wanted {
+            keys_branch: Some("keys".into()),
+            ..wanted()
         }
     }
 
@@ -240,6 +281,7 @@ mod tests {
                 allowed: Some(vec!["Bot".into()]),
                 ..Rule::default()
             }),
+            keys_rule: None,
         };
         let deeds = decide(&wanted(), &there);
         assert!(!deeds.iter().any(|deed| matches!(deed, Deed::Make(_))));
@@ -287,6 +329,41 @@ mod tests {
     }
 
     #[test]
+    fn the_branch_of_sealed_keys_is_protected_before_it_is_there() {
+        let deeds = decide(&wanted_with_keys(), &There::default());
+        let rule = Setting::Rule {
+            branch: "keys".into(),
+            bot: "bot".into(),
+        };
+        assert_eq!(deeds[8], Deed::Make(rule));
+        assert_eq!(deeds[9], Deed::RuleWaits("main".into()));
+        // one that is there is left alone; by it keys are stored, or not
+        let judged = |push, allowed: Option<&[&str]>| {
+            let allowed = allowed.map(|all| all.iter().map(|&login| login.to_owned()).collect());
+            let keys_rule = Some(Rule {
+                name: "k*".into(),
+                push,
+                allowed,
+                ..Rule::default()
+            });
+            let there = There {
+                keys_rule,
+                ..There::default()
+            };
+            match &decide(&wanted_with_keys(), &there)[8] {
+                Deed::There(Setting::Rule { branch, .. }, remark) if branch == "k*" => {
+                    remark.clone()
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(judged(false, None), Remark::KeepsKeysOut);
+        assert_eq!(judged(true, Some(&["alice"])), Remark::KeepsKeysOut);
+        assert_eq!(judged(true, None), Remark::EverybodyPushes);
+        assert_eq!(judged(true, Some(&["bot"])), Remark::None);
+    }
+
+    #[test]
     fn without_a_bot_there_is_no_rule() {
         let wanted = Wanted {
             bot: None,
@@ -315,5 +392,11 @@ mod tests {
             deeds.last(),
             Some(Deed::There(Setting::Rule { .. }, Remark::None))
         ));
+        // the other rule names it, too
+        let wanted = Wanted {
+            keys_branch: Some("keys".into()),
+            ..wanted
+        };
+        assert!(decide(&wanted, &there).contains(&Deed::NoBot));
     }
 }

@@ -321,6 +321,10 @@ fn of_remark(remark: &Remark, setting: &Setting) -> String {
         Remark::WithoutBot => format!(
             "left alone: {bot} may not push by it; add it under Settings → Branches, or give sync-events --via-pr"
         ),
+        Remark::KeepsKeysOut => format!(
+            "left alone: by it {} may not push, so no new key can be stored; add it under Settings → Branches",
+            if bot.is_empty() { "the bot" } else { bot }
+        ),
         Remark::EverybodyPushes => {
             "left alone: by it everybody with write access pushes without review".into()
         }

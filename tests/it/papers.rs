@@ -85,6 +85,17 @@ fn the_readme_stays_a_screen_and_a_half() {
 }
 
 #[test]
+fn the_short_way_is_ten_actions_at_most() {
+    let page = read("docs/gitea.md");
+    let (_, rest) = page.split_once("\n## The short way\n").unwrap();
+    let (short, _) = rest.split_once("\n## ").unwrap();
+    let number = |line: &str| line.split_once(". ")?.0.parse().ok();
+    let actions: Vec<usize> = short.lines().filter_map(number).collect();
+    assert_eq!(actions, (1..=actions.len()).collect::<Vec<_>>());
+    assert!((1..=10).contains(&actions.len()), "{actions:?}");
+}
+
+#[test]
 fn every_page_is_reached_from_the_readme() {
     let mut found = BTreeSet::from([root().join("README.md")]);
     let mut next: Vec<PathBuf> = found.iter().cloned().collect();

@@ -70,8 +70,8 @@ fn compared(name: &'static str, texts: &[Workflow]) -> Check {
     let version = env!("CARGO_PKG_VERSION");
     let other = named(&[Standing::Other]);
     if !other.is_empty() {
-        let hint = "take the texts that belong to this version (docs/gitea.md, step 6), and make your own changes again; the \
-                    runner, the clock, the branch, the file and --via-pr are yours to choose";
+        let hint = "netbird-gitops init shows what differs, and with --force takes the texts of this version; make your own \
+                    changes again: the runner, the clock, the branch, the file and --via-pr are yours to choose";
         return Check::wrong(
             name,
             format!("not as in version {version}: {other}"),

@@ -9,7 +9,7 @@ use crate::commands::failure::Failure;
 use crate::commands::settings::{environment, find_token, setting};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
-use crate::gitea::{self, BranchRule, Repo, Token};
+use crate::gitea::{self, BranchRule, Grounds, Repo, Token, sealed};
 use crate::init::remote::Remote;
 use crate::init::setup::{Deed, Rule, SECRETS, Setting, There, VARIABLES, Wanted, decide};
 use crate::init::{BRANCH, NETWORK};
@@ -64,12 +64,15 @@ impl Setup {
                 None => None,
             },
         };
-        let branch = setting(args.gitea.branch.as_ref()).unwrap_or(grounds.default_branch);
+        let applied = setting(args.gitea.branch.as_ref());
+        let branch = applied.unwrap_or_else(|| grounds.default_branch.clone());
+        let keys_branch = keys_branch(args, &grounds, &branch)?;
         let wanted = Wanted {
             secrets: secrets.keys().copied().collect(),
             variables,
             bot,
             branch,
+            keys_branch,
         };
         let wait = Duration::from_secs_f64(args.server.retry_wait);
         let there = there(&repo, &wanted, wait)?;
@@ -261,6 +264,30 @@ fn place(args: &InitArgs, remote: Option<&Remote>) -> Result<(String, String), F
     }
 }
 
+/// Returns the branch of sealed keys; `None` where none is kept, as `apply` sees it.
+fn keys_branch(
+    args: &InitArgs,
+    grounds: &Grounds,
+    applied: &str,
+) -> Result<Option<String>, Failure> {
+    let branch = match setting(args.keys_branch.as_ref()) {
+        Some(named) if named == "none" => return Ok(None),
+        None if grounds.is_public => return Ok(None),
+        named => named.unwrap_or_else(|| sealed::BRANCH.to_owned()),
+    };
+    let taken = match branch.as_str() {
+        name if name == grounds.default_branch => Some("the default branch"),
+        name if name == applied => Some("the branch that is applied"),
+        _ => None,
+    };
+    if let Some(taken) = taken {
+        let text = format!("{branch} is {taken}: sealed keys have a branch of their own");
+        return Err(Failure::error(visible(&text))
+            .hint("name another with --keys-branch (NETBIRD_GITOPS_KEYS_BRANCH)"));
+    }
+    Ok(Some(branch))
+}
+
 /// Asks whose token it is; `None` where its scopes do not let it tell.
 fn login(repo: &Repo) -> Result<Option<String>, Failure> {
     match repo.user() {
@@ -315,21 +342,33 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
         Err(gitea::Error::NotAFile { .. }) => false,
         Err(error) => return Err(of_owner(error)),
     };
-    let rule = patiently(wait, || repo.branch_rule(&wanted.branch)).map_err(of_owner)?;
+    let rule_of = |branch: &str| -> Result<Option<Rule>, Failure> {
+        let rule = patiently(wait, || repo.branch_rule(branch)).map_err(of_owner)?;
+        Ok(rule.map(judged))
+    };
     Ok(There {
         secrets: repo.secret_names().map_err(of_owner)?,
         variables: repo.variables().map_err(of_owner)?,
         bot_writes: matches!(permission.as_str(), "write" | "admin" | "owner"),
         bot_owns: permission == "owner",
-        rule: rule.map(|rule| Rule {
-            name: rule.rule_name,
-            push: rule.enable_push,
-            allowed: rule
-                .enable_push_whitelist
-                .then_some(rule.push_whitelist_usernames),
-            teams: !rule.push_whitelist_teams.is_empty(),
-            unprotected: rule.unprotected_file_patterns,
-        }),
+        rule: rule_of(&wanted.branch)?,
+        keys_rule: match &wanted.keys_branch {
+            Some(branch) => rule_of(branch)?,
+            None => None,
+        },
         has_network,
     })
+}
+
+/// What is judged of a rule.
+fn judged(rule: BranchRule) -> Rule {
+    Rule {
+        name: rule.rule_name,
+        push: rule.enable_push,
+        allowed: rule
+            .enable_push_whitelist
+            .then_some(rule.push_whitelist_usernames),
+        teams: !rule.push_whitelist_teams.is_empty(),
+        unprotected: rule.unprotected_file_patterns,
+    }
 }

@@ -316,3 +316,45 @@ fn the_branch_of_sealed_keys_is_there_protected_and_ours_to_push() {
         .failed(&[])
         .is("gitea_keys_branch", None, "everybody may read");
 }
+
+/// What `init --setup` makes is what is looked for here, of both branches.
+#[test]
+fn after_init_setup_nothing_is_wrong() {
+    for is_there in [true, false] {
+        let setup = Setup::new();
+        let gitea = setup.site.gitea();
+        gitea.unprotect();
+        gitea.permit("gitops-bot", "none");
+        if !is_there {
+            let path = gitea.path("/branches/netbird-sealed-keys");
+            assert_eq!(gitea.call("DELETE", &path, Value::Null).0, 204);
+        }
+        let of_both = ["write:repository", "write:issue", "read:user"];
+        let (owner, bot) = (gitea.token_of("acme", &of_both), gitea.token());
+        let variables = [("GITEA_TOKEN", owner.as_str()), ("BOT_TOKEN", bot.as_str())];
+        // without the secrets of NetBird, which doctor does not see
+        setup
+            .site
+            .run_with(&["init", "--setup"], &variables)
+            .expect(2);
+        gitea.clear_requests();
+        setup.site.bench.netbird().clear_requests();
+        if !is_there {
+            // as the first apply makes it
+            gitea.push("netbird-sealed-keys", "a.age", "key\n", "keys\n");
+        }
+        let by_owner = setup.found(&["--for", "plan"], &[("GITEA_TOKEN", owner.as_str())]);
+        by_owner
+            .failed(&[])
+            .is("gitea_branch_rule", Some(true), "gitops-bot alone pushes")
+            .is("gitea_keys_branch", Some(true), "is there, and protected");
+        let by_bot = setup.found_by(&bot);
+        by_bot.failed(&[]);
+        by_bot.is("gitea_push", Some(true), "may push to main");
+        by_bot.is(
+            "gitea_keys_push",
+            Some(true),
+            "may push to netbird-sealed-keys",
+        );
+    }
+}

@@ -73,6 +73,7 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
             .shows("  set          collaborator gitops-bot  (may write)\n")
             .shows("  set          secret NETBIRD_PLAN_TOKEN\n")
             .shows("  set          variable AGE_PUBLIC_KEY\n")
+            .shows("  set          branch rule netbird-sealed-keys  (gitops-bot alone may push)\n")
             .shows("  later        branch rule main")
             .shows("git push origin HEAD:main\n\n4. Once that is pushed, protect the branch");
         let secrets = gitea.workflow_secrets();
@@ -84,7 +85,10 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
         assert_eq!(variables["NETBIRD_API_URL"], "https://netbird.example.com");
         assert_eq!(variables["NETBIRD_GITOPS_SHA256"], DIGEST);
         assert_eq!((secrets.len(), variables.len()), (3, 4));
-        assert_eq!(rules(&site), json!([]));
+        let first = rules(&site);
+        assert_eq!(first.as_array().unwrap().len(), 1);
+        assert_eq!(first[0]["rule_name"], "netbird-sealed-keys");
+        assert_eq!(first[0]["push_whitelist_usernames"], json!(["gitops-bot"]));
         // now they are
         gitea.push("main", "netbird.json", "{}", "the network");
         gitea.clear_requests();
@@ -93,8 +97,9 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
             .shows("  there        secret BOT_TOKEN  (left alone: nobody can read it back");
         assert_eq!(writes(&site), ["POST /branch_protections"]);
         let rules = rules(&site);
-        assert_eq!(rules[0]["push_whitelist_usernames"], json!(["gitops-bot"]));
-        assert_eq!(rules[0]["enable_push_whitelist"], true);
+        assert_eq!(rules[1]["rule_name"], "main");
+        assert_eq!(rules[1]["push_whitelist_usernames"], json!(["gitops-bot"]));
+        assert_eq!(rules[1]["enable_push_whitelist"], true);
         gitea.clear_requests();
         setup(&site, &[], &[]).expect(0).shows("Nothing to do.");
         assert_eq!(writes(&site), [""; 0]);
@@ -154,6 +159,11 @@ fn what_is_there_is_left_alone_and_said() {
     setup(&site, &[], &[])
         .expect(0)
         .shows("gitops-bot may not push by it");
+    gitea.unprotect();
+    gitea.protect("netbird-sealed-keys", json!({}));
+    setup(&site, &["--dry-run"], &[])
+        .expect(0)
+        .shows("there        branch rule netbird-sealed-keys  (left alone: by it gitops-bot may not push, so no new key");
     gitea.protect(
         "main",
         json!({ "enable_push": true, "unprotected_file_patterns": "*.json" }),
@@ -174,6 +184,34 @@ fn a_dry_run_only_says_it() {
         .shows("to write     .gitignore");
     assert_eq!(writes(&site), [""; 0]);
     assert_eq!(tree(&site.bench), before);
+}
+
+#[test]
+fn the_branch_of_sealed_keys_is_that_of_apply() {
+    let site = site(false);
+    let gitea = site.gitea();
+    let rule = "branch rule netbird-sealed-keys";
+    setup(&site, &["--dry-run"], &[])
+        .expect(0)
+        .shows(&format!("to set       {rule}  (gitops-bot alone may push)"));
+    let named = [("NETBIRD_GITOPS_KEYS_BRANCH", "keys")];
+    setup(&site, &["--dry-run"], &named)
+        .expect(0)
+        .shows("to set       branch rule keys  ")
+        .hides(rule);
+    setup(&site, &["--dry-run", "--keys-branch", "none"], &[])
+        .expect(0)
+        .hides(rule);
+    setup(&site, &["--keys-branch", "main"], &[])
+        .expect(1)
+        .says("main is the default branch: sealed keys have a branch of their own");
+    let same = [("GITEA_BRANCH", "netbird-sealed-keys")];
+    setup(&site, &[], &same)
+        .expect(1)
+        .says("netbird-sealed-keys is the branch that is applied: sealed keys have");
+    gitea.publish();
+    setup(&site, &["--dry-run"], &[]).expect(0).hides(rule);
+    assert_eq!(writes(&site), [""; 0]);
 }
 
 #[test]
@@ -323,7 +361,7 @@ fn a_push_list_that_came_out_without_the_bot_is_an_error() {
                        "push_whitelist_usernames": [] });
     let fault = Fault::on("POST", &site.gitea().path("/branch_protections"));
     site.gitea().fault(fault.then(Effect::Status(201, made)));
-    setup(&site, &[], &[])
+    setup(&site, &["--keys-branch", "none"], &[])
         .expect(4)
         .says("main is protected, but the server left gitops-bot out of its push list")
         .says("then run init --setup again")
