@@ -8,6 +8,8 @@ use crate::text::visible;
 
 /// Most edges of the graph: one with more is no picture any more.
 const MOST_EDGES: usize = 20;
+/// Most sentences about what nobody must miss, before deletions.
+const MOST_CALLED: usize = 50;
 /// Most lines of what was reachable anyway.
 const MOST_COVERED: usize = 50;
 
@@ -44,7 +46,17 @@ fn row(line: &Line) -> String {
     )
 }
 
-/// The same in short lines, where there is no room for a table.
+/// What nobody must miss, in short lines, where there is no room for a table.
+pub(super) fn called_out(delta: &Delta) -> Vec<String> {
+    let calls = calls(delta, true);
+    let more = calls.len().saturating_sub(MOST_CALLED);
+    let shown = calls.iter().take(MOST_CALLED);
+    let shown = shown.map(|call| format!("- ⚠️ {}", text(call)));
+    let more = (more > 0).then(|| format!("- ⚠️ and {more} more of this kind"));
+    shown.chain(more).collect()
+}
+
+/// What comes and goes in short lines, where there is no room for a table.
 pub(super) fn short_lines(delta: &Delta) -> Vec<String> {
     let short = |line: &Line| {
         let sign = if line.is_gained { "➕" } else { "❌" };
