@@ -78,7 +78,9 @@ pub(super) enum What<'a> {
 pub(super) struct Place {
     pub(super) name: String,
     /// A masked network, or a domain.
-    pub(super) address: [Option<String>; 2],
+    pub(super) address: Option<String>,
+    /// Whether it is at another address on the other side.
+    pub(super) is_moved: bool,
     network: [NetworkKey; 2],
 }
 
