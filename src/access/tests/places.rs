@@ -1,10 +1,11 @@
-//! Where resources are.
+//! Where resources are, and what an answer says of how they are reached.
 
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, str};
 
-use super::{account, office, told};
-use crate::testing::{group, policy_with};
+use super::{account, answer, office, tcp, told};
+use crate::access::End;
+use crate::testing::{group, groups, over, policy_with, route};
 
 /// A file for `office` with the printer at that address, to be reached by `a`.
 fn printer_at(address: &str) -> Value {
@@ -82,6 +83,68 @@ fn what_newly_stands_behind_a_rule_of_all_is_called_out() {
         str![[r#"
 + All (4 machines) → things (1 resource): everything, by network resource printer, policy p
 ! every machine reaches all of the network 10.20.0.0/24 on every port, by network resource printer, policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn an_answer_says_what_is_left_of_a_rule_and_on_what_it_depends() {
+    let sided = |from: &str, to: &str, more: Value| {
+        policy_with(
+            &format!("{from}-{to}"),
+            &[from],
+            &[to],
+            over(json!({ "bidirectional": false }), more),
+        )
+    };
+    let drop = policy_with(
+        "d",
+        &["a"],
+        &["b"],
+        json!({ "bidirectional": false, "action": "drop", "protocol": "tcp", "ports": ["22"] }),
+    );
+    let some =
+        account(json!({ "policies": [sided("a", "b", json!({ "protocol": "tcp" })), drop] }));
+    assert_data_eq!(
+        answer(some, "a", (End::Group, "b"), None),
+        str![[r#"
+yes: X → Y (2 of 2 pairs)
+   by policy a-b  tcp 1-21, 23-65535
+
+"#]]
+    );
+    let lan = over(
+        route("lan", "10.9.0.0/24", &["r"]),
+        json!({ "groups": groups(&["a"]) }),
+    );
+    let checked = json!({ "protocol": "icmp", "ports": [] });
+    let mut checked = sided("a", "r", checked);
+    checked["source_posture_checks"] = json!(["check1"]);
+    let open = account(json!({
+        "policies": [checked],
+        "posture_checks": [{ "id": "check1", "name": "recent" }],
+        "routes": [lan.clone()],
+    }));
+    assert_data_eq!(
+        answer(open, "a", (End::Route, "lan"), tcp(80)),
+        str![[r#"
+yes: X → Y (2 of 2 pairs)
+   by policy a-r  tcp 80  through route lan to 10.9.0.0/24, if posture check recent passes
+
+"#]]
+    );
+    let guarded = over(lan, json!({ "access_control_groups": groups(&["b"]) }));
+    let policies = json!([
+        sided("a", "r", json!({ "protocol": "icmp" })),
+        sided("a", "b", json!({ "protocol": "tcp", "ports": ["80"] })),
+    ]);
+    let guarded = account(json!({ "policies": policies, "routes": [guarded] }));
+    assert_data_eq!(
+        answer(guarded, "a", (End::Route, "lan"), None),
+        str![[r#"
+yes: X → Y (2 of 2 pairs)
+   by policy a-b  tcp 80  through route lan to 10.9.0.0/24
 
 "#]]
     );
