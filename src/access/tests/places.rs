@@ -149,3 +149,33 @@ yes: X → Y (2 of 2 pairs)
 "#]]
     );
 }
+
+#[test]
+fn who_comes_to_route_a_network_gets_nothing_of_it_any_more() {
+    let live = |router: &str| {
+        let mut live = office(json!({ "peer_groups": groups(&[router]) }), json!({}));
+        live["policies"] = json!([policy_with(
+            "p",
+            &["a"],
+            &["things"],
+            json!({ "bidirectional": false })
+        )]);
+        live
+    };
+    let mut file = printer_at("10.20.0.9");
+    file["networks"]["office"]["routers"] = json!([{ "peer_groups": ["a"] }]);
+    assert_data_eq!(
+        told(file, live("r")),
+        str![[r#"
+- a (2 machines) → things (1 resource): everything, by network office, policy p
+
+"#]]
+    );
+    assert_data_eq!(
+        told(printer_at("10.20.0.9"), live("a")),
+        str![[r#"
++ a (2 machines) → things (1 resource): everything, by network office, policy p
+
+"#]]
+    );
+}
