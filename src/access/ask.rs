@@ -180,7 +180,7 @@ impl Asked<'_> {
                 if self.is_enough(&traffic) {
                     answer.pairs.0 += number;
                     for rule in bits(&found) {
-                        rules.extend(self.by(rule, *b, ssh));
+                        rules.extend(self.by(rule, *b, ssh, &traffic));
                     }
                 } else {
                     nearest.extend(self.near(a, *b));
@@ -195,10 +195,12 @@ impl Asked<'_> {
         answer
     }
 
-    fn by(&self, rule: usize, to: ClassAt, ssh: bool) -> Option<By> {
+    /// What a rule lets through to a class, of what passes: others may drop some of it.
+    fn by(&self, rule: usize, to: ClassAt, ssh: bool, passes: &Traffic) -> Option<By> {
         let world = self.reach.world;
         let grant = world.rules[rule].on(self.side)?;
-        let traffic = self.wanted(&self.reach.of_rule(self.side, rule, ssh));
+        let of_rule = self.reach.of_rule(self.side, rule, ssh).common(passes);
+        let traffic = self.wanted(&of_rule);
         (grant.accepts && !traffic.is_empty()).then(|| By {
             policy: world.rules[rule].name.clone(),
             traffic,
@@ -285,14 +287,7 @@ impl Asked<'_> {
                 let traffic = ways.traffic(self.reach, PASS, class);
                 if self.is_enough(&traffic) {
                     answer.pairs.0 += number;
-                    let through = Some(format!("route {} to {}", target.name, target.target));
-                    let by = target.opened_by(self.reach, self.side, class);
-                    rules.extend(by.into_iter().map(|rule| By {
-                        policy: self.reach.world.rules[rule].name.clone(),
-                        traffic: self.wanted(&traffic),
-                        through: through.clone(),
-                        checks: BTreeSet::new(),
-                    }));
+                    rules.extend(self.by_route(target, class, &traffic));
                 } else {
                     nearest.extend(self.why_not(target, class));
                 }
@@ -301,6 +296,45 @@ impl Asked<'_> {
         answer.rules = rules.into_iter().collect();
         answer.nearest = nearest.into_iter().take(MOST).collect();
         answer
+    }
+
+    /// The rules by which a class reaches what is behind a route: those that pair it with a router, and where groups guard
+    /// the route those to them.
+    fn by_route(&self, target: &Target, class: ClassAt, passes: &Traffic) -> Vec<By> {
+        let through = Some(format!("route {} to {}", target.name, target.target));
+        let by = |rule: usize, traffic: Traffic| By {
+            policy: self.reach.world.rules[rule].name.clone(),
+            traffic,
+            through: through.clone(),
+            checks: self.checks(rule),
+        };
+        let pairing = target.opened_by(self.reach, self.side, class);
+        let is_always = pairing.iter().any(|rule| self.checks(*rule).is_empty());
+        let of_pairing = pairing.iter().filter(|_| !is_always);
+        let of_pairing: BTreeSet<String> = of_pairing.flat_map(|rule| self.checks(*rule)).collect();
+        let guarded = target.let_through_by(self.reach, self.side, class);
+        let guarded = guarded.into_iter().filter_map(|rule| {
+            let traffic = self.reach.of_rule(self.side, rule, false).common(passes);
+            let traffic = self.wanted(&traffic);
+            (!traffic.is_empty()).then(|| {
+                let by = by(rule, traffic);
+                let checks = &by.checks | &of_pairing;
+                By { checks, ..by }
+            })
+        });
+        let opening = match target.has_open_way(self.reach, self.side, class) {
+            true => pairing,
+            false => BTreeSet::new(),
+        };
+        let opening = opening
+            .into_iter()
+            .map(|rule| by(rule, self.wanted(passes)));
+        guarded.chain(opening).collect()
+    }
+
+    fn checks(&self, rule: usize) -> BTreeSet<String> {
+        let grant = self.reach.world.rules[rule].on(self.side);
+        grant.map(|grant| grant.checks.clone()).unwrap_or_default()
     }
 
     fn why_not(&self, target: &Target, class: ClassAt) -> Vec<Near> {

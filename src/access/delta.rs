@@ -109,19 +109,9 @@ impl Maker<'_> {
             End::Peer => (self.label)(&Id(group.name.clone())),
             _ => group.name.clone(),
         };
-        let address = match group.end {
-            End::Resource => group.members.iter().flatten().find_map(|node| {
-                match &self.reach.world.nodes[*node as usize].what {
-                    What::Resource(place) => place.address.iter().flatten().last().cloned(),
-                    _ => None,
-                }
-            }),
-            _ => None,
-        };
         Side {
             end: group.end,
             name,
-            address,
             ..Side::default()
         }
     }
@@ -157,19 +147,37 @@ impl Maker<'_> {
             .map(|node| match &world.nodes[*node as usize].what {
                 What::Peer(id) => (self.label)(id),
                 What::Key(name) => format!("{name} (to come)"),
-                What::Resource(place) => place.name.clone(),
+                What::Resource(place) => match &place.address {
+                    // the address says how much that is, and which of the two
+                    Some(address) if place.is_moved || is_network(address) => {
+                        format!("{} {address}", place.name)
+                    }
+                    _ => place.name.clone(),
+                },
             });
         let mut names: Vec<String> = match self.peers || (is_part && these.len() <= MOST_NAMES) {
             true => names.collect(),
             false => Vec::new(),
         };
         names.sort();
+        let addresses = these
+            .iter()
+            .filter_map(|node| match &world.nodes[*node as usize].what {
+                What::Resource(place) => place.address.clone(),
+                _ => None,
+            });
+        let addresses: BTreeSet<String> = addresses.collect();
         let resources = of_all(&these, |node| node.is_resource());
         Side {
             machines: these.len() - resources,
             to_come: of_all(&these, |node| matches!(node.what, What::Key(_))),
             resources,
             names,
+            address: match side.end {
+                End::Resource => addresses.first().cloned(),
+                _ => side.address.clone(),
+            },
+            networks: addresses.into_iter().filter(|at| is_network(at)).collect(),
             ..side.clone()
         }
     }
@@ -236,5 +244,13 @@ impl Maker<'_> {
             BEFORE => &mut self.delta.lost,
             _ => &mut self.delta.gained,
         }
+    }
+}
+
+/// Whether it is more than one address.
+fn is_network(address: &str) -> bool {
+    match address.rsplit_once('/') {
+        Some((_, "32" | "128")) | None => false,
+        Some(_) => true,
     }
 }

@@ -292,17 +292,33 @@ impl<'w> Reach<'w> {
         guards: &[GroupAt],
         checks: usize,
     ) -> Traffic {
-        let mut rules = vec![0; self.differing.len()];
-        for guard in guards {
-            let to = &self.to_groups[side][*guard as usize];
+        let rules = self.rules_to(side, from, guards);
+        let mut traffic = self.traffic(side, &rules, false, checks);
+        traffic.logins.clear();
+        traffic
+    }
+
+    /// The rules that let a class through to these groups.
+    pub(super) fn accepting(&self, side: usize, from: ClassAt, to: &[GroupAt]) -> Vec<usize> {
+        let accepts = |rule: &usize| {
+            let grant = self.world.rules[*rule].on(side);
+            grant.is_some_and(|grant| grant.accepts)
+        };
+        let rules = self.rules_to(side, from, to);
+        bits(&rules).filter(accepts).collect()
+    }
+
+    /// The rules from a class to these groups, as bits.
+    fn rules_to(&self, side: usize, from: ClassAt, groups: &[GroupAt]) -> Vec<u64> {
+        let mut rules = vec![0; self.words()];
+        for group in groups {
+            let to = &self.to_groups[side][*group as usize];
             let both = self.at(from).from[side].iter().zip(to);
             for (rule, (from, to)) in rules.iter_mut().zip(both) {
                 *rule |= from & to;
             }
         }
-        let mut traffic = self.traffic(side, &rules, false, checks);
-        traffic.logins.clear();
-        traffic
+        rules
     }
 
     /// How many words the bits of all rules take.

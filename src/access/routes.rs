@@ -132,6 +132,20 @@ impl Target<'_> {
         self.paths(side).next().is_some()
     }
 
+    /// Whether a class gets it by a route that no groups guard.
+    pub(super) fn has_open_way(&self, reach: &Reach, side: usize, class: ClassAt) -> bool {
+        let mut paths = self.paths(side);
+        paths.any(|path| path.guards.is_empty() && reach.is_in(side, class, &path.clients))
+    }
+
+    /// The rules that let a class through to the groups that guard it.
+    pub(super) fn let_through_by(&self, reach: &Reach, side: usize, class: ClassAt) -> Vec<usize> {
+        let paths = self.paths(side);
+        let paths = paths.filter(|path| reach.is_in(side, class, &path.clients));
+        let guards: Vec<GroupAt> = paths.flat_map(|path| path.guards.clone()).collect();
+        reach.accepting(side, class, &guards)
+    }
+
     /// The rules that pair a class with a router of it, and so open it.
     pub(super) fn opened_by(&self, reach: &Reach, side: usize, class: ClassAt) -> BTreeSet<usize> {
         let paths = self.paths(side);

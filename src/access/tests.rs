@@ -1,6 +1,7 @@
 //! Each rule of the model with what a reviewer must be told; what holds for any plan is in `properties`.
 
 mod live;
+mod places;
 mod properties;
 
 use serde_json::{Value, json};

@@ -56,6 +56,8 @@ pub(super) struct Node<'a> {
     pub(super) is: [bool; 2],
     /// Of a machine: whether NetBird's SSH server is on. Of a resource: whether a router leads to it.
     pub(super) is_on: [bool; 2],
+    /// Of a resource: whether others lead to it after.
+    pub(super) is_rerouted: bool,
     /// The groups that it is in, sorted.
     pub(super) groups: [Vec<GroupAt>; 2],
     /// What changes about it.
@@ -78,7 +80,9 @@ pub(super) enum What<'a> {
 pub(super) struct Place {
     pub(super) name: String,
     /// A masked network, or a domain.
-    pub(super) address: [Option<String>; 2],
+    pub(super) address: Option<String>,
+    /// Whether it is at another address on the other side.
+    pub(super) is_moved: bool,
     network: [NetworkKey; 2],
 }
 
@@ -90,6 +94,7 @@ impl Node<'_> {
     pub(super) fn differs(&self) -> bool {
         self.is[BEFORE] != self.is[AFTER]
             || self.is_on[BEFORE] != self.is_on[AFTER]
+            || self.is_rerouted
             || self.groups[BEFORE] != self.groups[AFTER]
     }
 }
@@ -233,6 +238,7 @@ impl<'a> World<'a> {
             what,
             is,
             is_on,
+            is_rerouted: false,
             groups: [Vec::new(), Vec::new()],
             causes: Vec::new(),
         });
@@ -264,6 +270,24 @@ impl<'a> World<'a> {
                 if let What::Resource(place) = &node.what {
                     node.is_on[side] &= leading.contains(&place.network[side]);
                 }
+            }
+        }
+        self.reroute();
+    }
+
+    /// Marks the resources to which others lead after: who routes a network gets nothing of it.
+    fn reroute(&mut self) {
+        let differ = self.routers.iter().any(|router| {
+            router.through[BEFORE] != router.through[AFTER]
+                || router.network[BEFORE] != router.network[AFTER]
+        });
+        for at in 0..self.nodes.len() {
+            let What::Resource(resource) = &self.nodes[at].what else {
+                continue;
+            };
+            if differ || resource.network[BEFORE] != resource.network[AFTER] {
+                let [before, after] = SIDES.map(|side| self.routing(place(at), side));
+                self.nodes[at].is_rerouted = before != after;
             }
         }
     }

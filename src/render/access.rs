@@ -1,5 +1,7 @@
 //! Who reaches whom, in words: what comes and goes, by which rule, and what of it nobody must miss.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::access::{Covered, Delta, End, Idle, Login, Passage, Side, Traffic, WhyIdle};
@@ -45,27 +47,34 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
     let is_all = |side: &Side| side.end == End::Group && side.name == ALL;
     let opens = |passage: &Passage| {
         // of single machines that join a group their own lines tell
-        let is_rule = |cause: &Address| matches!(cause.kind, Kind::Policy | Kind::Route);
-        if !passage.why.causes.iter().all(is_rule) || !passage.from.names.is_empty() {
+        let is_machine =
+            |cause: &Address| matches!(cause.kind, Kind::Group | Kind::Peer | Kind::SetupKey);
+        if passage.why.causes.iter().any(is_machine) || !passage.from.names.is_empty() {
             return None;
         }
         let everything = passage.traffic.is_everything();
         let by = because(passage);
         let to = plain(&passage.to);
-        let whole = passage.to.address.as_deref().filter(|at| is_network(at));
+        let whole = networks(&passage.to.networks);
+        let whole = whole.filter(|_| everything);
         match (is_all(&passage.from), is_all(&passage.to), whole) {
             // a change of the rule itself says so by itself
-            (true, _, _) if !all => None,
+            (true, _, _) if !all && passage.why.causes.is_empty() => None,
             (true, true, _) if everything => Some(format!(
                 "every machine reaches every other one on every port, by {by}"
             )),
-            (true, _, _) => Some(format!(
+            (from_all, _, Some(networks)) => {
+                let from = match from_all {
+                    true => "every machine".to_owned(),
+                    false => plain(&passage.from),
+                };
+                Some(format!(
+                    "{from} reaches all of {networks} on every port, by {by}"
+                ))
+            }
+            (true, _, None) => Some(format!(
                 "every machine reaches {to} ({}), by {by}",
                 what(passage)
-            )),
-            (false, _, Some(network)) if everything => Some(format!(
-                "{} reaches all of the network {network} on every port, by {by}",
-                plain(&passage.from)
             )),
             _ => None,
         }
@@ -106,14 +115,6 @@ pub(super) fn covered(delta: &Delta) -> Vec<String> {
     already.chain(still).collect()
 }
 
-/// A network of more than one address.
-fn is_network(address: &str) -> bool {
-    match address.rsplit_once('/') {
-        Some((_, "32" | "128")) | None => false,
-        Some(_) => true,
-    }
-}
-
 /// A side with its machines, where these are named.
 fn whole(side: &Side) -> String {
     match side.names.is_empty() {
@@ -122,10 +123,34 @@ fn whole(side: &Side) -> String {
     }
 }
 
+/// Most networks that are named one by one.
+const MOST_NETWORKS: usize = 4;
+
+/// Whole networks, in running text.
+fn networks(networks: &[String]) -> Option<String> {
+    match networks {
+        [] => None,
+        [one] => Some(format!("the network {}", with_ipv6(one))),
+        few if few.len() <= MOST_NETWORKS => {
+            let few: Vec<String> = few.iter().map(|one| with_ipv6(one)).collect();
+            Some(format!("the networks {}", listed(&few)))
+        }
+        many => Some(format!("{} networks", many.len())),
+    }
+}
+
+/// What an address stands for: machines with IPv6 get all of that along with all of IPv4.
+fn with_ipv6(address: &str) -> String {
+    match address {
+        "0.0.0.0/0" => "0.0.0.0/0 and ::/0".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
 /// A side in running text.
 fn plain(side: &Side) -> String {
     match &side.address {
-        Some(address) => address.clone(),
+        Some(address) => with_ipv6(address),
         None => side.name.clone(),
     }
 }
@@ -140,8 +165,8 @@ fn side(side: &Side) -> (String, String) {
     let machines = count(side.machines, "machine", "machines");
     let resources = count(side.resources, "resource", "resources");
     match (side.end, &side.address) {
-        (End::Route, Some(address)) => (address.clone(), format!("behind route {}", side.name)),
-        (End::Resource, Some(address)) => (side.name.clone(), address.clone()),
+        (End::Route, Some(address)) => (with_ipv6(address), format!("behind route {}", side.name)),
+        (End::Resource, Some(address)) => (side.name.clone(), with_ipv6(address)),
         (End::Peer | End::Resource | End::Route, _) => (side.name.clone(), String::new()),
         (End::Group, _) if !side.names.is_empty() => {
             let of = match side.name.as_str() {
@@ -177,6 +202,11 @@ fn what(passage: &Passage) -> String {
 /// The posture checks that it depends on.
 fn condition(passage: &Passage) -> Option<String> {
     let (passes, checks) = passage.condition.as_ref()?;
+    Some(on_checks(*passes, checks))
+}
+
+/// The condition that these posture checks pass, or fail.
+pub(super) fn on_checks(passes: bool, checks: &BTreeSet<String>) -> String {
     let names: Vec<&str> = checks.iter().map(String::as_str).collect();
     let (which, several) = match names.len() {
         0 => ("the posture checks".to_owned(), true),
@@ -189,7 +219,7 @@ fn condition(passage: &Passage) -> Option<String> {
         (false, true) => "fail",
         (false, false) => "fails",
     };
-    Some(format!("if {which} {verb}"))
+    format!("if {which} {verb}")
 }
 
 /// What passes, as in `tcp 22, 443`.

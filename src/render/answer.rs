@@ -3,7 +3,7 @@
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
-use super::access::{parts, traffic};
+use super::access::{on_checks, parts, traffic};
 use crate::access::{Answer, By, Near};
 use crate::text::{listed, visible};
 
@@ -65,8 +65,7 @@ fn more(by: &By, label: &dyn Fn(&str) -> String) -> String {
         .through
         .as_ref()
         .map(|through| format!("through {}", shown(through, label)));
-    let checks: Vec<&str> = by.checks.iter().map(String::as_str).collect();
-    let checks = (!checks.is_empty()).then(|| format!("if {} pass", listed(&checks)));
+    let checks = (!by.checks.is_empty()).then(|| on_checks(true, &by.checks));
     let parts: Vec<String> = through.into_iter().chain(checks).collect();
     visible(&parts.join(", ")).into_owned()
 }

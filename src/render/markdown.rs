@@ -237,7 +237,9 @@ fn names_only(document: &Document, plan: &Plan, applied: bool, budget: usize) ->
         .unwrap_or_default();
     let footer = parts::footer(document, plan);
     let loud = table::loud(plan).map(table::name_line);
-    let lines: Vec<String> = loud
+    let called_out = document.access.iter().flat_map(access::called_out);
+    let lines: Vec<String> = called_out
+        .chain(loud)
         .chain(document.access.iter().flat_map(access::short_lines))
         .collect();
     let fixed = heading.chars().count() + error.chars().count() + footer.chars().count();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Maker;
 use super::tally::{By, Share, Tally, place, shares};
+use super::{Maker, is_network};
 use crate::access::reach::{ClassAt, between};
 use crate::access::routes::Target;
 use crate::access::traffic::Traffic;
@@ -94,6 +94,10 @@ impl Maker<'_> {
                         end: End::Route,
                         name: target.name.clone(),
                         address: Some(target.target.clone()),
+                        networks: Some(target.target.clone())
+                            .filter(|target| is_network(target))
+                            .into_iter()
+                            .collect(),
                         ..Side::default()
                     };
                     let passage = Passage {

@@ -11,7 +11,9 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
-use crate::kind::{ALL, Action, Kind, Live, PeerRef, Policy, Protocol, Resource, Target};
+use crate::kind::{
+    ALL, Action, Kind, Live, NetworkResource, PeerRef, Policy, Protocol, Resource, Target,
+};
 use crate::memberships::Memberships;
 use crate::plan::Plan;
 
@@ -220,20 +222,41 @@ impl<'a> World<'a> {
     }
 
     pub(super) fn add_resource(&mut self, object: &Object) {
-        let name = &object.address.name;
         let forms = SIDES.map(|side| match object.form(side) {
             Some(Resource::NetworkResource(form)) => Some(form.clone()),
             _ => None,
         });
+        let is_moved = match &forms {
+            [Some(before), Some(after)] => before.address != after.address,
+            _ => false,
+        };
+        match (is_moved, forms) {
+            // what is at another address is another thing, whatever its name
+            (true, [before, after]) => {
+                self.add_resource_node(object, is_moved, &[before, None]);
+                self.add_resource_node(object, is_moved, &[None, after]);
+            }
+            (false, forms) => self.add_resource_node(object, is_moved, &forms),
+        }
+    }
+
+    fn add_resource_node(
+        &mut self,
+        object: &Object,
+        is_moved: bool,
+        forms: &[Option<NetworkResource>; 2],
+    ) {
+        let name = &object.address.name;
         let is = SIDES.map(|side| forms[side].is_some());
         let is_on = SIDES.map(|side| {
             let form = forms[side].as_ref();
             form.is_some_and(|form| form.enabled.unwrap_or(true))
         });
-        let address = SIDES.map(|side| forms[side].as_ref().map(|form| form.address.clone()));
+        let address = forms.iter().flatten().last();
         let what = What::Resource(Place {
             name: name.clone(),
-            address,
+            address: address.map(|form| form.address.clone()),
+            is_moved,
             network: object.network.clone(),
         });
         let node = self.add_node(what, is, is_on);

@@ -2,12 +2,14 @@
 
 use super::escape::{cell, fenced, text};
 use super::parts::folded;
-use crate::access::{Delta, Passage};
+use crate::access::{Delta, End, Passage};
 use crate::render::access::{Line, calls, covered, line_of, lines};
 use crate::text::visible;
 
 /// Most edges of the graph: one with more is no picture any more.
 const MOST_EDGES: usize = 20;
+/// Most sentences about what nobody must miss, before deletions.
+const MOST_CALLED: usize = 50;
 /// Most lines of what was reachable anyway.
 const MOST_COVERED: usize = 50;
 
@@ -44,7 +46,17 @@ fn row(line: &Line) -> String {
     )
 }
 
-/// The same in short lines, where there is no room for a table.
+/// What nobody must miss, in short lines, where there is no room for a table.
+pub(super) fn called_out(delta: &Delta) -> Vec<String> {
+    let calls = calls(delta, true);
+    let more = calls.len().saturating_sub(MOST_CALLED);
+    let shown = calls.iter().take(MOST_CALLED);
+    let shown = shown.map(|call| format!("- ⚠️ {}", text(call)));
+    let more = (more > 0).then(|| format!("- ⚠️ and {more} more of this kind"));
+    shown.chain(more).collect()
+}
+
+/// What comes and goes in short lines, where there is no room for a table.
 pub(super) fn short_lines(delta: &Delta) -> Vec<String> {
     let short = |line: &Line| {
         let sign = if line.is_gained { "➕" } else { "❌" };
@@ -75,20 +87,26 @@ fn graph(delta: &Delta) -> Option<String> {
     if all.is_empty() || all.len() > MOST_EDGES {
         return None;
     }
-    let mut names: Vec<String> = Vec::new();
-    let mut node = |name: String| match names.iter().position(|known| *known == name) {
-        Some(at) => at,
-        None => {
-            names.push(name);
-            names.len() - 1
-        }
+    // a group, a machine and a resource may have the same name
+    let mut known: Vec<(End, String)> = Vec::new();
+    let mut node = |end: End, (name, more): &(String, String)| {
+        let name = match end {
+            End::Resource => format!("{name} ({more})"),
+            _ => name.clone(),
+        };
+        let place = known.iter().position(|it| *it == (end, name.clone()));
+        place.unwrap_or_else(|| {
+            known.push((end, name));
+            known.len() - 1
+        })
     };
     let lost = delta.lost.len();
     let mut edges = Vec::new();
     let mut styles = Vec::new();
     for (at, passage) in all.iter().enumerate() {
         let line = line_of(passage, at >= lost);
-        let (from, to) = (node(line.from.0.clone()), node(line.to.0.clone()));
+        let from = node(passage.from.end, &line.from);
+        let to = node(passage.to.end, &line.to);
         let (arrow, colour) = match line.is_gained {
             true => ("-->", "#1a7f37"),
             false => ("-.->", "#cf222e"),
@@ -96,8 +114,8 @@ fn graph(delta: &Delta) -> Option<String> {
         edges.push(format!("    n{from} {arrow}|{}| n{to}", label(&line.what)));
         styles.push(format!("    linkStyle {at} stroke:{colour}"));
     }
-    let nodes = names.iter().enumerate();
-    let nodes = nodes.map(|(at, name)| format!("    n{at}[{}]", label(name)));
+    let nodes = known.iter().enumerate();
+    let nodes = nodes.map(|(at, (_, name))| format!("    n{at}[{}]", label(name)));
     let lines = ["graph LR".to_owned()]
         .into_iter()
         .chain(nodes)

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, file};
 
 use super::{BUDGET, document};
+use crate::access::{Delta, End, Passage, Side, Traffic, Why};
+use crate::address::Address;
+use crate::kind::Kind;
 use crate::notice::{Notice, OfAgreement};
 use crate::render::{Document, Status, examples};
 use crate::testing::{Case, group, key};
@@ -118,6 +121,68 @@ fn a_plan_that_deletes_too_much_says_so_first() {
         "{missing}\n{}",
         &text[..900]
     );
+}
+
+/// What nobody must miss is there where there is room for names alone, and before them.
+#[test]
+fn what_is_called_out_stays_in_a_plan_of_names() {
+    let all = || Side {
+        name: "All".into(),
+        machines: 9,
+        ..Side::default()
+    };
+    let passage = |traffic| Passage {
+        from: all(),
+        to: all(),
+        traffic,
+        is_even: true,
+        condition: None,
+        why: Why {
+            rule: Address::new(Kind::Policy, "wide"),
+            causes: Vec::new(),
+        },
+    };
+    let mut made = large(0, 5_000);
+    made.access = Some(Delta {
+        gained: vec![passage(Traffic::everything())],
+        ..Delta::default()
+    });
+    let text = document(&made, false, BUDGET);
+    assert!(text.chars().count() <= BUDGET);
+    let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what}"));
+    let called_out = place("every machine reaches every other one on every port, by policy wide");
+    assert!(called_out < place("`old-00000`"));
+}
+
+/// In the graph a group is not the resource of the same name.
+#[test]
+fn what_has_the_same_name_is_two_nodes() {
+    let side = |end, address: Option<&str>| Side {
+        end,
+        name: "printer".into(),
+        address: address.map(str::to_owned),
+        machines: 1,
+        ..Side::default()
+    };
+    let mut made = examples::no_changes();
+    made.access = Some(Delta {
+        gained: vec![Passage {
+            from: side(End::Group, None),
+            to: side(End::Resource, Some("10.20.0.9/32")),
+            traffic: Traffic::everything(),
+            is_even: true,
+            condition: None,
+            why: Why {
+                rule: Address::new(Kind::Policy, "print"),
+                causes: Vec::new(),
+            },
+        }],
+        ..Delta::default()
+    });
+    let text = document(&made, false, BUDGET);
+    assert!(text.contains("n0[\"printer\"]"), "{text}");
+    assert!(text.contains("n1[\"printer (10.20.0.9/32)\"]"), "{text}");
+    assert!(text.contains("n0 -->|\"everything\"| n1"), "{text}");
 }
 
 #[test]
