@@ -179,3 +179,27 @@ fn who_comes_to_route_a_network_gets_nothing_of_it_any_more() {
 "#]]
     );
 }
+
+#[test]
+fn a_resource_behind_the_routers_of_another_network_is_another_thing() {
+    let mut live = office(json!({}), json!({}));
+    let things = json!({ "sources": ["a"], "destinations": ["things"], "bidirectional": false });
+    live["policies"] = json!([policy_with(
+        "p",
+        &["a"],
+        &["things"],
+        json!({ "bidirectional": false })
+    )]);
+    let moved = json!({
+        "networks": {
+            "office": { "resources": {}, "routers": [{ "peer_groups": ["r"] }] },
+            "dc": { "resources": { "printer": { "address": "10.20.0.9", "groups": ["things"] } }, "routers": [{ "peer_groups": ["c"] }] },
+        },
+        "policies": { "p": things },
+    });
+    assert_data_eq!(told(moved, live), str![[r#"
+- a (2 machines) → printer 10.20.0.9/32 (of things): everything, by network resource printer, policy p
++ a (2 machines) → printer 10.20.0.9/32 (of things): everything, by network resource printer, policy p
+
+"#]]);
+}

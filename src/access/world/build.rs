@@ -227,11 +227,13 @@ impl<'a> World<'a> {
             _ => None,
         });
         let is_moved = match &forms {
-            [Some(before), Some(after)] => before.address != after.address,
+            [Some(before), Some(after)] => {
+                before.address != after.address || object.network[BEFORE] != object.network[AFTER]
+            }
             _ => false,
         };
         match (is_moved, forms) {
-            // what is at another address is another thing, whatever its name
+            // what is at another address, or behind another network's routers, is another thing, whatever its name
             (true, [before, after]) => {
                 self.add_resource_node(object, is_moved, &[before, None]);
                 self.add_resource_node(object, is_moved, &[None, after]);

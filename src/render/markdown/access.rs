@@ -6,6 +6,8 @@ use crate::access::{Delta, End, Passage};
 use crate::render::access::{Line, calls, covered, line_of, lines};
 use crate::text::visible;
 
+/// How far back the line of the same sides is looked for: they stand together.
+const MOST_TOGETHER: usize = 8;
 /// Most edges of the graph: one with more is no picture any more.
 const MOST_EDGES: usize = 20;
 /// Most sentences about what nobody must miss, before deletions.
@@ -58,12 +60,24 @@ pub(super) fn called_out(delta: &Delta) -> Vec<String> {
 
 /// What comes and goes in short lines, where there is no room for a table.
 pub(super) fn short_lines(delta: &Delta) -> Vec<String> {
-    let short = |line: &Line| {
-        let sign = if line.is_gained { "➕" } else { "❌" };
-        let (from, to) = (cell(&line.from.0), cell(&line.to.0));
-        format!("- {sign} {from} → {to}: {}", text(&line.what))
+    // what many rules do between two sides is one line, with the name of each
+    let mut short: Vec<(bool, String, Vec<String>)> = Vec::new();
+    for line in lines(delta) {
+        let ends = format!("{} → {}", cell(&line.from.0), cell(&line.to.0));
+        let what = format!("{} ({})", text(&line.what), text(&line.because));
+        let known = short.iter_mut().rev().take(MOST_TOGETHER);
+        let mut known =
+            known.filter(|(gained, other, _)| *gained == line.is_gained && *other == ends);
+        match known.next() {
+            Some((_, _, all)) => all.push(what),
+            None => short.push((line.is_gained, ends, vec![what])),
+        }
+    }
+    let line = |(is_gained, ends, what): &(bool, String, Vec<String>)| {
+        let sign = if *is_gained { "➕" } else { "❌" };
+        format!("- {sign} {ends}: {}", what.join(", "))
     };
-    lines(delta).iter().map(short).collect()
+    short.iter().map(line).collect()
 }
 
 /// What was reachable anyway, and a graph of what changes.
