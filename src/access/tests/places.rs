@@ -197,9 +197,12 @@ fn a_resource_behind_the_routers_of_another_network_is_another_thing() {
         },
         "policies": { "p": things },
     });
-    assert_data_eq!(told(moved, live), str![[r#"
+    assert_data_eq!(
+        told(moved, live),
+        str![[r#"
 - a (2 machines) → printer 10.20.0.9/32 (of things): everything, by network resource printer, policy p
 + a (2 machines) → printer 10.20.0.9/32 (of things): everything, by network resource printer, policy p
 
-"#]]);
+"#]]
+    );
 }
