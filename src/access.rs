@@ -74,6 +74,8 @@ pub struct Side {
     pub resources: usize,
     /// Their names, where they are few of many, or where machines are named one by one.
     pub names: Vec<String>,
+    /// Whether these are few of many, so that their own line tells it.
+    pub is_few: bool,
     /// Whole networks that are among what this is about: of resources, or behind the route.
     pub networks: Vec<String>,
 }
@@ -88,6 +90,7 @@ impl Default for Side {
             to_come: 0,
             resources: 0,
             names: Vec::new(),
+            is_few: false,
             networks: Vec::new(),
         }
     }

@@ -155,7 +155,8 @@ impl Maker<'_> {
                     _ => place.name.clone(),
                 },
             });
-        let mut names: Vec<String> = match self.peers || (is_part && these.len() <= MOST_NAMES) {
+        let is_few = is_part && these.len() <= MOST_NAMES;
+        let mut names: Vec<String> = match self.peers || is_few {
             true => names.collect(),
             false => Vec::new(),
         };
@@ -173,6 +174,7 @@ impl Maker<'_> {
             to_come: of_all(&these, |node| matches!(node.what, What::Key(_))),
             resources,
             names,
+            is_few,
             address: match side.end {
                 End::Resource => addresses.first().cloned(),
                 _ => side.address.clone(),

@@ -49,7 +49,7 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
         // of single machines that join a group their own lines tell
         let is_machine =
             |cause: &Address| matches!(cause.kind, Kind::Group | Kind::Peer | Kind::SetupKey);
-        if passage.why.causes.iter().any(is_machine) || !passage.from.names.is_empty() {
+        if passage.why.causes.iter().any(is_machine) || passage.from.is_few {
             return None;
         }
         let everything = passage.traffic.is_everything();

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, str};
 
-use super::{account, answer, office, tcp, told};
+use super::{account, answer, office, tcp, told, told_of};
 use crate::access::End;
-use crate::testing::{group, groups, over, policy_with, route};
+use crate::testing::{Case, group, groups, over, policy_with, route};
 
 /// A file for `office` with the printer at that address, to be reached by `a`.
 fn printer_at(address: &str) -> Value {
@@ -205,4 +205,16 @@ fn a_resource_behind_the_routers_of_another_network_is_another_thing() {
 
 "#]]
     );
+}
+
+#[test]
+fn what_is_called_out_is_so_where_machines_are_named_too() {
+    let live = account(json!({ "policies": [policy_with("p", &["a"], &["r"], json!({}))] }));
+    let lan = json!({ "network": "10.0.0.0/8", "peer_groups": ["r"], "groups": ["a"] });
+    let case = Case::new(json!({ "routes": { "lan": lan } }), live);
+    for peers in [false, true] {
+        let told = told_of(&case, peers);
+        let call = "! a reaches all of the network 10.0.0.0/8 on every port, by route lan";
+        assert!(told.contains(call), "{told}");
+    }
 }
