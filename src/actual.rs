@@ -15,6 +15,7 @@ use crate::entry::Entry;
 use crate::id::Id;
 use crate::json;
 use crate::kind::{self, Answers, Groups, Kind, Live, Other, Refers, Resource};
+use crate::parallel;
 use crate::protection::Protection;
 use crate::snapshot::{Peers, Snapshot};
 use crate::who::Who;
@@ -152,9 +153,12 @@ impl Actual {
 
         let lists = lists(snapshot);
         for kind in Kind::sections().filter(|kind| !kind.enrolls()) {
-            for entry in snapshot.list(kind) {
-                let mut live = Resource::read(kind, entry.clone(), &actual.groups)
-                    .map_err(|cause| unreadable(kind.section(), entry, cause))?;
+            let read = |entry: &Entry| {
+                Resource::read(kind, entry.clone(), &actual.groups)
+                    .map_err(|cause| unreadable(kind.section(), entry, cause))
+            };
+            for live in parallel::map(snapshot.list(kind), read) {
+                let mut live = live?;
                 if let Some(new) = names.get(&(kind, live.id.clone())) {
                     live.name.clone_from(new);
                 }
@@ -333,9 +337,12 @@ fn twins(groups: &[objects::Group]) -> BTreeMap<Id, String> {
 }
 
 /// Returns the entries of a list with their types.
-fn typed<T: DeserializeOwned>(list: &'static str, entries: &[Entry]) -> Result<Vec<T>, Unreadable> {
+fn typed<T: DeserializeOwned + Send>(
+    list: &'static str,
+    entries: &[Entry],
+) -> Result<Vec<T>, Unreadable> {
     let read = |entry: &Entry| entry.read().map_err(|cause| unreadable(list, entry, cause));
-    entries.iter().map(read).collect()
+    parallel::map(entries, read).into_iter().collect()
 }
 
 fn unreadable(list: &'static str, entry: &Entry, cause: serde_json::Error) -> Unreadable {

@@ -125,7 +125,7 @@ pub fn bind(keys: &[SetupKey], peers: &Peers, events: Option<&[Event]>) -> Bindi
         .flatten()
         .filter(|event| event.activity_code == ENROLLED)
     {
-        let (key, peer) = (Id(event.initiator_id.clone()), Id(event.target_id.clone()));
+        let (key, peer) = (Id::from(&*event.initiator_id), Id::from(&*event.target_id));
         enrolled_by
             .entry(&event.initiator_id)
             .or_default()

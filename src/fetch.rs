@@ -1,6 +1,7 @@
 //! Fetches the live account: one request a list, in parallel, none for a single object.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -118,16 +119,45 @@ impl Needs {
     }
 }
 
+/// Lists that are on their way before it is known what else is needed: the server answers while the file is read and its
+/// history looked up.
+#[derive(Default)]
+pub struct Ahead(BTreeMap<&'static str, JoinHandle<Result<Answer, ApiError>>>);
+
+impl Ahead {
+    /// Asks for the lists that every plan needs which says who reaches whom.
+    pub fn begin(api: &Api) -> Self {
+        let paths = Needs::default().and_reach().paths().into_iter();
+        Ahead(paths.map(|path| (path, begin(api, path))).collect())
+    }
+}
+
+fn begin(api: &Api, path: &'static str) -> JoinHandle<Result<Answer, ApiError>> {
+    let api = api.clone();
+    std::thread::spawn(move || fetch_one(&api, path))
+}
+
 /// Fetches what is needed. The events are added where a declared key was used and is not marked yet, or where times
 /// alone do not tell by whom.
 pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
+    fetch_rest(Ahead::default(), api, needs, desired)
+}
+
+/// Fetches likewise what is not on its way.
+pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
     let used = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind));
     let used: BTreeSet<&str> = used.filter_map(Kind::list).collect();
-    fetch_all(api, &needs.paths(), &used, &mut snapshot)?;
+    fetch_all(api, &needs.paths(), &used, ahead, &mut snapshot)?;
     let unnamed = unnamed(&snapshot).filter(|what| !needs.others.contains(what));
-    let paths: Vec<&str> = unnamed.map(list_of).collect();
-    fetch_all(api, &paths, &BTreeSet::new(), &mut snapshot)?;
+    let paths: Vec<&'static str> = unnamed.map(list_of).collect();
+    fetch_all(
+        api,
+        &paths,
+        &BTreeSet::new(),
+        Ahead::default(),
+        &mut snapshot,
+    )?;
     let is_me = |user: &Entry| user.read().is_ok_and(|user: objects::User| user.is_current);
     if !snapshot.rest.users.iter().any(is_me) {
         snapshot.rest.users = api.list("/users").context("cannot list users")?;
@@ -202,33 +232,41 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
     if more.events && snapshot.rest.events.is_none() {
         paths.push("/events");
     }
-    fetch_all(api, &paths, &BTreeSet::new(), snapshot)?;
+    let used = BTreeSet::new();
+    fetch_all(api, &paths, &used, Ahead::default(), snapshot)?;
     Ok(!paths.is_empty())
 }
 
 /// `used`: lists that the file needs, so that a server without one is an error.
 fn fetch_all(
     api: &Api,
-    paths: &[&str],
+    paths: &[&'static str],
     used: &BTreeSet<&str>,
+    mut ahead: Ahead,
     snapshot: &mut Snapshot,
 ) -> Result<()> {
-    let answers: Vec<Result<Answer, ApiError>> = std::thread::scope(|scope| {
-        let threads = paths
-            .iter()
-            .map(|path| scope.spawn(move || fetch_one(api, path, used.contains(path))));
-        let threads: Vec<_> = threads.collect();
-        let join = |thread: std::thread::ScopedJoinHandle<_>| thread.join();
-        threads
-            .into_iter()
-            .map(|thread| join(thread).expect("a fetching thread does not panic"))
-            .collect()
+    let threads = paths.iter().map(|path| {
+        let on_its_way = ahead.0.remove(path);
+        on_its_way.unwrap_or_else(|| begin(api, path))
     });
+    let threads: Vec<_> = threads.collect();
+    let answers = threads
+        .into_iter()
+        .map(|thread| thread.join().expect("a fetching thread does not panic"));
+    let answers: Vec<Result<Answer, ApiError>> = answers.collect();
     // the token's own trouble is the cause of all the others
     let mut failed = None;
     for (path, answer) in paths.iter().zip(answers) {
         match answer {
             Ok(answer) => store(snapshot, path, answer),
+            // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
+            Err(error) if is_optional(path) && !used.contains(path) && error.is_absent() => {
+                let nothing = match kind_of(path) {
+                    Some(_) => Answer::Entries(Vec::new()),
+                    None => Answer::Values(Vec::new()),
+                };
+                store(snapshot, path, nothing);
+            }
             Err(error) => {
                 let access = error.is_access();
                 let what = what(path);
@@ -265,8 +303,8 @@ enum Answer {
     Values(Vec<Value>),
 }
 
-fn fetch_one(api: &Api, path: &str, is_used: bool) -> Result<Answer, ApiError> {
-    let answer = match path {
+fn fetch_one(api: &Api, path: &str) -> Result<Answer, ApiError> {
+    match path {
         path if kind_of(path).is_some_and(|kind| kind.is_one() && !kind.is_listed_one()) => {
             api.get(path).map(|one| Answer::Entries(vec![one.into()]))
         }
@@ -275,14 +313,6 @@ fn fetch_one(api: &Api, path: &str, is_used: bool) -> Result<Answer, ApiError> {
         }
         path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
         _ => api.list(path).map(Answer::Entries),
-    };
-    match answer {
-        // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
-        Err(error) if is_optional(path) && !is_used && error.is_absent() => Ok(match path {
-            path if kind_of(path).is_some() => Answer::Entries(Vec::new()),
-            _ => Answer::Values(Vec::new()),
-        }),
-        answer => answer,
     }
 }
 

@@ -70,7 +70,7 @@ pub fn member<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Optio
 fn looks(name: &str) -> Option<Looks> {
     let before_slash = name.split('/').next().unwrap_or_default();
     let is_id = || {
-        let second = Id(name.to_owned()).created_at()?;
+        let second = Id::from(name).created_at()?;
         let is_one = name.contains(|char: char| char.is_ascii_digit());
         (is_one && (FIRST_SECOND..LAST_SECOND).contains(&second)).then_some(())
     };

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-/// The server's name of an object; opaque, but for the creation time in it.
+/// The server's name of an object; opaque, but for the creation time in it. It is kept in place, without an allocation of its
+/// own: an account has as many as members of groups.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Id(pub String);
+pub struct Id(pub CompactString);
 
 impl Id {
     /// Returns the second in which the object was made, since 1970, or `None` where the id does not tell.
@@ -31,6 +33,12 @@ impl Id {
             });
             bits >> 3
         })
+    }
+}
+
+impl From<&str> for Id {
+    fn from(text: &str) -> Self {
+        Id(text.into())
     }
 }
 

@@ -55,6 +55,7 @@ mod memberships;
 mod notice;
 pub mod options;
 mod origin;
+mod parallel;
 pub mod plan;
 pub mod problem;
 mod protection;

@@ -50,6 +50,8 @@ pub struct Known<'a> {
     pub decisions: &'a Decisions,
     /// Peers of machines that were replaced: they leave their groups by being deleted.
     pub replaced: &'a BTreeSet<Id>,
+    /// Peers that wait until somebody lets them in.
+    pub unapproved: &'a BTreeSet<Id>,
     /// What else was asked for.
     pub options: &'a Options,
 }
@@ -69,7 +71,7 @@ pub fn resolve(
     } = known;
     let mut members = Members::default();
     let group = Address::new(Kind::Group, name);
-    let mut named = BTreeSet::new();
+    let mut named = Vec::new();
     let mut untold = BTreeSet::new();
     for member in wanted {
         let found = find(member, &group, live, known);
@@ -90,13 +92,14 @@ pub fn resolve(
         }
     }
     named.extend(live & known.replaced);
-    let waits = named.iter().filter_map(|id| actual.peers.get(id));
-    let waits = waits.filter(|peer| peer.approval_required);
+    let named = BTreeSet::from_iter(named);
+    let waits = named.iter().filter(|id| known.unapproved.contains(*id));
+    let waits = waits.filter_map(|id| actual.peers.get(id));
     members.notices.extend(waits.map(|peer| {
         let peer = Address::new(Kind::Peer, &peer.name);
         Notice::about(&peer, OfPeer::WaitsForApproval)
     }));
-    let others = live.iter().filter(|id| !named.contains(*id));
+    let others = live.difference(&named);
     // where a name that is listed tells nobody, whoever bears it stays: else anybody could throw them out by taking the name
     let is_untold = |id: &Id| {
         let peer = actual.peers.get(id);
@@ -230,7 +233,8 @@ fn by_name(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Fou
     if let [member_id, rest @ ..] = &members[..] {
         let way_out = WayOut::Delete(member_id.clone());
         let said = || namesakes(member, member_id, way_out, known);
-        let said = rest.is_empty().then(said).flatten();
+        let is_twin = rest.is_empty() && peers.len() > 1;
+        let said = is_twin.then(said).flatten();
         return Found::Peers(members, said);
     }
     let listing = known.options.listings.of(at, member);

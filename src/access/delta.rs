@@ -106,7 +106,7 @@ impl Maker<'_> {
     fn side(&self, group: GroupAt) -> Side {
         let group = &self.reach.world.groups[group as usize];
         let name = match group.end {
-            End::Peer => (self.label)(&Id(group.name.clone())),
+            End::Peer => (self.label)(&Id::from(&*group.name)),
             _ => group.name.clone(),
         };
         Side {

@@ -98,7 +98,7 @@ impl Actual {
                 let id = resource.id.as_str();
                 let words = match resource.kind == "peer" {
                     true => {
-                        let peer = self.peer_label(&Id(id.to_owned()));
+                        let peer = self.peer_label(&Id::from(id));
                         format!("peer {peer:?} as a resource of it")
                     }
                     // it says itself which groups it is in
@@ -125,7 +125,7 @@ impl Actual {
                 let name = entry[part.name].as_str().or(entry["id"].as_str());
                 let words = format!("{} {:?}", part.label, name.unwrap_or_default());
                 for group in part.groups.iter().flat_map(|path| texts(entry, path)) {
-                    self.refer(&Id(group.to_owned()), words.clone());
+                    self.refer(&Id::from(group), words.clone());
                 }
                 for peer in part.peers.iter().flat_map(|path| texts(entry, path)) {
                     self.hold(peer, words.clone());
@@ -140,7 +140,7 @@ impl Actual {
     }
 
     fn hold(&mut self, peer: &str, holder: String) {
-        let holders = self.peer_holders.entry(Id(peer.to_owned()));
+        let holders = self.peer_holders.entry(Id::from(peer));
         holders.or_default().insert(holder);
     }
 }

@@ -3,6 +3,7 @@
 //! Lenient on purpose: null, `[]` and absent mean the same (docs/netbird-api.md, "Null, empty and absent"), and fields
 //! of a later version are ignored here; they survive an update because `Live` keeps the whole answer.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -23,8 +24,12 @@ pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>
 pub(crate) fn moment<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Timestamp>, D::Error> {
-    let text: Option<String> = Option::deserialize(deserializer)?;
-    let Some(text) = text.filter(|text| !text.is_empty()) else {
+    /// The answer's own text, where it has no escapes.
+    #[derive(Deserialize)]
+    struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
+
+    let text: Option<Text> = Option::deserialize(deserializer)?;
+    let Some(Text(text)) = text.filter(|text| !text.0.is_empty()) else {
         return Ok(None);
     };
     let time: Timestamp = text.parse().map_err(serde::de::Error::custom)?;

@@ -157,10 +157,7 @@ impl Run<'_> {
             server_time,
         } = self.post_key(address, &body)?;
         let made = Instant::now();
-        let id = Id(object["id"]
-            .as_str()
-            .context("the answer has no id")?
-            .to_owned());
+        let id = Id::from(object["id"].as_str().context("the answer has no id")?);
 
         let sealed = match custody.recipients_of(after).seal(&secret) {
             Ok(sealed) => sealed,
@@ -348,7 +345,7 @@ impl Run<'_> {
     /// Takes back a key that was made and whose secret cannot be used.
     fn unusable(&self, address: &Address, error: ApiError) -> Error {
         let id = match &error {
-            ApiError::KeyUnusable { id: Some(id), .. } => Id(id.clone()),
+            ApiError::KeyUnusable { id: Some(id), .. } => Id::from(id.as_str()),
             _ => return error.into(),
         };
         self.take_back(address, &id, None, error.into())

@@ -202,7 +202,8 @@ impl Run<'_> {
     }
 
     pub(super) fn label(&self, peer: &Id) -> String {
-        self.labels.get(peer).unwrap_or(&peer.0).clone()
+        let label = self.labels.get(peer).cloned();
+        label.unwrap_or_else(|| peer.to_string())
     }
 }
 

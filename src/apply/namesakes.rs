@@ -70,7 +70,7 @@ impl Namesakes {
         if self.theirs.is_empty() {
             return Ok(());
         }
-        let stays = |entry: &Value| self.theirs.get(&Id(entry["id"].as_str()?.to_owned()));
+        let stays = |entry: &Value| self.theirs.get(&Id::from(entry["id"].as_str()?));
         let mut members: BTreeMap<&Id, Vec<Value>> = BTreeMap::new();
         for kind in Kind::sections() {
             let list = snapshot.list_mut(kind);
@@ -92,7 +92,7 @@ impl Namesakes {
         }
         for group in snapshot.list_mut(Kind::Group) {
             let mut moved = group.value()?;
-            let id = Id(moved["id"].as_str().unwrap_or_default().to_owned());
+            let id = Id::from(moved["id"].as_str().unwrap_or_default());
             if let Some(more) = members.remove(&id) {
                 let peers = moved["peers"].as_array().cloned().unwrap_or_default();
                 moved["peers"] = peers.into_iter().chain(more).collect();
@@ -106,8 +106,8 @@ impl Namesakes {
     fn point(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
-                if let Some(stays) = self.theirs.get(&Id(text.clone())) {
-                    text.clone_from(&stays.0);
+                if let Some(stays) = self.theirs.get(&Id::from(text.as_str())) {
+                    *text = stays.to_string();
                 }
             }
             Value::Array(entries) => entries.iter_mut().for_each(|entry| self.point(entry)),

@@ -125,7 +125,7 @@ fn lost(
     let mut removed: BTreeMap<(Id, Id), BTreeSet<String>> = BTreeMap::new();
     let mut added: BTreeSet<(Id, Id)> = BTreeSet::new();
     for event in events {
-        let Some(group) = event.meta("group_id").map(|id| Id(id.to_owned())) else {
+        let Some(group) = event.meta("group_id").map(|id| Id::from(id)) else {
             continue;
         };
         // the server's clock as an answer's Date header gives it: whole seconds
@@ -133,7 +133,7 @@ fn lost(
         if event.timestamp.map(Timestamp::as_second) < since.map(Timestamp::as_second) {
             continue;
         }
-        let pair = (group, Id(event.target_id));
+        let pair = (group, Id::from(event.target_id.as_str()));
         match event.activity_code.as_str() {
             "peer.group.delete" => {
                 removed.entry(pair).or_default().insert(event.initiator_id);

@@ -48,7 +48,7 @@ fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<(), Failure> {
     };
     let answer = ask(&actual, plan.as_ref(), &memberships, &question);
     let answer = answer.map_err(|name| Failure::error(format!("there is no {}", quote(&name))))?;
-    let label = |id: &str| actual.peer_label(&crate::id::Id(id.to_owned()));
+    let label = |id: &str| actual.peer_label(&crate::id::Id::from(id));
     let whole = render::answer::json(&answer, &label);
     if let Some(path) = &cli.global.report {
         write_report(path, &json::text(&whole))?;
@@ -172,7 +172,7 @@ fn named(
             let is_it = |peer: &&crate::api::objects::Peer| peer.id.0 == name || peer.name == name;
             let found: Vec<_> = actual.peers.iter().filter(is_it).collect();
             match found.as_slice() {
-                [one] => return Ok((end, one.id.0.clone())),
+                [one] => return Ok((end, one.id.to_string())),
                 [] => {}
                 several => {
                     let ids: Vec<&str> = several.iter().map(|peer| peer.id.0.as_str()).collect();

@@ -24,7 +24,7 @@ use crate::change::Operation;
 use crate::ci::Context;
 use crate::cli::{AccessLevel, Cli, Scope, Sealing, Server};
 use crate::config::{self, Place, Source};
-use crate::fetch::{self, More, Needs};
+use crate::fetch::{self, Ahead, More, Needs};
 use crate::held::{Held, Why};
 use crate::json;
 use crate::kind::{KeyType, Kind, Refers};
@@ -103,6 +103,17 @@ impl Session {
         let context = Context::of_process();
         document.actor.clone_from(&context.actor);
         document.run.clone_from(&context.run_url);
+        let (api, account) = match request.origin {
+            Origin::Server(server) => (
+                Some(connect(server, context.is_pull_request_event())),
+                setting(server.account.as_ref()),
+            ),
+            Origin::File(_) => (None, None),
+        };
+        let ahead = match (&api, request.access) {
+            (Some(Ok(api)), AccessLevel::Groups | AccessLevel::Peers) => Ahead::begin(api),
+            _ => Ahead::default(),
+        };
         // git takes its time, and what it has to say of another file than the one on disk is seldom
         let (on_disk, history) = std::thread::scope(|scope| {
             let Scope { history, prune, .. } = request.scope;
@@ -160,13 +171,7 @@ impl Session {
             release: BTreeSet::new(),
             keys_files: present(&request.keys_dir),
         };
-        let (api, account) = match request.origin {
-            Origin::Server(server) => (
-                Some(connect(server, context.is_pull_request_event())?),
-                setting(server.account.as_ref()),
-            ),
-            Origin::File(_) => (None, None),
-        };
+        let api = api.transpose()?;
         let needs = Needs::of(&valid.desired, account.is_some());
         let needs = needs.and_gone(&valid.desired, &options.ledger);
         let snapshot = match (&api, &request.origin) {
@@ -176,7 +181,7 @@ impl Session {
                     AccessLevel::None => needs.clone(),
                     _ => needs.clone().and_reach(),
                 };
-                let snapshot = fetch::fetch(api, &lists, &valid.desired);
+                let snapshot = fetch::fetch_rest(ahead, api, &lists, &valid.desired);
                 document.requests = api.requests();
                 snapshot.map_err(|error| of_netbird(api, error))?
             }

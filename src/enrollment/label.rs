@@ -131,8 +131,8 @@ mod tests {
             Case::new(json!({ "groups": { "g": {} } }), json!({ "peers": peers })).actual();
         let enrollment = |(name, _, key): &(&str, &str, &str)| Enrollment {
             key: (*key).to_owned(),
-            key_id: Id(id(Kind::SetupKey, key)),
-            peer: Id(id(Kind::Peer, name)),
+            key_id: Id(id(Kind::SetupKey, key).into()),
+            peer: Id(id(Kind::Peer, name).into()),
             evidence: Evidence::Event,
             replaces: BTreeSet::new(),
             renamed_from: (name != key).then(|| (*name).to_owned()),
@@ -141,7 +141,7 @@ mod tests {
         let enrollments: Vec<Enrollment> = renames.iter().map(enrollment).collect();
         let labels = relabelled(&enrollments, &actual);
         let line = |(name, _, _): &(&str, &str, &str)| {
-            let told = &labels[&Id(id(Kind::Peer, name))];
+            let told = &labels[&Id(id(Kind::Peer, name).into())];
             let mark = if told.predicted { "?" } else { "" };
             let after = told.after.as_deref().unwrap_or("-");
             format!("{} {after}{mark}", told.before)

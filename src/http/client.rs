@@ -180,7 +180,9 @@ fn send(
 ///
 /// Answers with a key are small: with room from the start the buffer never moves, and leaves no copy behind.
 fn read_all(body: Body, limit: u64) -> Result<Zeroizing<Vec<u8>>, ureq::Error> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(16 << 10));
+    let length = body.content_length().unwrap_or_default().min(limit);
+    let room = usize::try_from(length).unwrap_or_default().max(16 << 10);
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
     body.into_with_config()
         .limit(limit)
         .reader()

@@ -87,7 +87,7 @@ impl Spec for DnsSettings {
             disabled_management_groups: Some(groups.read(&settings.disabled_management_groups)),
         };
         Ok(Live {
-            id: Id(Kind::DnsSettings.word().to_owned()), // it has none
+            id: Id::from(Kind::DnsSettings.word()), // it has none
             name: String::new(),
             within: None,
             resource: Resource::DnsSettings(canonical),

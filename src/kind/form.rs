@@ -126,7 +126,10 @@ impl Tie {
         if !self.end.is_peer() {
             return vec![self];
         }
-        let names = self.names.into_iter().flat_map(|id| names(&Id(id)));
+        let names = self
+            .names
+            .into_iter()
+            .flat_map(|id| names(&Id::from(id.as_str())));
         let tie = |name| Tie {
             end: self.end,
             names: BTreeSet::from([name]),
@@ -159,8 +162,8 @@ impl Form {
     /// Returns it with the names by which a file can have meant its peers, in the place of their ids.
     pub fn with_names_of_peers(mut self, names: impl Fn(&Id) -> BTreeSet<String>) -> Self {
         for tie in self.ties.iter_mut().filter(|tie| tie.end.is_peer()) {
-            let ids = std::mem::take(&mut tie.names).into_iter().map(Id);
-            tie.names = ids.flat_map(|id| names(&id)).collect();
+            let ids = std::mem::take(&mut tie.names).into_iter();
+            tie.names = ids.flat_map(|id| names(&Id::from(id.as_str()))).collect();
         }
         self
     }

@@ -171,7 +171,7 @@ impl Groups {
     pub(super) fn resolve(&self, names: &BTreeSet<String>) -> Result<Value, Unresolved> {
         names
             .iter()
-            .map(|name| Ok(Value::String(self.id(name)?.0.clone())))
+            .map(|name| Ok(Value::String(self.id(name)?.to_string())))
             .collect()
     }
 }

@@ -19,7 +19,7 @@ pub enum PeerRef {
 impl PeerRef {
     /// The reference of an answer, in which an empty text is none.
     pub(super) fn read(id: String) -> Option<PeerRef> {
-        (!id.is_empty()).then_some(PeerRef::Id(Id(id)))
+        (!id.is_empty()).then_some(PeerRef::Id(Id::from(id.as_str())))
     }
 
     /// Its name, or its id.

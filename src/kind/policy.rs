@@ -232,7 +232,7 @@ impl Spec for Policy {
             let ssh = self.users().filter(|users| !users.is_empty());
             let ssh = ssh.map(|_| {
                 let entry = |(group, logins): (&String, &BTreeSet<String>)| {
-                    Ok((groups.id(group)?.0.clone(), json!(logins)))
+                    Ok((groups.id(group)?.to_string(), json!(logins)))
                 };
                 users
                     .iter()

@@ -15,7 +15,10 @@ use crate::testing;
 fn groups(names: &[&str]) -> Groups {
     let mut groups = Groups::default();
     for name in names.iter().chain(&["All"]) {
-        groups.insert(Id(testing::id(Kind::Group, name)), (*name).to_owned());
+        groups.insert(
+            Id(testing::id(Kind::Group, name).into()),
+            (*name).to_owned(),
+        );
     }
     groups
 }

@@ -18,7 +18,7 @@ pub(super) fn label_peers<'a>(
 ) -> (Vec<Change>, BTreeMap<Id, String>) {
     let mut labels = BTreeMap::new();
     let mut label = |id: &str| {
-        let id = Id(id.to_owned());
+        let id = Id::from(id);
         labels
             .entry(id.clone())
             .or_insert_with(|| actual.peer_label(&id))

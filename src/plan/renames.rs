@@ -92,7 +92,7 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
                     continue;
                 }
                 live.name = Value::String(new.clone());
-                let id = Id(live.id.as_str().unwrap_or_default().to_owned());
+                let id = Id::from(live.id.as_str().unwrap_or_default());
                 renames.names.insert((*kind, id.clone()), new.clone());
                 renames.renamed.insert(id, (address, old.clone()));
             }

@@ -17,6 +17,7 @@ use crate::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
 use crate::members::{self, Known, Members};
 use crate::notice::{Notice, OfKey};
 use crate::options::Options;
+use crate::parallel;
 
 /// What the entries of a file mean in an account.
 #[derive(Debug)]
@@ -47,11 +48,13 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
     let detection = enrollment::detect(desired, actual, &decisions, options);
     let twins = Twins::find(desired, actual, options);
     let replaced = detection.replaced.iter().map(|at| at.peer.clone());
+    let unapproved = actual.peers.iter().filter(|peer| peer.approval_required);
     let known = Known {
         desired,
         actual,
         decisions: &decisions,
         replaced: &replaced.collect(),
+        unapproved: &unapproved.map(|peer| peer.id.clone()).collect(),
         options,
     };
     let live = |name: &str| match actual.named(Kind::Group, name) {
@@ -63,11 +66,12 @@ pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> 
         ] => Cow::Borrowed(peers),
         _ => Cow::Owned(twins.members(name, actual)),
     };
-    let members = desired.groups().filter_map(|(name, group)| {
+    let groups: Vec<_> = desired.groups().collect();
+    let members = parallel::map(&groups, |(name, group)| {
         let members = members::resolve(name, group.peers.as_ref()?, &live(name), known);
-        Some((name.clone(), members))
+        Some(((*name).clone(), members))
     });
-    let mut members: BTreeMap<String, Members> = members.collect();
+    let mut members: BTreeMap<String, Members> = members.into_iter().flatten().collect();
     // a peer that enrolled goes into its key's groups even where the file leaves their members alone
     let groups = desired.groups().map(|(name, _)| {
         let joins = detection.enrollments.iter();

@@ -162,8 +162,11 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
         fields
             .map(|(field, mut value)| {
                 let mut label = |id: &str| {
-                    let id = Id(id.to_owned());
-                    plan.peer_labels.get(&id).cloned().unwrap_or(id.0)
+                    let id = Id::from(id);
+                    plan.peer_labels
+                        .get(&id)
+                        .cloned()
+                        .unwrap_or_else(|| id.to_string())
                 };
                 name_peers(&field, &mut value, &mut label);
                 (field, value)

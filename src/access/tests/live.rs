@@ -89,7 +89,7 @@ fn the_model_has_the_same_machines_in_each_others_map() {
         let path = format!("/peers/{}/accessible-peers", peer.id);
         let listed = api.values(&path).expect("a list").into_iter();
         let listed: BTreeSet<Id> = listed
-            .map(|one| Id(one["id"].as_str().expect("an id").to_owned()))
+            .map(|one| Id(one["id"].as_str().expect("an id").to_owned().into()))
             .collect();
         let ours = model.get(&peer.id).cloned().unwrap_or_default();
         assert_eq!(ours, listed, "{} {}", peer.name, peer.id);

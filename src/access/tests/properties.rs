@@ -363,7 +363,7 @@ proptest! {
         prop_assert!(case.possible().is_empty(), "{}", case.outcome());
         let (actual, plan, none) = (case.actual(), Plan::default(), Memberships::default());
         let world = World::new(&actual, &plan, &none);
-        let label = |id: &Id| id.0.clone();
+        let label = |id: &Id| id.to_string();
         prop_assert_eq!(delta::delta(&world, &label, false), Delta::default());
     }
 }

@@ -44,11 +44,11 @@ pub(super) fn objects<'a>(actual: &'a Actual, plan: &'a Plan) -> Vec<Object<'a>>
     let network_of = |address: &Address| -> NetworkKey {
         let parent = address.parent()?;
         let live = plan.parents.get(&parent);
-        Some(live.map_or_else(|| format!("new {}", parent.name), |id| id.0.clone()))
+        Some(live.map_or_else(|| format!("new {}", parent.name), |id| id.to_string()))
     };
     let live = actual.each().map(|(address, live)| {
         let change = changes.get(&live.id).copied();
-        let within = live.within.as_ref().map(|id| id.0.clone());
+        let within = live.within.as_ref().map(|id| id.to_string());
         let network_after = match change {
             Some(change) if within.is_some() => network_of(&change.address),
             _ => within.clone(),

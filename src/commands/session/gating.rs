@@ -234,7 +234,7 @@ impl Session {
     /// What the gates look at.
     fn gates(&self, gates: &Gates, account: Option<String>, applying: bool) -> gates::Context {
         let accounts = self.actual.named(Kind::AccountSettings, "").iter();
-        let ids = accounts.map(|account| account.id.0.clone());
+        let ids = accounts.map(|account| account.id.to_string());
         gates::Context {
             max_deletes: gates.max_deletes,
             agreed: self.agreed.clone(),

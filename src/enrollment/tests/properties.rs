@@ -139,8 +139,8 @@ proptest! {
         let (keys, peers) = account(&enrollments);
         let bindings = Account::new(&keys, &peers, None).bind();
         for index in 0..enrollments.len() {
-            if let Some(Binding::Time(peer)) = bindings.of_key(&Id(format!("k{index}"))) {
-                prop_assert_eq!(peer, &Id(format!("p{index}")));
+            if let Some(Binding::Time(peer)) = bindings.of_key(&Id(format!("k{index}").into())) {
+                prop_assert_eq!(peer, &Id(format!("p{index}").into()));
             }
         }
     }
@@ -158,8 +158,8 @@ proptest! {
         let (keys, peers) = account(&all);
         let bindings = Account::new(&keys, &peers, None).bind();
         for index in 0..all.len() {
-            let wanted = Binding::Time(Id(format!("p{index}")));
-            prop_assert_eq!(bindings.of_key(&Id(format!("k{index}"))), Some(&wanted));
+            let wanted = Binding::Time(Id(format!("p{index}").into()));
+            prop_assert_eq!(bindings.of_key(&Id(format!("k{index}").into())), Some(&wanted));
         }
     }
 
@@ -176,8 +176,8 @@ proptest! {
         let (keys, peers) = account(&all);
         let bindings = Account::new(&keys, &peers, None).bind();
         for index in 0..all.len() {
-            let peer = bindings.of_key(&Id(format!("k{index}"))).and_then(Binding::peer);
-            prop_assert_eq!(peer, Some(&Id(format!("p{index}"))));
+            let peer = bindings.of_key(&Id(format!("k{index}").into())).and_then(Binding::peer);
+            prop_assert_eq!(peer, Some(&Id(format!("p{index}").into())));
         }
     }
 }

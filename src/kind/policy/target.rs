@@ -27,8 +27,8 @@ impl Target {
     /// Reads what an answer names.
     pub(super) fn read(id: &str, kind: &str, groups: &Groups) -> Target {
         match kind {
-            PEER => Target::Peer(PeerRef::Id(Id(id.to_owned()))),
-            _ => Target::Resource(groups.other_name(Refers::Resource, &Id(id.to_owned()))),
+            PEER => Target::Peer(PeerRef::Id(Id::from(id))),
+            _ => Target::Resource(groups.other_name(Refers::Resource, &Id::from(id))),
         }
     }
 

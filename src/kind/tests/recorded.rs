@@ -57,7 +57,7 @@ fn groups() -> Groups {
     let mut groups = Groups::default();
     for (_, group) in objects(Kind::Group) {
         let text = |field: &str| group[field].as_str().expect("a text").to_owned();
-        groups.insert(Id(text("id")), text("name"));
+        groups.insert(Id(text("id").into()), text("name"));
     }
     groups
 }

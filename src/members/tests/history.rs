@@ -127,7 +127,7 @@ proptest! {
         let history = [(MADE, version(&["edge"]))];
         let family = if is_there { vec![peer_at("edge", MADE - 9)] } else { vec![] };
         let other = over(peer_at(&name, MADE + later), json!({ "name": name }));
-        let id = crate::id::Id(other["id"].as_str().expect("an id").to_owned());
+        let id = crate::id::Id(other["id"].as_str().expect("an id").to_owned().into());
         let plan = with_history(&history, &[], [family, vec![other]].concat()).plan();
         let plan = plan.map_err(|problems| TestCaseError::fail(format!("{problems:?}")))?;
         prop_assert!(plan.changes.iter().all(|change| !change.added_members().contains(&id)));

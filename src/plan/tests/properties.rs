@@ -261,7 +261,7 @@ fn order_holds(plan: &Plan, case: &Case) -> Result<(), TestCaseError> {
     let mut groups: BTreeSet<String> = actual.groups.names().map(str::to_owned).collect();
     let live = actual.objects.values().flatten();
     let mut referring: BTreeMap<String, Resource> = live
-        .map(|live| (live.id.0.clone(), live.resource.clone()))
+        .map(|live| (live.id.to_string(), live.resource.clone()))
         .collect();
     let resources = actual
         .objects
@@ -325,7 +325,7 @@ fn order_holds(plan: &Plan, case: &Case) -> Result<(), TestCaseError> {
             resources.remove(&live.name);
         }
         if let Some(live) = live {
-            referring.remove(&live.id.0);
+            referring.remove(live.id.0.as_str());
         }
         if let Some(after) = after {
             let after = live.map_or_else(|| after.clone(), |live| after.over(&live.resource));

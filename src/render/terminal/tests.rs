@@ -117,7 +117,8 @@ fn the_example() {
             crate::testing::value(entry)["id"]
                 .as_str()
                 .expect("an id")
-                .to_owned(),
+                .to_owned()
+                .into(),
         );
         assert!(id.created_at().is_some(), "{id} is no id of NetBird");
     }

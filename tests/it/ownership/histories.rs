@@ -151,7 +151,7 @@ impl World {
         for (at, (_, path)) in SECTIONS.iter().enumerate() {
             for entry in self.bench.server().list(path) {
                 let text = |field: &str| entry[field].as_str().unwrap().to_owned();
-                objects.insert(Id(text("id")), (at, text("name")));
+                objects.insert(Id(text("id").into()), (at, text("name")));
             }
         }
         objects
