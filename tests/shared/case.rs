@@ -101,7 +101,7 @@ impl Case {
 
     /// Makes the plan.
     pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
-        let renames = plan::renames(&self.desired, &self.snapshot, &self.options.ledger);
+        let renames = plan::renames(&self.desired, &self.snapshot, &self.options);
         let actual = Actual::read_renamed(&self.snapshot, renames.names())
             .expect("answers of the server's form");
         plan::plan(&self.desired, &actual, &renames, &self.options)
