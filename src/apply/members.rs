@@ -208,8 +208,6 @@ impl Run<'_> {
 
 /// Returns the members of a group; nobody of what is no group.
 pub(super) fn members_of(resource: Option<&Resource>) -> BTreeSet<Id> {
-    match resource {
-        Some(Resource::Group(Group { peers })) => peers.clone().unwrap_or_default(),
-        _ => BTreeSet::new(),
-    }
+    let members = resource.and_then(Resource::members);
+    members.cloned().unwrap_or_default()
 }
