@@ -178,8 +178,12 @@ impl<'r, 'a> Course<'r, 'a> {
 
 /// Whether a step only takes away.
 fn breaks(step: Step, change: &Change) -> bool {
-    matches!(step.part, Part::Removals | Part::Breaking)
-        || matches!(change.operation, Operation::Delete { .. })
+    match (step.part, &change.operation) {
+        (Part::Breaking, _) | (_, Operation::Delete { .. }) => true,
+        // a group that some leave and nobody joins
+        (Part::Whole, Operation::Update { .. }) => !change.removed_members().is_empty(),
+        _ => false,
+    }
 }
 
 fn log_write(change: &Change) {

@@ -83,9 +83,9 @@ impl Run<'_> {
             declared,
         };
         match part {
-            Part::Additions => moves.removed.clear(),
-            Part::Removals => moves.declared.append(&mut moves.added),
-            _ => {}
+            Part::Making => moves.removed.clear(),
+            Part::Breaking => moves.declared.append(&mut moves.added),
+            Part::Whole => {}
         }
         let lost = self.write_members(&live.id, Some((change, live)), &moves)?;
         let mut said = Vec::new();

@@ -36,10 +36,14 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
     let groups = resolved.twins.groups();
     let mut problems = references(changes, &resolved.resources, desired, groups);
     for change in changes {
-        problems.extend(one_rule(change));
-        problems.extend(ssh_sources(change));
-        problems.extend(protected(change, actual));
-        problems.extend(takes_along(change, changes, actual));
+        let found = [
+            one_rule(change),
+            ssh_sources(change),
+            protected(change, actual),
+            takes_along(change, changes, actual),
+        ];
+        let found = found.into_iter().flatten();
+        problems.extend(found.map(|what| Problem::new(&change.address, what)));
     }
     problems.extend(group_deletions(changes, actual));
     problems.extend(account::problems(changes, desired, actual));
@@ -113,18 +117,17 @@ fn references(
 }
 
 /// A policy of an old server with several rules cannot be brought to one: a PUT never takes rules out.
-fn one_rule(change: &Change) -> Option<Problem> {
+fn one_rule(change: &Change) -> Option<Impossible> {
     let Operation::Update { fields, .. } = &change.operation else {
         return None;
     };
     let rules = fields.iter().find(|change| change.field == "rules")?;
-    let what = Impossible::Rules(rules.before.to_string());
-    Some(Problem::new(&change.address, what))
+    Some(Impossible::Rules(rules.before.to_string()))
 }
 
 /// A policy of NetBird's SSH may say who of each source group may log in as whom. Where the file does not, the server refuses
 /// a source that such a policy says nothing of (docs/netbird-api.md, "Policies: what is accepted").
-fn ssh_sources(change: &Change) -> Option<Problem> {
+fn ssh_sources(change: &Change) -> Option<Impossible> {
     change.operation.live()?;
     let Resource::Policy(policy) = change.operation.outcome()? else {
         return None;
@@ -134,8 +137,7 @@ fn ssh_sources(change: &Change) -> Option<Problem> {
         .sources
         .iter()
         .find(|name| !users.contains_key(*name))?;
-    let what = Impossible::UnnamedUsers(unsaid.clone());
-    Some(Problem::new(&change.address, what))
+    Some(Impossible::UnnamedUsers(unsaid.clone()))
 }
 
 /// Who may log in, where a policy becomes one of NetBird's SSH or stops to be one: the server forgets the users of any other
@@ -171,11 +173,10 @@ fn users(policy: &Policy) -> Vec<Users> {
     policy.users().into_iter().flatten().map(entry).collect()
 }
 
-fn protected(change: &Change, actual: &Actual) -> Option<Problem> {
+fn protected(change: &Change, actual: &Actual) -> Option<Impossible> {
     let live = change.operation.live()?;
     let why = actual.protected_groups.get(&live.id)?;
-    let what = Impossible::Protected(why.clone());
-    Some(Problem::new(&change.address, what))
+    Some(Impossible::Protected(why.clone()))
 }
 
 /// A group whose members come from elsewhere is never changed, so nobody could put the peer of a pending key into it. What a
@@ -225,7 +226,7 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
 }
 
 /// What is made anew takes along all that stands in it, so all of that has to be the plan's.
-fn takes_along(change: &Change, changes: &[Change], actual: &Actual) -> Option<Problem> {
+fn takes_along(change: &Change, changes: &[Change], actual: &Actual) -> Option<Impossible> {
     let Operation::Replace { live, .. } = &change.operation else {
         return None;
     };
@@ -235,7 +236,7 @@ fn takes_along(change: &Change, changes: &[Change], actual: &Actual) -> Option<P
     let stay: Vec<String> = stay
         .map(|(address, live)| format!("{} ({})", address.quoted(), live.id))
         .collect();
-    (!stay.is_empty()).then(|| Problem::new(&change.address, Impossible::TakesAlong(stay)))
+    (!stay.is_empty()).then_some(Impossible::TakesAlong(stay))
 }
 
 /// Creations that look like what is there already, under another spelling of the same letters.

@@ -30,13 +30,9 @@ pub struct Step {
 pub enum Part {
     /// All of it.
     Whole,
-    /// A group's new members; the old ones leave in a later step.
-    Additions,
-    /// The rest of a group's change.
-    Removals,
-    /// The new object of a replacement whose old one goes in a later step.
+    /// What it makes: a group's new members, or the new object of a replacement. The rest is a later step.
     Making,
-    /// The old object of a replacement.
+    /// What it takes away: the members that leave, or the old object of a replacement.
     Breaking,
 }
 
@@ -49,26 +45,23 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
             change: index,
             part,
         };
-        match &change.operation {
-            Operation::Create { .. } => makes.push(step(Part::Whole)),
-            Operation::Delete { .. } => breaks.push(step(Part::Whole)),
-            Operation::Replace { .. } if change.address.kind == Kind::SetupKey => {
-                makes.push(step(Part::Whole))
+        let (is_made, is_broken) = match &change.operation {
+            Operation::Create { .. } => (true, false),
+            Operation::Delete { .. } => (false, true),
+            // an old key goes as soon as the new one is sealed
+            Operation::Replace { .. } => (true, change.address.kind != Kind::SetupKey),
+            Operation::Update { .. } => {
+                let loses = !change.removed_members().is_empty();
+                (!loses || !change.added_members().is_empty(), loses)
             }
-            Operation::Replace { .. } => {
+        };
+        match (is_made, is_broken) {
+            (true, true) => {
                 makes.push(step(Part::Making));
                 breaks.push(step(Part::Breaking));
             }
-            Operation::Update { .. } if change.removed_members().is_empty() => {
-                makes.push(step(Part::Whole))
-            }
-            Operation::Update { .. } if change.added_members().is_empty() => {
-                breaks.push(step(Part::Whole))
-            }
-            Operation::Update { .. } => {
-                makes.push(step(Part::Additions));
-                breaks.push(step(Part::Removals));
-            }
+            (true, false) => makes.push(step(Part::Whole)),
+            (false, _) => breaks.push(step(Part::Whole)),
         }
     }
     let kind = |step: &Step| changes[step.change].address.kind;
@@ -100,7 +93,11 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
 
 /// Whether a step takes an object away.
 fn takes_away(step: Step, change: &Change) -> bool {
-    step.part == Part::Breaking || matches!(change.operation, Operation::Delete { .. })
+    match change.operation {
+        Operation::Delete { .. } => true,
+        Operation::Replace { .. } => step.part == Part::Breaking,
+        Operation::Create { .. } | Operation::Update { .. } => false,
+    }
 }
 
 struct Order<'a> {

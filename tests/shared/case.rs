@@ -158,10 +158,11 @@ fn plan_lines(plan: &Plan) -> String {
     let mut told = BTreeSet::new();
     for step in &plan.steps {
         let change = &plan.changes[step.change];
+        let is_group = change.address.kind == Kind::Group;
         let part = match step.part {
             Part::Whole => "",
-            Part::Additions => " (additions)",
-            Part::Removals => " (removals)",
+            Part::Making if is_group => " (additions)",
+            Part::Breaking if is_group => " (removals)",
             Part::Making => " (making)",
             Part::Breaking => " (breaking)",
         };

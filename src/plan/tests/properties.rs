@@ -245,8 +245,8 @@ fn shuffled(case: &Case, by: usize) -> Case {
 /// Steps that make an object or add to one, with the groups that they refer to.
 fn makes(change: &Change, part: Part) -> bool {
     match part {
-        Part::Making | Part::Additions => true,
-        Part::Breaking | Part::Removals => false,
+        Part::Making => true,
+        Part::Breaking => false,
         Part::Whole => {
             !matches!(change.operation, Operation::Delete { .. })
                 && change.removed_members().is_empty()
