@@ -223,12 +223,11 @@ fn unreadable(kind: Kind, error: &serde_json::Error) -> anyhow::Error {
     )
 }
 
-fn gone(error: ApiError, wanted: &str) -> anyhow::Error {
-    if error.is_gone() {
-        let error = anyhow::Error::from(error);
-        return error.context(format!(
-            "it was {wanted}, but somebody deleted it meanwhile; run again"
-        ));
+/// The error of a write of what can be gone.
+fn gone(error: ApiError) -> anyhow::Error {
+    match error.is_gone() {
+        true => anyhow::Error::from(error)
+            .context("it was to be changed, but somebody deleted it meanwhile; run again"),
+        false => error.into(),
     }
-    error.into()
 }

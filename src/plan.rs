@@ -103,7 +103,8 @@ impl Plan {
 
     /// Returns the number of objects that go, members that are removed, and fields that move machines.
     pub fn deletions(&self) -> usize {
-        self.changes.iter().map(deletions).sum()
+        let rows = self.changes.iter().map(|change| Row::of(change).len());
+        rows.sum()
     }
 
     /// Returns whether it deletes what other objects can refer to.
@@ -122,11 +123,6 @@ impl Plan {
     pub fn held_for_agreement(&self) -> usize {
         self.held.iter().map(Held::weight).sum()
     }
-}
-
-/// Returns how many objects or members a change takes away.
-pub fn deletions(change: &Change) -> usize {
-    Row::of(change).len()
 }
 
 /// Makes the plan that brings `actual` to `desired`. `renames` are those that `actual` was read with.

@@ -114,10 +114,7 @@ impl Run<'_> {
     ) -> Result<&'static str> {
         self.remember_events()?;
         let path = object_path(Kind::Group.path(), &group.0)?;
-        let (fresh, at) = self
-            .api
-            .get_at(&path)
-            .map_err(|error| super::gone(error, "to be changed"))?;
+        let (fresh, at) = self.api.get_at(&path).map_err(super::gone)?;
         let fresh = self.read(Kind::Group, fresh)?;
         let members = members_of(Some(&fresh.resource));
         let name = match planned {

@@ -99,14 +99,11 @@ impl Choice<'_> {
             self.tell(OfKey::ReplaceIdle);
         }
         for of in namesakes.iter().filter(|of| of.is_waiting()) {
-            let may_go = match self.options.prune {
-                Prune::All => true,
-                Prune::Owned => of.whose == Whose::Ours,
-                Prune::None => false,
-            };
-            match may_go {
-                true => self.goes([of], Reason::MarkedEnrolled),
-                false => self.tell(OfKey::UnusedKey(of.key.id.clone())),
+            match (self.options.prune, of.whose) {
+                (Prune::All, _) | (Prune::Owned, Whose::Ours) => {
+                    self.goes([of], Reason::MarkedEnrolled);
+                }
+                _ => self.tell(OfKey::UnusedKey(of.key.id.clone())),
             }
         }
         self.decision.used = done(self.declared, namesakes, self.asked);
@@ -175,11 +172,12 @@ impl Choice<'_> {
             |of: &Namesake| waits_as_declared && of.is_spent() && of.key.auto_groups.is_empty();
         // What was there before the file declared it stands for the entry only while nothing of ours does.
         let has_ours = namesakes.iter().any(|of| of.is_ours());
+        // nobody agreed that whoever holds the secret of one that grants nothing joins the entry's groups
+        let is_bare = |of: &Namesake| wants_groups && never_sealed(of.key);
         let (counted, others): (Vec<&Namesake>, Vec<_>) =
             namesakes.iter().partition(|of| match of.whose {
                 Whose::Ours | Whose::Named => !grants_nothing(of),
-                // nobody agreed that whoever holds the secret of one that grants nothing joins the entry's groups
-                Whose::TakenOver => !has_ours && !(wants_groups && never_sealed(of.key)),
+                Whose::TakenOver => !has_ours && !is_bare(of),
                 Whose::Theirs => false,
             });
         self.decision.takes_over = counted.iter().any(|of| of.whose == Whose::TakenOver);

@@ -86,12 +86,9 @@ pub(super) fn offboard(given: Given, so_far: &FollowUp) -> FollowUp {
             key: address.name.clone(),
             evidence,
         };
-        let change = deletion(peer, reason, actual);
-        let rows = [Row::object(address, key)]
-            .into_iter()
-            .chain(Row::of(&change));
-        part.causes.extend(rows.filter_map(|row| Some((row, due?))));
-        part.changes.push(change);
+        part.causes
+            .extend(due.map(|due| (Row::object(address, key), due)));
+        part.delete(peer, reason, due, actual);
     }
     part
 }
@@ -164,19 +161,20 @@ pub(super) fn replace(given: Given, so_far: &FollowUp, replaced: &[Replaced]) ->
             by: actual.who(&old.by),
             evidence: old.evidence,
         };
-        let change = deletion(peer, reason, actual);
         let cause = options.ledger.reissue(&old.key).map(|(_, cause)| cause);
-        let rows = Row::of(&change).into_iter();
-        part.causes
-            .extend(rows.filter_map(|row| Some((row, cause?))));
-        part.changes.push(change);
+        part.delete(peer, reason, cause, actual);
     }
     part
 }
 
-fn deletion(peer: &Peer, reason: Reason, actual: &Actual) -> Change {
-    let address = Address::new(Kind::Peer, &peer.name);
-    Change::deletion(&address, &actual.live_peer(peer), reason)
+impl FollowUp {
+    /// Adds the deletion of a peer, by that change of the file.
+    fn delete(&mut self, peer: &Peer, reason: Reason, cause: Option<Cause>, actual: &Actual) {
+        let (address, live) = (Address::new(Kind::Peer, &peer.name), actual.live_peer(peer));
+        self.causes
+            .extend(cause.map(|cause| (Row::object(&address, &live), cause)));
+        self.changes.push(Change::deletion(&address, &live, reason));
+    }
 }
 
 /// What a peer's deletion would hit.
