@@ -283,11 +283,12 @@ fn with_keep_going_nothing_is_taken_away_after_a_failure() {
     assert_eq!(bench.names("/policies"), ["Default", "old"]);
     // nor does a member leave a group that nobody joins
     let bench = Bench::fake();
-    bench.peer("m1");
-    bench.peer("m2");
-    bench.agreed(json!({ "groups": { "g": { "peers": ["m1", "m2"] } } }));
-    bench.file(json!({ "groups": { "g": { "peers": ["m1"] } },
-                       "policies": { "new": { "sources": ["g"], "destinations": ["All"] } } }));
+    let keys = bench.enrolled(&["m1", "m2"]);
+    bench.agreed(json!({ "setup_keys": keys, "groups": { "g": { "peers": ["m1", "m2"] } } }));
+    bench.file(
+        json!({ "setup_keys": keys, "groups": { "g": { "peers": ["m1"] } },
+                       "policies": { "new": { "sources": ["g"], "destinations": ["All"] } } }),
+    );
     let refusal = json!({ "message": "no", "code": 422 });
     bench
         .netbird()
