@@ -5,6 +5,7 @@
 //! check that everything arrived in `apply::verify`.
 
 mod conduct;
+mod course;
 mod creations;
 mod custody;
 mod keys;
@@ -16,11 +17,8 @@ mod verify;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use anyhow::{Result, anyhow};
-use serde_json::Value;
 
 use crate::actual::Actual;
 use crate::address::Address;
@@ -29,15 +27,14 @@ use crate::change::{Change, Operation};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::json;
-use crate::kind::{FieldChange, Groups, Kind, Live, Refers, Resource, Unresolved, differences};
+use crate::kind::{Groups, Kind, Live, Refers, Resource, differences};
 use crate::plan::{Part, Plan, Step};
 use crate::reason::Reason;
 use crate::render::Status;
 
 use conduct::Made;
+use course::Course;
 use members::GroupWrites;
-use paths::NoParent;
-use write::NotKnown;
 
 pub use conduct::{Applied, Conduct, Fresh, Observer, StepOutcome};
 pub use custody::{Copies, Custody, KeyCopy, NotStored};
@@ -58,18 +55,16 @@ pub fn apply(
         .flatten()
         .map(|live| live.id.clone())
         .collect();
-    let statuses = vec![Status::Pending; plan.changes.len()];
-    let applied = Applied {
-        statuses,
+    let mut applied = Applied {
+        statuses: vec![Status::Pending; plan.changes.len()],
         known,
         durations_ms: vec![0; plan.changes.len()],
+        groups: GroupWrites::since(actual, conduct.puts_back),
         ..Applied::default()
     };
-    let mut applied = applied;
-    applied.groups = GroupWrites::since(actual, conduct.puts_back);
     let custody = conduct.custody;
     Run::with(api, plan, actual, custody, observer, &mut applied, |run| {
-        run.all(plan, conduct);
+        Course::of(run, plan, conduct).all();
     });
     for status in &mut applied.statuses {
         if *status == Status::Pending {
@@ -79,49 +74,12 @@ pub fn apply(
     applied
 }
 
-/// Why a change is no success of which the second step was not tried.
-const HALF_DONE: &str =
-    "only its first half was done: what is new is in place, what is to go is still there";
-
-fn millis(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
 /// The group that goes since an older one bears its name too.
 fn is_surplus_group(change: &Change) -> Option<&Live> {
     match &change.operation {
         Operation::Delete { live } if change.reason == Some(Reason::SecondGroup) => Some(live),
         _ => None,
     }
-}
-
-/// Whether a step only takes away.
-fn breaks(step: Step, change: &Change) -> bool {
-    matches!(step.part, Part::Removals | Part::Breaking)
-        || matches!(change.operation, Operation::Delete { .. })
-}
-
-fn log_write(change: &Change) {
-    let fields = change.operation.fields();
-    let side = |pick: fn(&FieldChange) -> &Value| {
-        let fields = fields
-            .iter()
-            .map(|change| (change.field.clone(), pick(change).clone()));
-        Value::Object(fields.collect()).to_string()
-    };
-    let (before, after) = match &change.operation {
-        Operation::Create { after } => ("null".into(), Value::Object(after.fields()).to_string()),
-        Operation::Delete { live } => (
-            Value::Object(live.resource.fields()).to_string(),
-            "null".into(),
-        ),
-        _ => (side(|change| &change.before), side(|change| &change.after)),
-    };
-    log::info!(
-        operation = change.operation.word(), kind = change.address.kind.word(), name = change.address.name.as_str(),
-        before = before.as_str(), after = after.as_str();
-        "{} {}", change.operation.word(), change.address
-    );
 }
 
 struct Run<'a> {
@@ -136,19 +94,6 @@ struct Run<'a> {
     custody: Option<&'a Custody>,
     observer: &'a mut dyn Observer,
     applied: &'a mut Applied,
-}
-
-/// How far a run is.
-#[derive(Default)]
-struct Progress {
-    /// Something did not work.
-    failed: bool,
-    /// The last step only took away.
-    breaking: bool,
-    /// Nothing else is tried, whatever depends on it.
-    ended: bool,
-    /// Changes of which a step was carried out.
-    begun: BTreeSet<usize>,
 }
 
 impl Run<'_> {
@@ -179,143 +124,6 @@ impl Run<'_> {
         let done = work(&mut run);
         applied.wrote |= api.writes() > before;
         done
-    }
-
-    fn all(&mut self, plan: &Plan, conduct: Conduct) {
-        let mut progress = Progress::default();
-        let mut number = 0;
-        while number < plan.steps.len() {
-            match keys::block(plan, number) {
-                0 => {
-                    self.one(plan, number, conduct, &mut progress);
-                    number += 1;
-                }
-                size => {
-                    self.make_keys(plan, number..number + size, conduct, &mut progress);
-                    number += size;
-                    if keys::block(plan, number) == 0 {
-                        self.observer.keys_made(self.applied);
-                    }
-                }
-            }
-        }
-    }
-
-    fn one(&mut self, plan: &Plan, number: usize, conduct: Conduct, progress: &mut Progress) {
-        let step = plan.steps[number];
-        let change = &plan.changes[step.change];
-        // a route in the way goes before others are made, so there can be several such blocks
-        let first_break = !progress.breaking && breaks(step, change);
-        if !self.may_start(plan, number, conduct, progress, first_break) {
-            return;
-        }
-        progress.breaking = breaks(step, change);
-        self.begins(plan, number);
-        let start = Instant::now();
-        let outcome = self.step(step, change);
-        self.applied.durations_ms[step.change] += millis(start);
-        self.finish(plan, number, conduct, progress, outcome);
-    }
-
-    /// Returns whether a step is to be tried; says of one that is not what becomes of its change. `asks`: only if the file
-    /// is still the one to apply.
-    fn may_start(
-        &mut self,
-        plan: &Plan,
-        number: usize,
-        conduct: Conduct,
-        progress: &Progress,
-        asks: bool,
-    ) -> bool {
-        let step = plan.steps[number];
-        let change = &plan.changes[step.change];
-        let status = &self.applied.statuses[step.change];
-        if matches!(
-            status,
-            Status::Failed(_) | Status::Unknown(_) | Status::Skipped
-        ) {
-            return false;
-        }
-        self.applied.interrupted |= conduct.stop.load(Ordering::Relaxed);
-        // what takes away waits for all that replaces it
-        let waits = progress.failed && (!conduct.keep_going || breaks(step, change));
-        let mut skips =
-            self.applied.interrupted || self.applied.stale.is_some() || progress.ended || waits;
-        if !skips
-            && asks
-            && let Err(error) = (conduct.fresh)()
-        {
-            self.applied.stale = Some(error);
-            skips = true;
-        }
-        if skips {
-            self.applied.statuses[step.change] = match progress.begun.contains(&step.change) {
-                true => Status::Failed(HALF_DONE.into()),
-                false => Status::Skipped,
-            };
-        }
-        !skips
-    }
-
-    fn begins(&mut self, plan: &Plan, number: usize) {
-        let change = &plan.changes[plan.steps[number].change];
-        self.observer.begins(number + 1, plan.steps.len(), change);
-    }
-
-    /// Notes what became of a step, and says it.
-    fn finish(
-        &mut self,
-        plan: &Plan,
-        number: usize,
-        conduct: Conduct,
-        progress: &mut Progress,
-        outcome: Result<StepOutcome>,
-    ) {
-        let step = plan.steps[number];
-        let change = &plan.changes[step.change];
-        let later = plan.steps[number + 1..]
-            .iter()
-            .any(|later| later.change == step.change);
-        progress.failed |= outcome.is_err();
-        let said = match outcome {
-            Ok(said) => {
-                log_write(change);
-                progress.begun.insert(step.change);
-                let status = if later {
-                    Status::Pending
-                } else {
-                    Status::Success
-                };
-                self.applied.statuses[step.change] = status;
-                said
-            }
-            Err(error) => {
-                let needs =
-                    (error.is::<Unresolved>() || error.is::<NoParent>()) && conduct.keep_going;
-                let access = error
-                    .downcast_ref::<ApiError>()
-                    .is_some_and(ApiError::is_access);
-                self.applied.interrupted |= access;
-                let text = format!("{error:#}");
-                // what concerns files says its hint on a line of its own
-                let (text, of_file) = match text.split_once("\nhint: ") {
-                    Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
-                    None => (text, None),
-                };
-                let hint = error.downcast_ref::<ApiError>().and_then(ApiError::hint);
-                self.applied.hint = self.applied.hint.take().or(hint).or(of_file);
-                let status = match error.downcast_ref::<NotKnown>() {
-                    _ if needs => Status::Skipped,
-                    Some(_) => Status::Unknown(text.clone()),
-                    None => Status::Failed(text.clone()),
-                };
-                self.applied.statuses[step.change] = status;
-                StepOutcome::otherwise(text)
-            }
-        };
-        self.observer
-            .step(number + 1, plan.steps.len(), change, &said);
-        self.observer.state(self.applied);
     }
 
     /// Carries out one step and returns what to say of it.
@@ -415,12 +223,11 @@ fn unreadable(kind: Kind, error: &serde_json::Error) -> anyhow::Error {
     )
 }
 
-fn gone(error: ApiError, wanted: &str) -> anyhow::Error {
-    if error.is_gone() {
-        let error = anyhow::Error::from(error);
-        return error.context(format!(
-            "it was {wanted}, but somebody deleted it meanwhile; run again"
-        ));
+/// The error of a write of what can be gone.
+fn gone(error: ApiError) -> anyhow::Error {
+    match error.is_gone() {
+        true => anyhow::Error::from(error)
+            .context("it was to be changed, but somebody deleted it meanwhile; run again"),
+        false => error.into(),
     }
-    error.into()
 }

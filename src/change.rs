@@ -1,5 +1,7 @@
 //! What a plan is made of: an object and the operation on it, as data.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::address::Address;
@@ -75,6 +77,13 @@ impl Operation {
         }
     }
 
+    /// Returns the object as it will be, with what the file does not say as it is; nothing where it goes.
+    pub fn outcome(&self) -> Option<Resource> {
+        let after = self.after()?;
+        let live = self.live();
+        Some(live.map_or_else(|| after.clone(), |live| after.over(&live.resource)))
+    }
+
     /// The fields that differ; empty for creations and deletions.
     pub fn fields(&self) -> &[FieldChange] {
         match self {
@@ -129,6 +138,16 @@ impl Change {
         Change::new(address.clone(), Operation::Delete { live }, why)
     }
 
+    /// Returns whether it is about the live object of that id.
+    pub fn is_about(&self, id: &Id) -> bool {
+        self.operation.live().is_some_and(|live| live.id == *id)
+    }
+
+    /// Returns whether the live object of that id goes by it, or is made anew.
+    pub fn ends(&self, id: &Id) -> bool {
+        self.is_about(id) && !matches!(self.operation, Operation::Update { .. })
+    }
+
     /// Returns whether it gives a machine another name.
     pub fn renames_peer(&self) -> bool {
         matches!(self.operation.after(), Some(Resource::Peer(peer)) if peer.name.is_some())
@@ -166,13 +185,7 @@ impl Change {
 
     /// Members that a group loses by it.
     pub fn removed_members(&self) -> Vec<Id> {
-        let (Some(Resource::Group(before)), Some(Resource::Group(after))) = (
-            self.operation.live().map(|live| &live.resource),
-            self.operation.after(),
-        ) else {
-            return Vec::new();
-        };
-        match (&before.peers, &after.peers) {
+        match self.members() {
             (Some(before), Some(after)) => before.difference(after).cloned().collect(),
             _ => Vec::new(),
         }
@@ -180,20 +193,20 @@ impl Change {
 
     /// Members that a group gains by it.
     pub fn added_members(&self) -> Vec<Id> {
-        let Some(Resource::Group(after)) = self.operation.after() else {
-            return Vec::new();
-        };
-        let before = match self.operation.live().map(|live| &live.resource) {
-            Some(Resource::Group(before)) => before.peers.clone().unwrap_or_default(),
-            _ => Default::default(),
-        };
-        after
-            .peers
-            .iter()
-            .flatten()
-            .filter(|id| !before.contains(id))
-            .cloned()
-            .collect()
+        let (before, after) = self.members();
+        let is_new = |id: &&Id| !before.is_some_and(|before| before.contains(*id));
+        let after = after.into_iter().flatten();
+        after.filter(is_new).cloned().collect()
+    }
+
+    /// The members of a group before and after it, where it says which.
+    fn members(&self) -> (Option<&BTreeSet<Id>>, Option<&BTreeSet<Id>>) {
+        let before = self.operation.live().map(|live| &live.resource);
+        let after = self.operation.after();
+        (
+            before.and_then(Resource::members),
+            after.and_then(Resource::members),
+        )
     }
 }
 

@@ -31,12 +31,8 @@ const ENROLLMENT_MS: i64 = 1000;
 /// What became of a used one-off key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Binding {
-    /// The event log says so.
-    Event(Id),
-    /// The times fit, and fit nobody else.
-    Time(Id),
-    /// The times fit several, and of those it alone bears the key's name; or it is the one that then is left.
-    Name(Id),
+    /// This peer came by it, as that tells.
+    Peer(Id, Evidence),
     /// The event log names a peer that is gone.
     PeerGone,
     /// No peer fits: it is gone, or the times tell nothing.
@@ -46,22 +42,17 @@ pub enum Binding {
 }
 
 impl Binding {
-    /// Returns what the binding rests on, if it is one.
-    pub fn evidence(&self) -> Option<Evidence> {
+    /// Returns the bound peer, and what that rests on.
+    pub fn bound(&self) -> Option<(&Id, Evidence)> {
         match self {
-            Binding::Event(_) => Some(Evidence::Event),
-            Binding::Time(_) => Some(Evidence::Time),
-            Binding::Name(_) => Some(Evidence::Name),
+            Binding::Peer(peer, evidence) => Some((peer, *evidence)),
             Binding::PeerGone | Binding::Nobody | Binding::Several(_) => None,
         }
     }
 
     /// Returns the bound peer.
     pub fn peer(&self) -> Option<&Id> {
-        match self {
-            Binding::Event(peer) | Binding::Time(peer) | Binding::Name(peer) => Some(peer),
-            Binding::PeerGone | Binding::Nobody | Binding::Several(_) => None,
-        }
+        self.bound().map(|(peer, _)| peer)
     }
 }
 
@@ -157,7 +148,9 @@ pub fn bind(keys: &[SetupKey], peers: &Peers, events: Option<&[Event]>) -> Bindi
                 let living: Vec<&Id> = enrolled.iter().filter(|id| peers.contains(id)).collect();
                 let binding = match living[..] {
                     [] => Binding::PeerGone,
-                    [peer] if only_key(peer).is_some() => Binding::Event(peer.clone()),
+                    [peer] if only_key(peer).is_some() => {
+                        Binding::Peer(peer.clone(), Evidence::Event)
+                    }
                     _ => Binding::Several(living.into_iter().cloned().collect()),
                 };
                 bindings.one_off.insert(key.id.clone(), binding);

@@ -3,11 +3,11 @@
 /// What tells that a peer came by a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Evidence {
-    /// The event log.
+    /// The event log says so.
     Event,
-    /// The times of key and peer.
+    /// The times of key and peer fit, and fit nobody else.
     Time,
-    /// Their times, which fit others too, and the peer's name.
+    /// Their times fit several, and of those it alone bears the key's name; or it is the one that then is left.
     Name,
 }
 

@@ -13,7 +13,7 @@ use crate::address::Address;
 use crate::api::objects;
 use crate::api::{Api, ApiError};
 use crate::desired::Desired;
-use crate::enrollment::{self, Binding};
+use crate::enrollment::{self, Binding, Evidence};
 use crate::entry::Entry;
 use crate::kind::{Groups, KeyType, Kind, Refers, Resource};
 use crate::ledger::Ledger;
@@ -30,6 +30,7 @@ pub struct Needs {
 /// Returns the list of what is no group and that entries name.
 fn list_of(what: Refers) -> &'static str {
     match what {
+        Refers::Group => Kind::Group.path(),
         Refers::Resource => "/networks/resources",
         Refers::Check => "/posture-checks",
     }
@@ -382,10 +383,11 @@ fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
         };
         match bindings.of_key(&key.id) {
             _ if is_one_off && !declared.enrolled => true,
-            Some(Binding::Several(_) | Binding::Name(_)) => true,
-            Some(Binding::Time(_)) => is_one_off && was_replaced(),
+            Some(Binding::Several(_) | Binding::Peer(_, Evidence::Name)) => true,
+            Some(Binding::Peer(_, Evidence::Time)) => is_one_off && was_replaced(),
             _ if is_one_off && bindings.may_be_untold(&key.id) => true,
-            Some(Binding::Event(_) | Binding::PeerGone | Binding::Nobody) | None => false,
+            Some(Binding::Peer(_, Evidence::Event) | Binding::PeerGone | Binding::Nobody)
+            | None => false,
         }
     })
 }

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub use blobs::{Blob, Blobs};
 pub use error::GitError;
-pub use merge::Merged;
+pub use merge::MergedFile;
 pub use object::{Entry, Message, Sha};
 pub use path::RepoPath;
 

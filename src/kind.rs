@@ -190,6 +190,14 @@ impl Resource {
         each!(self, it => it.others())
     }
 
+    /// Returns the members of a group, where it says which; nothing of what is no group.
+    pub fn members(&self) -> Option<&BTreeSet<Id>> {
+        match self {
+            Resource::Group(group) => group.peers.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Builds the body of a POST (no live object: undeclared fields take their documented defaults) or a PUT
     /// (they go back as they are). A PUT is a full replacement on this server (docs/netbird-api.md, "A PUT
     /// replaces").

@@ -14,7 +14,7 @@ mod history;
 mod listing;
 mod merge;
 mod proof;
-mod scan;
+mod said;
 mod stale;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -39,8 +39,9 @@ pub use stale::content_differs_but_for_enrolled;
 pub use ties::Told;
 pub use timeline::Commit;
 
+use document::Broken;
 use facts::Fact;
-use history::Content;
+use history::{Content, Version};
 use timeline::{Chronicle, Interval, Timeline};
 
 /// Versions of the file that are larger are not read, in bytes; the gates take 10 MiB.
@@ -122,37 +123,27 @@ impl Ledger {
         let mut timeline = Timeline::new(now);
         let mut unread = Unread::default();
         let mut rest = versions.iter();
+        let mut push = |version: &Version, blob: Option<(Blob, &[u8])>| {
+            let file = match (&version.content, blob) {
+                (Content::Absent, _) => Ok(None),
+                (Content::Other(what), _) => Err(Broken((*what).to_owned())),
+                (_, Some((Blob::TooLarge(size), _))) => Err(Broken(format!("{size} bytes"))),
+                (_, blob) => Ok(blob.map(|(_, text)| text)),
+            };
+            let commit = version.commit.clone();
+            if let Err(Broken(why)) = timeline.push(commit, version.second, file) {
+                unread.add(&version.commit, why);
+            }
+        };
         git.blobs()?.each(blobs, LARGEST, |_, answer, text| {
             for version in rest.by_ref() {
-                let (commit, second) = (version.commit.clone(), version.second);
-                match &version.content {
-                    Content::Absent => timeline.push_nothing(commit, second),
-                    Content::Other(what) => {
-                        unread.add(&version.commit, (*what).to_owned());
-                        timeline.push_nothing(commit, second);
-                    }
-                    Content::Blob(_) => {
-                        if let Blob::TooLarge(size) = answer {
-                            unread.add(&version.commit, format!("{size} bytes"));
-                            timeline.push_nothing(commit, second);
-                        } else {
-                            if let Err(broken) = timeline.push(commit, second, text) {
-                                let line =
-                                    1 + text[..broken.at].iter().filter(|b| **b == b'\n').count();
-                                unread.add(&version.commit, format!("line {line}: {}", broken.why));
-                            }
-                        }
-                        break;
-                    }
+                push(version, Some((answer, text)));
+                if matches!(version.content, Content::Blob(_)) {
+                    break;
                 }
             }
         })?;
-        for version in rest {
-            if let Content::Other(what) = version.content {
-                unread.add(&version.commit, what.to_owned());
-            }
-            timeline.push_nothing(version.commit.clone(), version.second);
-        }
+        rest.for_each(|version| push(version, None));
         let mut ledger = Ledger {
             tip: Some(tip.clone()),
             history: timeline.finish(),

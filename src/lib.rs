@@ -67,6 +67,7 @@ mod sentence;
 mod snapshot;
 mod spelling;
 #[cfg(test)]
+#[path = "../tests/shared/testing.rs"]
 mod testing;
 pub mod text;
 pub mod validate;

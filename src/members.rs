@@ -184,11 +184,8 @@ fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Foun
     if let Some(key) = &decision.used {
         return match binding(key) {
             Some(Binding::Several(peers)) => several(at, peers, live, known),
-            binding => match (
-                binding.and_then(Binding::peer),
-                binding.and_then(Binding::evidence),
-            ) {
-                (Some(peer), Some(evidence)) => {
+            binding => match binding.and_then(Binding::bound) {
+                Some((peer, evidence)) => {
                     // of a pending key the enrollment says it
                     let joins = declared.enrolled && !live.contains(peer);
                     let told = (joins && evidence != Evidence::Event)

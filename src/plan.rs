@@ -26,8 +26,8 @@ use crate::change::Change;
 use crate::desired::Desired;
 use crate::held::Held;
 use crate::id::Id;
-use crate::kind::{Kind, Live, Resource};
-use crate::ledger::Cause;
+use crate::kind::{Kind, Live};
+use crate::ledger::{Cause, Proof};
 use crate::notice::{Gone, Notice};
 use crate::options::Options;
 use crate::problem::Problem;
@@ -38,12 +38,29 @@ use claim::Claimed;
 
 pub(crate) use labels::name_peers;
 
-pub use claim::gone;
 pub use digest::Unlike;
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};
 pub use renames::{Renames, renames};
 pub use rows::{Piece, Row};
+
+/// What a plan is made from.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    /// What the file says.
+    desired: &'a Desired,
+    /// The live account.
+    actual: &'a Actual,
+    /// What was asked for beside the file, and its history.
+    options: &'a Options,
+}
+
+impl Given<'_> {
+    /// Returns whether an object was made while its entry was declared.
+    fn made(&self, address: &Address, live: &Live) -> bool {
+        self.options.ledger.proof(address, live.id.created_at()) == Proof::Ours
+    }
+}
 
 /// What an apply would do.
 #[derive(Debug, Clone, Default)]
@@ -86,7 +103,15 @@ impl Plan {
 
     /// Returns the number of objects that go, members that are removed, and fields that move machines.
     pub fn deletions(&self) -> usize {
-        self.changes.iter().map(deletions).sum()
+        let rows = self.changes.iter().map(|change| Row::of(change).len());
+        rows.sum()
+    }
+
+    /// Returns whether it deletes what other objects can refer to.
+    pub fn deletes_referred(&self) -> bool {
+        let refers = |kind| matches!(kind, Kind::Group | Kind::Peer | Kind::NetworkResource);
+        let mut changes = self.changes.iter();
+        changes.any(|change| change.deleted().is_some() && refers(change.address.kind))
     }
 
     /// Returns what it takes away.
@@ -100,11 +125,6 @@ impl Plan {
     }
 }
 
-/// Returns how many objects or members a change takes away.
-pub fn deletions(change: &Change) -> usize {
-    Row::of(change).len()
-}
-
 /// Makes the plan that brings `actual` to `desired`. `renames` are those that `actual` was read with.
 pub fn plan(
     desired: &Desired,
@@ -112,14 +132,18 @@ pub fn plan(
     renames: &Renames,
     options: &Options,
 ) -> Result<Plan, Vec<Problem>> {
-    let resolved = resolve::resolve(desired, actual, options);
-    let claimed = claim::claim(desired, &resolved, actual, options);
-    let difference = diff::diff(desired, &resolved, &claimed, renames, actual, options);
-    let changes = difference.changes;
-    let followed = follow_up::follow_up(changes, desired, &resolved, &claimed, actual, options);
-    let checked = check::check(&followed.changes, desired, &resolved, actual);
+    let given = Given {
+        desired,
+        actual,
+        options,
+    };
+    let resolved = resolve::resolve(given);
+    let claimed = claim::claim(given, &resolved);
+    let difference = diff::diff(given, &resolved, &claimed, renames);
+    let followed = follow_up::follow_up(given, difference.changes, &resolved, &claimed);
+    let checked = check::check(given, &followed.changes, &resolved);
 
-    let counted = count(actual, desired, &claimed, &followed.changes);
+    let counted = count(given, &claimed, &followed.changes);
     let parents = claimed.parents();
     let mut problems = [
         claimed.problems,
@@ -177,10 +201,8 @@ pub fn plan(
 pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
     let steps = order::order(&changes, actual).unwrap_or_default();
     let members = changes.iter().filter_map(|change| {
-        let Resource::Group(group) = &change.operation.live()?.resource else {
-            return None;
-        };
-        Some((change.address.name.clone(), group.peers.clone()?))
+        let members = change.operation.live()?.resource.members()?;
+        Some((change.address.name.clone(), members.clone()))
     });
     let unmanaged_members: BTreeMap<String, BTreeSet<Id>> = members.collect();
     let unmanaged = unmanaged_members.values().flatten();
@@ -195,12 +217,8 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
 }
 
 /// Objects of each kind that are ours, as far as the plan knows: declared, or deleted by it. Of the keys those that live.
-fn count(
-    actual: &Actual,
-    desired: &Desired,
-    claimed: &Claimed,
-    changes: &[Change],
-) -> BTreeMap<Kind, usize> {
+fn count(given: Given, claimed: &Claimed, changes: &[Change]) -> BTreeMap<Kind, usize> {
+    let (desired, actual) = (given.desired, given.actual);
     let deleted = changes.iter().filter_map(Change::deleted);
     let going: BTreeSet<&Id> = deleted.map(|live| &live.id).collect();
     let mut counted = BTreeMap::new();

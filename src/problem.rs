@@ -36,19 +36,10 @@ pub enum Impossible {
     TakesAlong(Vec<String>),
     /// The plan makes another route for the same network and routers.
     NewRouteTwin(String),
-    /// It refers to a group that the plan deletes.
-    GroupGoes(String),
-    /// It refers to a network resource that the plan deletes.
-    OtherGoes(Refers, String),
-    /// It refers to a group that there is not.
-    GroupAbsent {
-        /// The name.
-        group: String,
-        /// What may be meant.
-        hint: Option<Hint>,
-    },
-    /// It refers to what is no group, and there is none of that name.
-    OtherAbsent {
+    /// It refers to what the plan deletes.
+    Goes(Refers, String),
+    /// It refers to what there is not.
+    Absent {
         /// What it would be.
         what: Refers,
         /// The name.
@@ -56,15 +47,8 @@ pub enum Impossible {
         /// What may be meant.
         hint: Option<Hint>,
     },
-    /// It refers to a name that several of what is no group bear.
-    OtherAmbiguous(Unresolved),
-    /// It refers to a name that several groups bear.
-    GroupAmbiguous {
-        /// The name.
-        group: String,
-        /// Which those are.
-        found: Unresolved,
-    },
+    /// It refers to a name that several bear; which those are.
+    SeveralOf(Refers, String, Unresolved),
     /// A policy has that many rules.
     Rules(String),
     /// The users of this source group are not named, where those of others are.
@@ -121,22 +105,12 @@ impl Problem {
         Problem { address, what }
     }
 
-    /// The group whose name is the trouble, where it is one.
-    pub fn group(&self) -> Option<&str> {
+    /// What it refers to by the name that is the trouble, where it is one.
+    pub fn reference(&self) -> Option<(Refers, &str)> {
         match &self.what {
-            Impossible::GroupGoes(group)
-            | Impossible::GroupAbsent { group, .. }
-            | Impossible::GroupAmbiguous { group, .. } => Some(group),
-            _ => None,
-        }
-    }
-
-    /// The network resource or the posture check whose name is the trouble, where it is one.
-    pub fn other(&self) -> Option<(Refers, &str)> {
-        match &self.what {
-            Impossible::OtherGoes(what, name) | Impossible::OtherAbsent { what, name, .. } => {
-                Some((*what, name))
-            }
+            Impossible::Goes(what, name)
+            | Impossible::Absent { what, name, .. }
+            | Impossible::SeveralOf(what, name, _) => Some((*what, name)),
             _ => None,
         }
     }

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 
 use super::members::Moves;
-use super::paths::NoParent;
 use super::write::{NotKnown, not_known};
 use super::{Run, StepOutcome, paths, same};
 use crate::address::Address;
 use crate::api::ApiError;
 use crate::id::Id;
-use crate::kind::{Live, Resource, differences};
+use crate::kind::{Live, Resource, Unresolved, differences};
 
 impl Run<'_> {
     pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<StepOutcome> {
@@ -122,7 +121,7 @@ impl Run<'_> {
             None => Ok(None),
             Some(parent) => match self.parents.get(&parent) {
                 Some(id) => Ok(Some(id)),
-                None => Err(NoParent(parent).into()),
+                None => Err(Unresolved::Absent(parent.kind.label(), parent.name).into()),
             },
         }
     }

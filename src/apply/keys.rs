@@ -12,9 +12,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::write::NotKnown;
-use super::{
-    Conduct, KeyCopy, Made, NotStored, Progress, Run, StepOutcome, millis, same, unreadable,
-};
+use super::{Course, KeyCopy, Made, NotStored, Run, StepOutcome, same, unreadable};
 use crate::address::Address;
 use crate::api::objects;
 use crate::api::{ApiError, NewKey, object_path};
@@ -70,49 +68,39 @@ impl Waiting<'_> {
     }
 }
 
-impl Run<'_> {
+impl Course<'_, '_> {
     /// Makes the keys of these steps and seals them one after the other, stores them together, and then makes them usable.
     /// Where one fails, what was made before goes on to its end.
-    pub(super) fn make_keys(
-        &mut self,
-        plan: &Plan,
-        steps: Range<usize>,
-        conduct: Conduct,
-        progress: &mut Progress,
-    ) {
+    pub(super) fn make_keys(&mut self, steps: Range<usize>) {
         let mut waiting = Vec::new();
         let mut asks = true;
         for number in steps {
-            if !self.may_start(plan, number, conduct, progress, asks) {
+            if !self.may_start(number, asks) {
                 continue;
             }
-            (asks, progress.breaking) = (false, false);
-            let step = plan.steps[number];
-            self.begins(plan, number);
-            let start = Instant::now();
-            let made = self.make_key(&plan.changes[step.change], number);
-            self.applied.durations_ms[step.change] += millis(start);
-            match made {
+            (asks, self.breaking) = (false, false);
+            let change = self.change(number);
+            match self.timed(number, |run| run.make_key(change, number)) {
                 Ok(Some(key)) => waiting.push(key),
                 Ok(None) => {
-                    let said = Ok(StepOutcome::otherwise(
-                        "was finished by another run meanwhile",
-                    ));
-                    self.finish(plan, number, conduct, progress, said);
+                    let said = "was finished by another run meanwhile";
+                    self.finish(number, Ok(StepOutcome::otherwise(said)));
                 }
-                Err(error) => self.finish(plan, number, conduct, progress, Err(error)),
+                Err(error) => self.finish(number, Err(error)),
             }
         }
-        let places = match self.store(&waiting) {
+        let places = match self.run.store(&waiting) {
             Ok(places) => places,
             Err(NotStored { text, hint }) => {
                 // taken back one by one, and each says why
-                progress.ended = true;
-                self.applied.hint = self.applied.hint.take().or(hint);
+                self.ended = true;
+                self.run.applied.hint = self.run.applied.hint.take().or(hint);
                 for key in waiting {
                     let (number, error) = (key.number, anyhow!(text.clone()));
-                    let error = self.take_back(key.address, &key.id, Some(key.file), error);
-                    self.finish(plan, number, conduct, progress, Err(error));
+                    let error = self
+                        .run
+                        .take_back(key.address, &key.id, Some(key.file), error);
+                    self.finish(number, Err(error));
                 }
                 return;
             }
@@ -121,16 +109,14 @@ impl Run<'_> {
         let mut waiting: Vec<_> = waiting.into_iter().zip(places).collect();
         waiting.sort_by_key(|(key, _)| !key.wants_groups());
         for (key, place) in waiting {
-            let number = key.number;
-            let step = plan.steps[number];
-            self.begins(plan, number);
-            let start = Instant::now();
-            let outcome = self.make_usable(key, place, &plan.changes[step.change]);
-            self.applied.durations_ms[step.change] += millis(start);
-            self.finish(plan, number, conduct, progress, outcome);
+            let (number, change) = (key.number, self.change(key.number));
+            let outcome = self.timed(number, |run| run.make_usable(key, place, change));
+            self.finish(number, outcome);
         }
     }
+}
 
+impl Run<'_> {
     /// Makes a key without groups and seals it. `None`: the one that was to be replaced is good by now.
     fn make_key<'a>(&mut self, change: &'a Change, number: usize) -> Result<Option<Waiting<'a>>> {
         let address = &change.address;
@@ -208,21 +194,14 @@ impl Run<'_> {
             true => self.write_key(&key).map(drop),
             false => self.mark(&key),
         };
-        let Waiting {
-            address,
-            after,
-            id,
-            sealed,
-            file,
-            ..
-        } = key;
+        let address = key.address;
         if let Err(error) = done {
-            return Err(self.take_back(address, &id, Some(file), error));
+            return Err(self.take_back(address, &key.id, Some(key.file), error));
         }
-        let path = file.path.display().to_string();
+        let path = key.file.path.display();
         let copied = place.as_ref().map(|place| format!(" and {place}"));
         let created = format!("created, sealed in {path}{}", copied.unwrap_or_default());
-        self.keep_key(address, id, file, &sealed, after, place);
+        self.keep_key(key, place);
         match &change.operation {
             Operation::Replace { live, .. } => {
                 let deleted = self.delete_key(address, live, change.reason.as_ref())?;
@@ -273,72 +252,54 @@ impl Run<'_> {
         Ok(stored)
     }
 
-    fn keep_key(
-        &mut self,
-        address: &Address,
-        id: Id,
-        file: StoredFile,
-        sealed: &Sealed,
-        after: &Resource,
-        stored: Option<String>,
-    ) {
-        let recipients = self
-            .custody
-            .map(|custody| custody.recipients_of(after).describe())
-            .unwrap_or_default();
+    /// Notes a key that is usable, and where a copy of it is.
+    fn keep_key(&mut self, key: Waiting, stored: Option<String>) {
+        let address = key.address.clone();
+        let custody = self.custody.iter();
+        let recipients = custody.flat_map(|custody| custody.recipients_of(key.after).describe());
         let created = CreatedKey {
-            file: file.path.display().to_string(),
-            sealed: sealed.armored.clone(),
-            recipients: recipients.iter().map(ToString::to_string).collect(),
-            fingerprint: sealed.fingerprint(),
+            file: key.file.path.display().to_string(),
+            fingerprint: key.sealed.fingerprint(),
+            sealed: key.sealed.armored,
+            recipients: recipients.map(|recipient| recipient.to_string()).collect(),
             stored,
         };
-        self.applied
-            .created_keys
-            .insert(address.name.clone(), created);
-        self.applied.made.insert(
-            id,
-            Made {
-                address: address.clone(),
-                file: Some(file),
-            },
-        );
+        let keys = &mut self.applied.created_keys;
+        keys.insert(address.name.clone(), created);
+        let file = Some(key.file);
+        self.applied.made.insert(key.id, Made { address, file });
     }
 
     /// Makes a key. If the answer is lost, so is the secret: the key that appeared is deleted, and since then the first
-    /// request is known to be over, a second one is sent.
+    /// request is known to be over, a second one is sent. What that one leaves without its secret goes, too.
     fn post_key(&mut self, address: &Address, body: &Value) -> Result<NewKey> {
-        let path = Kind::SetupKey.path();
-        match self.api.create_key(path, body) {
-            Ok(made) => Ok(made),
-            Err(error) if error.outcome_unknown() => {
-                let error = Error::from(error);
-                if self.delete_orphans(address)? == 0 {
-                    let text = "the answer was lost, and no new key is in the list; run again";
-                    return Err(error.context(text));
-                }
-                self.observer.say(&format!(
-                    "{address}: {error:#}; the key was made and its secret is lost, so it was deleted and is made again"
-                ));
-                self.post_key_again(address, body)
-            }
-            Err(error) => Err(self.unusable(address, error)),
-        }
+        const LOST_AGAIN: &str = "the answer was lost again";
+        let error = match self.try_key(address, body, "the answer was lost")? {
+            Ok(made) => return Ok(made),
+            Err(error) => error,
+        };
+        self.observer.say(&format!(
+            "{address}: {error:#}; the key was made and its secret is lost, so it was deleted and is made again"
+        ));
+        let again = self.try_key(address, body, LOST_AGAIN)?;
+        let text = || format!("{LOST_AGAIN}, and the key was deleted again; run again");
+        again.with_context(text)
     }
 
-    /// Makes a key after the first answer was lost. What this one leaves without its secret goes, too.
-    fn post_key_again(&self, address: &Address, body: &Value) -> Result<NewKey> {
-        match self.api.create_key(Kind::SetupKey.path(), body) {
-            Ok(made) => Ok(made),
-            Err(error) if error.outcome_unknown() => {
-                let error = Error::from(error);
-                let text = match self.delete_orphans(address)? {
-                    0 => "the answer was lost again, and no new key is in the list; run again",
-                    _ => "the answer was lost again, and the key was deleted again; run again",
-                };
+    /// Sends the request for a key. The inner error is that of an answer that was `lost`, once the key that appeared is
+    /// deleted.
+    fn try_key(&self, address: &Address, body: &Value, lost: &str) -> Result<Result<NewKey>> {
+        let error = match self.api.create_key(Kind::SetupKey.path(), body) {
+            Ok(made) => return Ok(Ok(made)),
+            Err(error) if error.outcome_unknown() => Error::from(error),
+            Err(error) => return Err(self.unusable(address, error)),
+        };
+        match self.delete_orphans(address)? {
+            0 => {
+                let text = format!("{lost}, and no new key is in the list; run again");
                 Err(error.context(text))
             }
-            Err(error) => Err(self.unusable(address, error)),
+            _ => Ok(Err(error)),
         }
     }
 

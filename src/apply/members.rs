@@ -83,9 +83,9 @@ impl Run<'_> {
             declared,
         };
         match part {
-            Part::Additions => moves.removed.clear(),
-            Part::Removals => moves.declared.append(&mut moves.added),
-            _ => {}
+            Part::Making => moves.removed.clear(),
+            Part::Breaking => moves.declared.append(&mut moves.added),
+            Part::Whole => {}
         }
         let lost = self.write_members(&live.id, Some((change, live)), &moves)?;
         let mut said = Vec::new();
@@ -114,10 +114,7 @@ impl Run<'_> {
     ) -> Result<&'static str> {
         self.remember_events()?;
         let path = object_path(Kind::Group.path(), &group.0)?;
-        let (fresh, at) = self
-            .api
-            .get_at(&path)
-            .map_err(|error| super::gone(error, "to be changed"))?;
+        let (fresh, at) = self.api.get_at(&path).map_err(super::gone)?;
         let fresh = self.read(Kind::Group, fresh)?;
         let members = members_of(Some(&fresh.resource));
         let name = match planned {
@@ -209,8 +206,6 @@ impl Run<'_> {
 
 /// Returns the members of a group; nobody of what is no group.
 pub(super) fn members_of(resource: Option<&Resource>) -> BTreeSet<Id> {
-    match resource {
-        Some(Resource::Group(Group { peers })) => peers.clone().unwrap_or_default(),
-        _ => BTreeSet::new(),
-    }
+    let members = resource.and_then(Resource::members);
+    members.cloned().unwrap_or_default()
 }

@@ -1,23 +1,8 @@
 //! Where the API has what is written.
 
-use std::fmt;
-
-use crate::address::Address;
 use crate::api::{ApiError, object_path};
 use crate::id::Id;
 use crate::kind::{Kind, Live};
-
-/// What an object is to stand in is not there: it could not be made.
-#[derive(Debug)]
-pub(super) struct NoParent(pub(super) Address);
-
-impl fmt::Display for NoParent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no {} in NetBird", self.0.quoted())
-    }
-}
-
-impl std::error::Error for NoParent {}
 
 /// Returns the path of the collection in which a kind's objects are: of those that stand in another object, in that one.
 ///

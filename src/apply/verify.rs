@@ -56,7 +56,7 @@ pub fn verify(
         snapshot = fetch(api, needs, desired).context("cannot verify")?;
     }
     namesakes.without_theirs(&mut snapshot)?;
-    let renames = plan::renames(desired, &snapshot, &options.ledger);
+    let renames = plan::renames(desired, &snapshot, options);
     let actual = Actual::read_renamed(&snapshot, renames.names())?;
     // what was asked to be made anew is made
     let options = Options {
@@ -66,7 +66,7 @@ pub fn verify(
     let mut planned = plan(desired, &actual, &renames, &options);
     // what keeps something from being deleted stands in lists that no other plan needs
     let more = More {
-        referrers: planned.as_ref().is_ok_and(deletes),
+        referrers: planned.as_ref().is_ok_and(Plan::deletes_referred),
         events: false,
     };
     if complete(api, more, &mut snapshot).context("cannot verify")? {
@@ -88,17 +88,6 @@ pub fn verify(
         Err(problems) => verified.problems = problems,
     }
     Ok(verified)
-}
-
-/// Whether it deletes what other objects can refer to.
-fn deletes(plan: &Plan) -> bool {
-    plan.changes.iter().any(|change| {
-        matches!(change.operation, Operation::Delete { .. })
-            && matches!(
-                change.address.kind,
-                Kind::Group | Kind::Peer | Kind::NetworkResource
-            )
-    })
 }
 
 /// What only a peer that was not there before leaves to do.

@@ -94,7 +94,7 @@ impl Run<'_> {
     pub(super) fn read_again(&self, live: &Live) -> Result<Live> {
         let kind = live.resource.kind();
         let found = self.get(kind, &paths::object(live)?);
-        let found = found.map_err(|error| gone(error, "to be changed"))?;
+        let found = found.map_err(gone)?;
         self.read(kind, found)
     }
 
@@ -130,7 +130,7 @@ impl Run<'_> {
             }
             Ok(answer) => return Ok((self.read(address.kind, answer)?, "")),
             Err(error) if error.outcome_unknown() => error,
-            Err(error) => return Err(gone(error, "to be changed")),
+            Err(error) => return Err(gone(error)),
         };
         match self.get(address.kind, path) {
             Ok(found) => {
@@ -140,7 +140,7 @@ impl Run<'_> {
                     false => Err(anyhow::Error::from(error).context(NOT_DONE)),
                 }
             }
-            Err(failed) if failed.is_gone() => Err(gone(failed, "to be changed")),
+            Err(failed) if failed.is_gone() => Err(gone(failed)),
             Err(failed) => Err(not_known(error, &failed)),
         }
     }

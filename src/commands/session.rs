@@ -20,7 +20,6 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::Api;
 use crate::api::objects::SetupKey;
-use crate::change::Operation;
 use crate::ci::Context;
 use crate::cli::{AccessLevel, Cli, Scope, Sealing, Server};
 use crate::config::{self, Place, Source};
@@ -215,7 +214,7 @@ impl Session {
 
     /// Reads the snapshot into actual state.
     fn read(&mut self) -> Result<(), Failure> {
-        self.renames = plan::renames(&self.valid.desired, &self.snapshot, &self.options.ledger);
+        self.renames = plan::renames(&self.valid.desired, &self.snapshot, &self.options);
         let actual = Actual::read_renamed(&self.snapshot, self.renames.names());
         self.actual = actual.map_err(unreadable)?;
         Ok(())
@@ -271,13 +270,6 @@ impl Session {
     }
 
     fn more(&self, plan: &Plan) -> More {
-        let goes = |kind| {
-            let mut of_kind = plan
-                .changes
-                .iter()
-                .filter(move |change| change.address.kind == kind);
-            of_kind.any(|change| matches!(change.operation, Operation::Delete { .. }))
-        };
         let loses = || {
             plan.changes
                 .iter()
@@ -291,10 +283,7 @@ impl Session {
             )
         };
         More {
-            referrers: goes(Kind::Group)
-                || goes(Kind::Peer)
-                || goes(Kind::NetworkResource)
-                || plan.held.iter().any(is_needed),
+            referrers: plan.deletes_referred() || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All
                 && (loses() || !plan.unmanaged_members.is_empty()),
         }
@@ -310,24 +299,20 @@ impl Session {
     /// All problems of a plan as one error, with their places in the file.
     fn stop(&self, problems: &[Problem]) -> Failure {
         let place = |problem: &Problem| {
-            let group = problem.group();
-            let reference = self.valid.references.iter().find(|reference| {
-                reference.owner == problem.address && Some(reference.group.as_str()) == group
-            });
             let member = problem.member();
             let places = &self.valid.places;
             let member = member.and_then(|name| places.name(&problem.address, "peers", name));
-            let other = problem.other().and_then(|(what, name)| {
-                let field = match what {
-                    Refers::Resource => "destination_resource",
-                    Refers::Check => "source_posture_checks",
-                };
-                places.name(&problem.address, field, name)
+            let reference = problem.reference().and_then(|(what, name)| match what {
+                Refers::Group => {
+                    let mut all = self.valid.references.iter();
+                    let it = all.find(|it| it.owner == problem.address && it.group == name)?;
+                    Some(&it.place)
+                }
+                Refers::Resource => places.name(&problem.address, "destination_resource", name),
+                Refers::Check => places.name(&problem.address, "source_posture_checks", name),
             });
             reference
-                .map(|reference| &reference.place)
                 .or(member)
-                .or(other)
                 .or_else(|| self.valid.position_of(&problem.address))
         };
         let mut text = match problems.len() {

@@ -74,28 +74,29 @@ pub fn detect(
             name,
             declared,
             decision,
+            desired,
+            actual,
+            options,
         };
-        key.look(&mut detection, desired, actual, options);
+        key.look(&mut detection);
     }
     detection
 }
 
-/// A declared key for one peer, and what is decided about it.
-struct NamedKey<'a> {
-    name: &'a String,
-    declared: &'a DeclaredKey,
+/// A declared key for one peer, what is decided about it, and what else tells of it.
+pub(super) struct NamedKey<'a> {
+    pub(super) name: &'a String,
+    pub(super) declared: &'a DeclaredKey,
     decision: &'a Decision,
+    pub(super) desired: &'a Desired,
+    actual: &'a Actual,
+    pub(super) options: &'a Options,
 }
 
-impl NamedKey<'_> {
-    fn look(
-        &self,
-        detection: &mut Detection,
-        desired: &Desired,
-        actual: &Actual,
-        options: &Options,
-    ) {
-        let peer = self.peer(actual).unwrap_or_else(|why| {
+impl<'a> NamedKey<'a> {
+    fn look(&self, detection: &mut Detection) {
+        let actual = self.actual;
+        let peer = self.peer().unwrap_or_else(|why| {
             if !self.declared.enrolled {
                 detection.open.push((self.name.clone(), why));
             }
@@ -104,7 +105,7 @@ impl NamedKey<'_> {
         let older = older(self.decision, peer.map(|(_, peer, _)| &peer.id), actual);
         let Some((key_id, peer, evidence)) = peer else {
             let older = older.iter();
-            let going = older.filter_map(|older| self.to_be_replaced(older, options));
+            let going = older.filter_map(|older| self.to_be_replaced(older));
             let going = going.map(|what| (self.name.clone(), what));
             detection.remarks.extend(going);
             return;
@@ -112,7 +113,7 @@ impl NamedKey<'_> {
         let mut remark = |what| detection.remarks.push((self.name.clone(), what));
         let mut replaces = BTreeSet::new();
         for older in &older {
-            let Some(why) = older.stays(self.name, self.declared, desired, options) else {
+            let Some(why) = older.stays(self) else {
                 replaces.insert(older.peer.id.clone());
                 detection.replaced.push(Replaced {
                     key: self.name.clone(),
@@ -144,7 +145,7 @@ impl NamedKey<'_> {
             detection.open.push((self.name.clone(), why));
             return;
         }
-        if self.was_flipped_back(key_id, options) {
+        if self.was_flipped_back(key_id) {
             remark(Remark::FlippedBack {
                 peer: actual.who(&peer.id),
                 asked: self.declared.reissue_after.is_some(),
@@ -160,28 +161,27 @@ impl NamedKey<'_> {
             peer: peer.id.clone(),
             evidence,
             renamed_from,
-            groups: self.groups(desired),
+            groups: self.groups(),
             replaces,
         });
     }
 
     /// Returns the names of the groups that its peer belongs to: the key's, and those that list it.
-    fn groups(&self, desired: &Desired) -> BTreeSet<String> {
+    fn groups(&self) -> BTreeSet<String> {
         let lists = |group: &crate::kind::DeclaredGroup| {
             let mut peers = group.peers.iter().flatten();
             peers.any(|listed| listed == self.name)
         };
-        let listing = desired.groups().filter(|(_, group)| lists(group));
+        let listing = self.desired.groups();
+        let listing = listing.filter(|(_, group)| lists(group));
         let own = self.declared.auto_groups.iter().flatten();
         let listing = listing.map(|(group, _)| group);
         listing.chain(own).cloned().collect()
     }
 
     /// Returns the used key, its peer and what tells so. Errors with why there is none, where the key was used.
-    fn peer<'a>(
-        &'a self,
-        actual: &'a Actual,
-    ) -> Result<Option<(&'a Id, &'a Peer, Evidence)>, Open> {
+    fn peer(&self) -> Result<Option<(&'a Id, &'a Peer, Evidence)>, Open> {
+        let actual = self.actual;
         let Some(used) = &self.decision.used else {
             return Ok(None);
         };
@@ -192,11 +192,12 @@ impl NamedKey<'_> {
         let Some(binding) = actual.bindings.of_key(used) else {
             return Err(nobody());
         };
-        let peer = binding.peer().and_then(|peer| actual.peers.get(peer));
-        match (binding, peer, binding.evidence()) {
-            (_, Some(peer), Some(evidence)) => Ok(Some((used, peer, evidence))),
-            (Binding::PeerGone, ..) => Err(Open::PeerGone),
-            (Binding::Several(peers), ..) => {
+        match binding {
+            Binding::Peer(peer, evidence) if let Some(peer) = actual.peers.get(peer) => {
+                Ok(Some((used, peer, *evidence)))
+            }
+            Binding::PeerGone => Err(Open::PeerGone),
+            Binding::Several(peers) => {
                 let labels = peers.iter().map(|id| actual.peer_label(id));
                 Err(Open::OneOf(labels.collect()))
             }
@@ -205,20 +206,21 @@ impl NamedKey<'_> {
     }
 
     /// What is to be known of the peer of an older key while the key that was asked for since waits for its machine.
-    fn to_be_replaced(&self, older: &Older, options: &Options) -> Option<Remark> {
+    fn to_be_replaced(&self, older: &Older) -> Option<Remark> {
         let asked = self.declared.reissue_after?;
-        let waits = !self.declared.enrolled && asked <= options.now && self.decision.used.is_none();
+        let waits =
+            !self.declared.enrolled && asked <= self.options.now && self.decision.used.is_none();
         waits.then(|| Remark::ToBeReplaced(older.peer.name.clone(), older.peer.id.clone()))
     }
 
     /// Whether the file had marked this very key as enrolled, and took it back.
-    fn was_flipped_back(&self, key: &Id, options: &Options) -> bool {
+    fn was_flipped_back(&self, key: &Id) -> bool {
         let Some(created) = key.created_at() else {
             return false;
         };
         let asked = self.declared.reissue_after;
         asked.is_none_or(|instant| instant.as_second() <= created)
-            && options.ledger.was_enrolled_since(self.name, created)
+            && self.options.ledger.was_enrolled_since(self.name, created)
     }
 }
 

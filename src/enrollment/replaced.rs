@@ -1,17 +1,17 @@
 //! A machine is replaced: its key was asked for anew (`reissue_after`), another machine enrolled with the new one, and the
 //! peer of the older key still bears the name. That one goes, if somebody agrees to it, and the new one gets the name.
 
-use super::Evidence;
+use super::detect::NamedKey;
+use super::{Binding, Evidence};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::objects::Peer;
-use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::Decision;
-use crate::kind::{DeclaredKey, Kind};
+use crate::kind::Kind;
 use crate::ledger::Proof;
 use crate::notice::Stays;
-use crate::options::{Options, Prune};
+use crate::options::Prune;
 
 /// A peer that goes because another one came in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +42,9 @@ pub(super) fn older<'a>(
     let mut older = Vec::new();
     for key in &decision.spent {
         let is_used = decision.used.as_ref() == Some(key);
-        let Some(binding) = actual.bindings.of_key(key).filter(|_| !is_used) else {
-            continue;
-        };
-        let peer = binding.peer().and_then(|peer| actual.peers.get(peer));
-        if let (Some(peer), Some(evidence)) = (peer, binding.evidence())
+        let binding = actual.bindings.of_key(key).filter(|_| !is_used);
+        if let Some((peer, evidence)) = binding.and_then(Binding::bound)
+            && let Some(peer) = actual.peers.get(peer)
             && Some(&peer.id) != present
         {
             older.push(Older {
@@ -64,20 +62,13 @@ impl Older<'_> {
     ///
     /// It is deleted on proof alone, as with offboarding: the older key is ours and is bound to it, and the file asked for
     /// another one since.
-    pub(super) fn stays(
-        &self,
-        name: &str,
-        declared: &DeclaredKey,
-        desired: &Desired,
-        options: &Options,
-    ) -> Option<Stays> {
+    pub(super) fn stays(&self, by: &NamedKey) -> Option<Stays> {
+        let (name, options) = (by.name, by.options);
         let made = self.key.created_at();
-        let asked = declared
-            .reissue_after
-            .filter(|instant| *instant <= options.now);
+        let asked = by.declared.asked_anew(options.now);
         let lists_it = |(_, group): &(_, &crate::kind::DeclaredGroup)| {
             let mut peers = group.peers.iter().flatten();
-            self.peer.name != name && peers.any(|listed| *listed == self.peer.name)
+            self.peer.name != *name && peers.any(|listed| *listed == self.peer.name)
         };
         let Some(asked) = asked else {
             return Some(Stays::NotAsked);
@@ -95,7 +86,7 @@ impl Older<'_> {
         if self.evidence == Evidence::Name {
             return Some(Stays::NameAlone);
         }
-        if let Some((group, _)) = desired.groups().find(lists_it) {
+        if let Some((group, _)) = by.desired.groups().find(lists_it) {
             return Some(Stays::Listed(group.clone()));
         }
         None

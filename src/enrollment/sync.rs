@@ -7,7 +7,7 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
-use crate::kind::{Group, Kind, Live, Resource};
+use crate::kind::{Group, Kind, Resource};
 use crate::notice::Open;
 use crate::plan::{Plan, ordered, peer_renames};
 
@@ -27,27 +27,19 @@ pub fn plan(enrollments: &[Enrollment], actual: &Actual) -> Plan {
         let [live] = actual.named(Kind::Group, name) else {
             return None;
         };
-        update(live, joining).filter(|_| !actual.protected_groups.contains_key(&live.id))
+        let members = live.resource.members()?;
+        if actual.protected_groups.contains_key(&live.id) {
+            return None;
+        }
+        let peers = Some(members | &joining);
+        let operation = Operation::update(live, &Resource::Group(Group { peers }), None)?;
+        let address = Address::new(Kind::Group, &live.name);
+        Some(Change::new(address, operation, None))
     });
     // the name of one that replaces another is still borne by that one
     let free = enrollments.iter().filter(|at| at.replaces.is_empty());
     let renames = peer_renames(&free.cloned().collect::<Vec<_>>(), actual);
     ordered(groups.chain(renames).collect(), actual)
-}
-
-fn update(live: &Live, joining: BTreeSet<Id>) -> Option<Change> {
-    let Resource::Group(Group {
-        peers: Some(members),
-    }) = &live.resource
-    else {
-        return None;
-    };
-    let after = Resource::Group(Group {
-        peers: Some(members | &joining),
-    });
-    let operation = Operation::update(live, &after, None)?;
-    let address = Address::new(Kind::Group, &live.name);
-    Some(Change::new(address, operation, None))
 }
 
 /// Returns why an enrollment has to wait: a group that its peer cannot join yet. Plan and apply look after that.

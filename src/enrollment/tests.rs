@@ -179,17 +179,17 @@ fn by_event() {
         table(rows),
         str![[r#"
 the event decides, whatever the times
-    k1: Event(Id("p2"))
+    k1: Peer(Id("p2"), Event)
     p2 came by k1
 in any order, among others
-    k1: Event(Id("p2"))
-    k2: Event(Id("p1"))
+    k1: Peer(Id("p2"), Event)
+    k2: Peer(Id("p1"), Event)
     p1 came by k2
     p2 came by k1
 its peer is gone: never another by its time
     k1: PeerGone
 two peers in the log, one is gone
-    k1: Event(Id("p2"))
+    k1: Peer(Id("p2"), Event)
     p2 came by k1
 two living peers in the log
     k1: Several([Id("p1"), Id("p2")])
@@ -396,16 +396,16 @@ fn by_time() {
         table(rows),
         str![[r#"
 the log is off
-    k1: Time(Id("p1"))
+    k1: Peer(Id("p1"), Time)
     p1 came by k1
 the log is rotated
-    k1: Time(Id("p1"))
+    k1: Peer(Id("p1"), Time)
     p1 came by k1
 at the same instant
-    k1: Time(Id("p1"))
+    k1: Peer(Id("p1"), Time)
     p1 came by k1
 one second later
-    k1: Time(Id("p1"))
+    k1: Peer(Id("p1"), Time)
     p1 came by k1
 more than a second later
     k1: Nobody
@@ -414,44 +414,44 @@ before the peer was there
 two peers fit
     k1: Several([Id("p1"), Id("p2")])
 two peers fit, one came by another key
-    k1: Time(Id("p2"))
+    k1: Peer(Id("p2"), Time)
     r1: not asked
     p1 came by r1
     p2 came by k1
 of two the nearest, where the other is far
-    k1: Time(Id("p2"))
+    k1: Peer(Id("p2"), Time)
     p2 came by k1
 at its limits: 100 ms, and no other within 200
-    k1: Time(Id("p2"))
+    k1: Peer(Id("p2"), Time)
     p2 came by k1
 the nearest is not near enough
     k1: Several([Id("p1"), Id("p2")])
 another is within 200 ms
     k1: Several([Id("p1"), Id("p2")])
 one machine a second: each key fits the machine before, too
-    k1: Time(Id("p1"))
-    k2: Time(Id("p2"))
-    k3: Time(Id("p3"))
+    k1: Peer(Id("p1"), Time)
+    k2: Peer(Id("p2"), Time)
+    k3: Peer(Id("p3"), Time)
     p1 came by k1
     p2 came by k2
     p3 came by k3
 what is settled leaves the rest
-    k1: Time(Id("p1"))
-    k2: Time(Id("p2"))
+    k1: Peer(Id("p1"), Time)
+    k2: Peer(Id("p2"), Time)
     p1 came by k1
     p2 came by k2
 the other key's machine is gone
-    k1: Time(Id("p1"))
+    k1: Peer(Id("p1"), Time)
     k2: Nobody
     p1 came by k1
 two that fit both keys, and bear their names
-    k1: Name(Id("p2"))
-    k2: Name(Id("p1"))
+    k1: Peer(Id("p2"), Name)
+    k2: Peer(Id("p1"), Name)
     p1 came by k2
     p2 came by k1
 one bears its key's name, and the other is left
-    k1: Name(Id("p2"))
-    k2: Name(Id("p1"))
+    k1: Peer(Id("p2"), Name)
+    k2: Peer(Id("p1"), Name)
     p1 came by k2
     p2 came by k1
 two bear the name of one key
@@ -469,7 +469,7 @@ a reusable key fits as well
     k1: Several([Id("p1")])
     r1: not asked
 a reusable key fits worse
-    k1: Time(Id("p1"))
+    k1: Peer(Id("p1"), Time)
     r1: not asked
     p1 came by k1
 a person's peer
@@ -477,7 +477,7 @@ a person's peer
 an ephemeral peer
     k1: Nobody
 a person's peer beside the right one
-    k1: Time(Id("p2"))
+    k1: Peer(Id("p2"), Time)
     p2 came by k1
 two keys share an id
     17: not asked

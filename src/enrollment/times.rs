@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Binding, ENROLLMENT_MS};
+use super::{Binding, ENROLLMENT_MS, Evidence};
 use crate::api::objects::{Peer, SetupKey};
 use crate::id::Id;
 
@@ -47,14 +47,12 @@ pub(super) fn assign(
     let mut open = fits(keys, peers, reusable);
     let mut settled = BTreeMap::new();
     // names are chosen by clients: they are asked last, and what follows from them is no stronger
-    settle(&[Rule::Near, Rule::Sole], &mut open, |fit| {
-        let peer = peers[fit.peer].id.clone();
-        settled.insert(keys[fit.key].id.clone(), Binding::Time(peer));
-    });
-    settle(&[Rule::Named, Rule::Sole], &mut open, |fit| {
-        let peer = peers[fit.peer].id.clone();
-        settled.insert(keys[fit.key].id.clone(), Binding::Name(peer));
-    });
+    for (first, evidence) in [(Rule::Near, Evidence::Time), (Rule::Named, Evidence::Name)] {
+        settle(&[first, Rule::Sole], &mut open, |fit| {
+            let binding = Binding::Peer(peers[fit.peer].id.clone(), evidence);
+            settled.insert(keys[fit.key].id.clone(), binding);
+        });
+    }
     let mut rest: BTreeMap<usize, BTreeSet<&Id>> = BTreeMap::new();
     for (fit, _) in &open {
         rest.entry(fit.key).or_default().insert(&peers[fit.peer].id);

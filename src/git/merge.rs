@@ -8,29 +8,35 @@ const FIRST: (u32, u32) = (2, 38);
 
 /// A file after a merge that nobody made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merged {
-    /// Its content, and the paths of other files that conflict.
-    File(Vec<u8>, Vec<String>),
-    /// The merge has no such file; with the paths that conflict.
-    Absent(Vec<String>),
-    /// The file itself conflicts; with all paths that do.
-    Conflict(Vec<String>),
+pub enum MergedFile {
+    /// Its content.
+    File(Vec<u8>),
+    /// There would be none.
+    Absent,
+    /// Base and head changed the same lines of it.
+    Conflict,
     /// The two have no common ancestor in this checkout: it is shallow, or they never had one.
-    NoAncestor,
-    /// The git binary is too old for `merge-tree --write-tree`; its version.
+    TooLittleHistory,
+    /// The git binary is too old for `merge-tree --write-tree`, which takes 2.38; its version.
     OldGit(u32, u32),
 }
 
 impl Git {
-    /// Returns what merging `head` into `base` makes of the file at `path`.
+    /// Returns what merging `head` into `base` makes of the file at `path`, and all paths that conflict, sorted.
     ///
     /// Merge drivers, named by attributes, are not run: git's own merge of text is what counts.
-    pub fn merge(&self, base: &Sha, head: &Sha, path: &RepoPath) -> Result<Merged, GitError> {
+    pub fn merge(
+        &self,
+        base: &Sha,
+        head: &Sha,
+        path: &RepoPath,
+    ) -> Result<(MergedFile, Vec<String>), GitError> {
         if self.version < FIRST {
-            return Ok(Merged::OldGit(self.version.0, self.version.1));
+            let (major, minor) = self.version;
+            return Ok((MergedFile::OldGit(major, minor), Vec::new()));
         }
         if self.merge_base(base, head)?.is_none() {
-            return Ok(Merged::NoAncestor);
+            return Ok((MergedFile::TooLittleHistory, Vec::new()));
         }
         let mut command = self.scratch.command(Objects::Scratch);
         command.args([
@@ -54,13 +60,14 @@ impl Git {
         conflicts.sort();
         conflicts.dedup();
         if conflicts.iter().any(|name| name == path.as_str()) {
-            return Ok(Merged::Conflict(conflicts));
+            return Ok((MergedFile::Conflict, conflicts));
         }
-        match self.entry_in(Objects::Scratch, &tree, path)? {
-            None => Ok(Merged::Absent(conflicts)),
-            Some(Entry::File(id)) => Ok(Merged::File(self.blob(Objects::Scratch, &id)?, conflicts)),
-            Some(Entry::Other(what)) => Err(super::not_a_file(path, head, what)),
-        }
+        let file = match self.entry_in(Objects::Scratch, &tree, path)? {
+            None => MergedFile::Absent,
+            Some(Entry::File(id)) => MergedFile::File(self.blob(Objects::Scratch, &id)?),
+            Some(Entry::Other(what)) => return Err(super::not_a_file(path, head, what)),
+        };
+        Ok((file, conflicts))
     }
 
     /// Returns the commit that both have in common; `None` where this checkout has none.

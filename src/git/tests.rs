@@ -5,7 +5,7 @@ mod hostile;
 use std::path::Path;
 
 use super::testing::{Repo, at, netbird_json, open};
-use super::{Entry, Git, Merged, Opened, Sha};
+use super::{Entry, Git, MergedFile, Opened, Sha};
 
 #[test]
 fn a_directory_outside_of_git_is_no_checkout() {
@@ -208,7 +208,7 @@ fn worktrees_and_sha256_are_checkouts_too() {
     assert_eq!(git.show(&tip, &netbird_json(&git)).unwrap().unwrap(), b"{}");
     assert!(matches!(
         git.merge(&tip, &tip, &netbird_json(&git)).unwrap(),
-        Merged::File(..)
+        (MergedFile::File(_), _)
     ));
 }
 
@@ -225,6 +225,6 @@ fn borrowed_objects_are_found() {
     assert_eq!(git.show(&tip, &path).unwrap().unwrap(), b"{}");
     assert!(matches!(
         git.merge(&tip, &tip, &path).unwrap(),
-        Merged::File(..)
+        (MergedFile::File(_), _)
     ));
 }

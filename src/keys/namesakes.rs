@@ -139,25 +139,15 @@ fn whose(name: &str, key: &objects::SetupKey, ledger: &Ledger) -> Whose {
     }
 }
 
-/// The used key that stands for an entry.
-#[derive(Debug)]
-pub enum Consumed<'a> {
-    /// None was used.
-    Nobody,
-    /// This one.
-    By(&'a Namesake<'a>),
-    /// One of these: nobody can tell which.
-    ByOneOf(Vec<&'a Namesake<'a>>),
-}
-
 /// Returns which of the used keys stands for the entry: of several not simply the newest. Somebody may have made another
 /// one by hand while the file declared the name, so first it counts whether a key is as the file says, then whether its
-/// peer lives. Where the file says that the key did its work, the peer that got its name decides, and the newest last.
+/// peer lives. Where the file says that the key did its work, the peer that got its name decides, and the newest last; otherwise
+/// there can be several left of which nobody can tell.
 pub fn consumed<'a>(
     used: &[&'a Namesake<'a>],
     declared: &DeclaredKey,
     is_done: bool,
-) -> Consumed<'a> {
+) -> Vec<&'a Namesake<'a>> {
     let after = desired(declared);
     let mut left: Vec<&Namesake> = used.to_vec();
     let mut narrow = |fits: &dyn Fn(&Namesake) -> bool| {
@@ -174,11 +164,7 @@ pub fn consumed<'a>(
     narrow(&|of| of.peer.is_some());
     if is_done {
         narrow(&|of| of.peer.is_some_and(|(_, name)| name == of.key.name));
+        return left.pop().into_iter().collect();
     }
-    match (&left[..], is_done) {
-        ([], _) => Consumed::Nobody,
-        ([only], _) => Consumed::By(only),
-        ([.., newest], true) => Consumed::By(newest),
-        _ => Consumed::ByOneOf(left),
-    }
+    left
 }

@@ -11,9 +11,11 @@ use crate::id::Id;
 /// The group that holds every peer; it cannot be changed or deleted, and the server knows it by this name.
 pub const ALL: &str = "All";
 
-/// What is referred to by a name, beside groups.
+/// What is referred to by a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refers {
+    /// A group.
+    Group,
     /// A resource of a network.
     Resource,
     /// A posture check.
@@ -24,6 +26,7 @@ impl Refers {
     /// What people call one of it.
     pub fn label(self) -> &'static str {
         match self {
+            Refers::Group => "group",
             Refers::Resource => "network resource",
             Refers::Check => "posture check",
         }
@@ -100,9 +103,16 @@ impl Groups {
         }
     }
 
-    /// Returns the id of the one of that name that is no group.
+    fn of(&self, what: Refers) -> Option<&Names> {
+        match what {
+            Refers::Group => Some(&self.groups),
+            Refers::Resource | Refers::Check => self.others.get(&what),
+        }
+    }
+
+    /// Returns the id of the one of that name.
     pub fn other(&self, what: Refers, name: &str) -> Result<&Id, Unresolved> {
-        match self.others.get(&what) {
+        match self.of(what) {
             Some(names) => names.id(name, what.label()),
             None => Err(Unresolved::Absent(what.label(), name.into())),
         }
@@ -119,9 +129,9 @@ impl Groups {
         }
     }
 
-    /// Returns the names of those that are no groups.
+    /// Returns every name of one.
     pub fn other_names(&self, what: Refers) -> impl Iterator<Item = &str> {
-        let names = self.others.get(&what).into_iter();
+        let names = self.of(what).into_iter();
         names.flat_map(|names| names.ids.keys().map(String::as_str))
     }
 
@@ -150,18 +160,13 @@ impl Groups {
 
     /// Returns the id of the one group of that name.
     pub fn id(&self, name: &str) -> Result<&Id, Unresolved> {
-        self.groups.id(name, "group")
+        self.other(Refers::Group, name)
     }
 
     /// Returns the name of a group, or a text that says what its id stands for.
     pub fn name(&self, id: &Id) -> String {
         let name = self.groups.names.get(id).cloned();
         name.unwrap_or_else(|| format!("(deleted group {id})"))
-    }
-
-    /// Returns every name of a group.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.groups.ids.keys().map(String::as_str)
     }
 
     pub(super) fn read(&self, ids: &[Id]) -> BTreeSet<String> {

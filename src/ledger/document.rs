@@ -1,22 +1,49 @@
 //! A version of the file and the step to the next one.
 //!
-//! Most commits change one entry of hundreds. So the marks of the version before are kept, and wherever the new text
-//! has, in the same place, the very bytes that led from one mark to the next, they lead to the same mark again and are
-//! not read. That is a comparison of memory for all but the entries that changed.
+//! It takes JSON as it is, so half a file or conflict markers are noticed. A name or a section that stands there twice counts
+//! both times, where the tool would have refused the file.
+//!
+//! Most commits change one entry of hundreds. So the texts of the version before are kept: a section that is the same is not
+//! looked into, and of another one only the entries whose text differs are read.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
 
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::json;
 use crate::kind::Kind;
 
 use super::facts::{FactId, Facts};
-use super::scan::{Broken, Mark, Place, Scanner};
+use super::said::said;
+
+/// Why a version says nothing: where, and what was found there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Broken(pub(super) String);
 
 /// The version that was read last.
 #[derive(Debug, Default)]
 pub(super) struct LastRead {
-    text: Vec<u8>,
-    marks: Vec<Mark>,
-    managed: BTreeSet<Kind>,
+    sections: Vec<Rc<Section>>,
+}
+
+/// A section as it stands in a version.
+#[derive(Debug)]
+struct Section {
+    kind: Kind,
+    text: String,
+    entries: Vec<Rc<Entry>>,
+}
+
+/// An entry as it stands in a version, and what it says.
+#[derive(Debug)]
+struct Entry {
+    name: String,
+    text: String,
+    facts: Vec<FactId>,
 }
 
 /// What is different in a newer version. A fact that stands in both lists as often did not change.
@@ -26,88 +53,148 @@ pub(super) struct Delta {
     pub(super) new: Vec<FactId>,
 }
 
-enum Step {
-    /// The old mark of that index, now ending there.
-    Kept(usize, usize),
-    Read(Mark),
-}
-
 impl LastRead {
-    /// Takes the next version. A broken one changes nothing. The buffer comes back with the version before.
-    pub(super) fn update(
-        &mut self,
-        text: &mut Vec<u8>,
-        facts: &mut Facts,
-    ) -> Result<Delta, Broken> {
-        let steps = self.steps(text, facts)?;
-        if steps.is_empty() {
-            return Err(Broken {
-                at: 0,
-                why: "no section at all",
+    /// Takes the next version. A broken one changes nothing.
+    pub(super) fn update(&mut self, text: &[u8], facts: &mut Facts) -> Result<Delta, Broken> {
+        let mut before = self.sections.clone();
+        let mut now = Vec::new();
+        let mut delta = Delta::default();
+        for (kind, text) in sections(text)? {
+            // each stands for one section at most, whatever stands there twice
+            let old = before.iter().position(|old| old.kind == kind);
+            let old = old.map(|at| before.remove(at));
+            now.push(match old {
+                Some(old) if old.text == text.get() => old,
+                old => Rc::new(Section::read(
+                    kind,
+                    text,
+                    old.as_deref(),
+                    facts,
+                    &mut delta,
+                )?),
             });
         }
-        let mut delta = Delta::default();
-        let mut old: Vec<Option<Mark>> = std::mem::take(&mut self.marks)
-            .into_iter()
-            .map(Some)
-            .collect();
-        for step in steps {
-            match step {
-                Step::Kept(index, end) => {
-                    self.marks
-                        .extend(old[index].take().map(|mark| Mark { end, ..mark }));
-                }
-                Step::Read(mark) => {
-                    delta.new.extend(&mark.facts);
-                    self.marks.push(mark);
-                }
-            }
+        if now.is_empty() {
+            return Err(Broken("no section at all".to_owned()));
         }
-        for mark in old.into_iter().flatten() {
-            delta.gone.extend(mark.facts);
-        }
-        std::mem::swap(&mut self.text, text);
-        let openings = self.marks.iter().filter(|mark| mark.opening);
-        self.managed = openings.map(|mark| mark.kind).collect();
+        let gone = before.iter().flat_map(|section| &section.entries);
+        delta.gone.extend(gone.flat_map(|entry| &entry.facts));
+        self.sections = now;
         Ok(delta)
     }
 
     /// Returns whether the version has a section of that kind.
     pub(super) fn manages(&self, kind: Kind) -> bool {
-        self.managed.contains(&kind)
+        self.sections.iter().any(|section| section.kind == kind)
     }
+}
 
-    fn steps(&self, text: &[u8], facts: &mut Facts) -> Result<Vec<Step>, Broken> {
-        let mut scanner = Scanner::new(text);
-        let mut steps = Vec::with_capacity(self.marks.len() + 8);
-        let mut next = 0;
-        loop {
-            while let Some(mark) = self.marks.get(next) {
-                let before = next.checked_sub(1).map(|before| &self.marks[before]);
-                let from = before.map_or(0, |mark| mark.end);
-                let bytes = &self.text[from..mark.end];
-                if scanner.place != Place::behind(before) || !text[scanner.at..].starts_with(bytes)
-                {
-                    break;
+impl Section {
+    /// Reads a section that is otherwise than in the version before, and adds to the delta what is.
+    fn read(
+        kind: Kind,
+        text: &RawValue,
+        old: Option<&Section>,
+        facts: &mut Facts,
+        delta: &mut Delta,
+    ) -> Result<Self, Broken> {
+        let at = |error| broken(kind.section(), &error);
+        let fields = match kind.is_one() {
+            true => vec![(String::new(), text)],
+            false => fields(text.get()).map_err(at)?,
+        };
+        let mut old_ones: HashMap<&str, &Rc<Entry>> = HashMap::new();
+        for entry in old.into_iter().flat_map(|old| &old.entries) {
+            let twice = old_ones.insert(&entry.name, entry);
+            delta.gone.extend(twice.iter().flat_map(|it| &it.facts));
+        }
+        let mut entries = Vec::with_capacity(fields.len());
+        for (name, text) in fields {
+            let is_same = |old: &&Rc<Entry>| old.text == text.get();
+            if let Some(old) = old_ones.get(name.as_str()).copied().filter(is_same) {
+                old_ones.remove(name.as_str());
+                entries.push(Rc::clone(old));
+                continue;
+            }
+            let facts = said(kind, &name, text.get(), facts).map_err(at)?;
+            delta.new.extend(&facts);
+            let text = text.get().to_owned();
+            entries.push(Rc::new(Entry { name, text, facts }));
+        }
+        let gone = old_ones.values().flat_map(|entry| &entry.facts);
+        delta.gone.extend(gone);
+        let text = text.get().to_owned();
+        Ok(Section {
+            kind,
+            text,
+            entries,
+        })
+    }
+}
+
+/// Returns the sections of a version, in its order.
+fn sections(text: &[u8]) -> Result<Vec<(Kind, &RawValue)>, Broken> {
+    let text = std::str::from_utf8(text).map_err(|_| Broken("no text in UTF-8".to_owned()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let top = fields(text).map_err(|error| {
+        let line = error.line();
+        Broken(format!("line {line}: {}", json::why(&error)))
+    })?;
+    let kind_at = |path: &[&str]| Kind::sections().find(|kind| kind.section_path() == path);
+    let mut sections = Vec::new();
+    for (name, value) in top {
+        let at = |error| broken(&name, &error);
+        if let Some(kind) = kind_at(&[&name]) {
+            sections.push((kind, value));
+        } else if Kind::sections().any(|kind| kind.section_path()[0] == name) {
+            for (inner, value) in fields(value.get()).map_err(at)? {
+                match kind_at(&[&name, &inner]) {
+                    Some(kind) => sections.push((kind, value)),
+                    None => pass_over(value).map_err(at)?,
                 }
-                scanner.at += bytes.len();
-                scanner.place = Place::behind(Some(mark));
-                steps.push(Step::Kept(next, scanner.at));
-                next += 1;
             }
-            let Some(mark) = scanner.next_mark(facts)? else {
-                return Ok(steps);
-            };
-            let same = |old: &Mark| {
-                old.kind == mark.kind
-                    && old.opening == mark.opening
-                    && old.facts.first() == mark.facts.first()
-            };
-            // where the entry was before, the old ones up to it are read or gone; a new one has no place there
-            if let Some(skipped) = self.marks[next..].iter().position(same) {
-                next += skipped + 1;
-            }
-            steps.push(Step::Read(mark));
+        } else {
+            pass_over(value).map_err(at)?;
         }
     }
+    Ok(sections)
+}
+
+/// Errors where a value that nobody asks for is none that a file can have: nested too deep.
+fn pass_over(value: &RawValue) -> serde_json::Result<()> {
+    serde_json::from_str::<Value>(value.get()).map(drop)
+}
+
+fn broken(field: &str, error: &serde_json::Error) -> Broken {
+    Broken(format!("{field}: {}", json::why(error)))
+}
+
+/// Returns the fields of an object as they stand there.
+fn fields(text: &str) -> serde_json::Result<Vec<(String, &RawValue)>> {
+    struct Fields<'t>(Vec<(String, &'t RawValue)>);
+    struct Each;
+
+    impl<'t> Deserialize<'t> for Fields<'t> {
+        fn deserialize<D: Deserializer<'t>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_map(Each)
+        }
+    }
+
+    impl<'t> Visitor<'t> for Each {
+        type Value = Fields<'t>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a map")
+        }
+
+        fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut fields = Vec::new();
+            while let Some(field) = map.next_entry()? {
+                fields.push(field);
+            }
+            Ok(Fields(fields))
+        }
+    }
+
+    serde_json::from_str(text).map(|Fields(fields)| fields)
 }

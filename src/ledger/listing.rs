@@ -1,12 +1,13 @@
 //! Names of peers: whether an entry ever named one, as a group lists its members, and since when it does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::address::Address;
 use crate::kind::Kind;
 
 use super::Ledger;
 use super::facts::Fact;
+use super::proof::is_open;
 use super::timeline::Interval;
 
 /// Since when an entry names a peer, as the file's git history says.
@@ -53,23 +54,18 @@ impl Ledger {
     /// Returns since when each entry names the peers that it names now. One that was renamed names them since they were
     /// named under its old name.
     pub fn listings(&self) -> Listings {
-        let listed = self.history.facts.iter().flat_map(|(fact, intervals)| {
-            let is_open = intervals.last().is_some_and(|last| last.to.is_none());
-            let (at, names) = match fact {
-                Fact::Listed(group, member) if is_open => (
-                    Address::new(Kind::Group, group),
-                    BTreeSet::from([member.clone()]),
-                ),
-                Fact::Tied(at, tie, _) if is_open && tie.end.is_peer() => {
-                    (at.clone(), tie.names.clone())
-                }
-                Fact::Declared(at) if is_open && at.kind == Kind::Peer => {
-                    (at.clone(), BTreeSet::from([at.name.clone()]))
-                }
-                _ => return Vec::new(),
-            };
-            let names = names.into_iter();
-            names.map(|name| (at.clone(), name)).collect()
+        let open = self.history.facts.iter();
+        let open = open.filter(|(_, intervals)| is_open(intervals));
+        let listed = open.flat_map(|(fact, _)| match fact {
+            Fact::Listed(group, member) => {
+                vec![(Address::new(Kind::Group, group), member.clone())]
+            }
+            Fact::Tied(at, tie, _) if tie.end.is_peer() => {
+                let names = tie.names.iter().cloned();
+                names.map(|name| (at.clone(), name)).collect()
+            }
+            Fact::Declared(at) if at.kind == Kind::Peer => vec![(at.clone(), at.name.clone())],
+            _ => Vec::new(),
         });
         let listed = listed.map(|(at, name)| {
             let from = self.first_listed(&at, &name);

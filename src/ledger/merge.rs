@@ -1,24 +1,11 @@
 //! What a pull request is about: the merge, not the branch.
 
-use crate::git::{Git, Merged, RepoPath, Sha};
+use crate::git::{Git, RepoPath, Sha};
 
 use super::LedgerError;
 use crate::notice::OfMerge;
 
-/// The file as a merge would leave it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MergedFile {
-    /// Its content.
-    File(Vec<u8>),
-    /// There would be none.
-    Absent,
-    /// Base and head changed the same lines of it.
-    Conflict,
-    /// The checkout is shallow, or the two have nothing in common.
-    TooLittleHistory,
-    /// The git binary cannot merge without a work tree (it takes 2.38); its version.
-    OldGit(u32, u32),
-}
+pub use crate::git::MergedFile;
 
 /// A pull request's merge, which nobody made yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,13 +52,7 @@ pub fn merge_view(
     head: &Sha,
     path: &RepoPath,
 ) -> Result<MergeView, LedgerError> {
-    let (file, conflicts) = match git.merge(base, head, path)? {
-        Merged::File(text, conflicts) => (MergedFile::File(text), conflicts),
-        Merged::Absent(conflicts) => (MergedFile::Absent, conflicts),
-        Merged::Conflict(conflicts) => (MergedFile::Conflict, conflicts),
-        Merged::NoAncestor => (MergedFile::TooLittleHistory, Vec::new()),
-        Merged::OldGit(major, minor) => (MergedFile::OldGit(major, minor), Vec::new()),
-    };
+    let (file, conflicts) = git.merge(base, head, path)?;
     let whole = !git.is_shallow() && file != MergedFile::TooLittleHistory;
     let behind = match whole {
         true => Some(git.behind(base, head)?),

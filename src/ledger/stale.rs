@@ -1,7 +1,5 @@
 //! Whether two versions of the file ask for the same network: the test for an apply that came too late.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 /// Returns whether two versions of the file differ in anything else than `enrolled` flags of setup keys.
@@ -20,11 +18,7 @@ pub fn content_differs_but_for_enrolled(a: &[u8], b: &[u8]) -> bool {
 
 fn without_flags(text: &[u8]) -> Option<Value> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let text = match String::from_utf8_lossy(text) {
-        Cow::Borrowed(text) => text,
-        Cow::Owned(_) => return None,
-    };
-    let mut file: Value = serde_json::from_str(text).ok()?;
+    let mut file: Value = serde_json::from_slice(text).ok()?;
     let keys = file.get_mut("setup_keys").and_then(Value::as_object_mut);
     for key in keys.into_iter().flat_map(|keys| keys.values_mut()) {
         if let Some(fields) = key.as_object_mut()

@@ -54,7 +54,7 @@ pub(crate) fn of_at(now: i64, versions: &[(i64, &str)]) -> Ledger {
     let mut timeline = Timeline::new(now);
     for (index, (second, text)) in versions.iter().enumerate() {
         let commit = Sha::parse(&format!("{index:040x}")).unwrap();
-        let _broken = timeline.push(commit, *second, &mut text.as_bytes().to_vec());
+        let _broken = timeline.push(commit, *second, Ok(Some(text.as_bytes())));
     }
     let mut ledger = Ledger {
         tip: Sha::parse(&"0".repeat(40)),

@@ -14,9 +14,9 @@ use std::collections::HashMap;
 use crate::git::Sha;
 use crate::kind::Kind;
 
-use super::document::LastRead;
+use super::document::{Broken, LastRead};
 use super::facts::{Fact, FactId, Facts};
-use super::scan::Broken;
+use super::proof::is_open;
 
 /// Commits may be dated that much ahead of our clock before their date is taken for a lie, in seconds.
 const AHEAD_SECS: i64 = 3600;
@@ -98,6 +98,19 @@ pub(super) struct Chronicle {
     pub(super) holes: HashMap<Kind, Vec<Interval>>,
 }
 
+/// Opens an interval at a commit, or closes the one that is open.
+fn turn(intervals: &mut Vec<Interval>, index: usize, is_on: bool) {
+    let open = intervals.last_mut().filter(|last| last.to.is_none());
+    match (open, is_on) {
+        (None, true) => intervals.push(Interval {
+            from: index,
+            to: None,
+        }),
+        (Some(open), false) => open.to = Some(index),
+        (Some(_), true) | (None, false) => {}
+    }
+}
+
 impl Timeline {
     /// An empty one; `now` is the present, in seconds since 1970.
     pub(super) fn new(now: i64) -> Self {
@@ -114,20 +127,20 @@ impl Timeline {
         }
     }
 
-    /// Adds a commit and the file that it has; the buffer comes back with other content.
+    /// Adds a commit and the file that it has, if it has one; errors with why that cannot be read.
     pub(super) fn push(
         &mut self,
         commit: Sha,
         second: i64,
-        text: &mut Vec<u8>,
+        file: Result<Option<&[u8]>, Broken>,
     ) -> Result<(), Broken> {
-        let delta = self.document.update(text, &mut self.facts);
         let index = self.commit(commit, second);
-        let delta = match delta {
-            Ok(delta) => delta,
-            Err(broken) => {
+        let update = |text: &[u8]| self.document.update(text, &mut self.facts);
+        let delta = match file.and_then(|text| text.map(update).transpose()) {
+            Ok(Some(delta)) => delta,
+            nothing => {
                 self.hole(index, |_| true);
-                return Err(broken);
+                return nothing.map(drop);
             }
         };
         self.counts.resize(self.facts.len(), 0);
@@ -145,15 +158,9 @@ impl Timeline {
         for fact in touched {
             self.settle(fact, index);
         }
-        let silent = Kind::ALL.map(|kind| (kind, !self.document.manages(kind)));
-        self.hole(index, |kind| silent.contains(&(kind, true)));
+        let managed = Kind::ALL.map(|kind| self.document.manages(kind).then_some(kind));
+        self.hole(index, |kind| !managed.contains(&Some(kind)));
         Ok(())
-    }
-
-    /// Adds a commit that has no file at all, or something else in its place.
-    pub(super) fn push_nothing(&mut self, commit: Sha, second: i64) {
-        let index = self.commit(commit, second);
-        self.hole(index, |_| true);
     }
 
     /// Opens or closes a fact's interval as the newest version has it.
@@ -165,30 +172,16 @@ impl Timeline {
         let speaks = self.document.manages(self.facts.kind(fact))
             && section.is_none_or(|(section, object)| is_said(section) || !is_said(object));
         let intervals = &mut self.intervals[fact as usize];
-        let open = intervals.last_mut().filter(|last| last.to.is_none());
-        match (open, said) {
-            (None, true) => intervals.push(Interval {
-                from: index,
-                to: None,
-            }),
-            (Some(open), false) if speaks => open.to = Some(index),
-            (Some(_), false) => self.waiting.push(fact),
-            (Some(_), true) | (None, false) => {}
+        if said || speaks {
+            turn(intervals, index, said);
+        } else if is_open(intervals) {
+            self.waiting.push(fact);
         }
     }
 
     fn hole(&mut self, index: usize, is_silent: impl Fn(Kind) -> bool) {
         for kind in Kind::ALL {
-            let holes = self.holes.entry(kind).or_default();
-            let open = holes.last_mut().filter(|last| last.to.is_none());
-            match (open, is_silent(kind)) {
-                (None, true) => holes.push(Interval {
-                    from: index,
-                    to: None,
-                }),
-                (Some(open), false) => open.to = Some(index),
-                (Some(_), true) | (None, false) => {}
-            }
+            turn(self.holes.entry(kind).or_default(), index, is_silent(kind));
         }
     }
 

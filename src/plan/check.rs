@@ -4,6 +4,7 @@ mod account;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Given;
 use super::order::{Step, order};
 use super::referrers::{deleted, referrers};
 use super::resolve::Resolved;
@@ -30,19 +31,19 @@ pub(super) struct Checked {
 }
 
 /// Puts the changes in order, and finds what makes them impossible.
-pub(super) fn check(
-    changes: &[Change],
-    desired: &Desired,
-    resolved: &Resolved,
-    actual: &Actual,
-) -> Checked {
+pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Checked {
+    let (desired, actual) = (given.desired, given.actual);
     let groups = resolved.twins.groups();
     let mut problems = references(changes, &resolved.resources, desired, groups);
     for change in changes {
-        problems.extend(one_rule(change));
-        problems.extend(ssh_sources(change));
-        problems.extend(protected(change, actual));
-        problems.extend(takes_along(change, changes, actual));
+        let found = [
+            one_rule(change),
+            ssh_sources(change),
+            protected(change, actual),
+            takes_along(change, changes, actual),
+        ];
+        let found = found.into_iter().flatten();
+        problems.extend(found.map(|what| Problem::new(&change.address, what)));
     }
     problems.extend(group_deletions(changes, actual));
     problems.extend(account::problems(changes, desired, actual));
@@ -67,90 +68,68 @@ fn references(
     groups: &Groups,
 ) -> Vec<Problem> {
     let keys = desired.setup_keys().map(|(name, declared)| {
-        (
-            Address::new(Kind::SetupKey, name),
-            vec![keys::desired(declared)],
-        )
+        let address = Address::new(Kind::SetupKey, name);
+        (address, vec![keys::desired(declared)])
     });
     let keys: BTreeMap<Address, Vec<Resource>> = keys.collect();
-    let made: BTreeSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
-    let resources_made = resources
-        .keys()
-        .filter(|address| address.kind == Kind::NetworkResource)
-        .map(|address| (Refers::Resource, address.name.as_str()));
-    let made_others: BTreeSet<(Refers, &str)> = resources_made.collect();
-    let going: BTreeSet<&str> = deleted(changes, Kind::Group)
-        .map(|(_, live)| live.name.as_str())
-        .collect();
-    let resources_going = deleted(changes, Kind::NetworkResource)
-        .map(|(_, live)| (Refers::Resource, live.name.as_str()));
-    let going_others: BTreeSet<(Refers, &str)> = resources_going.collect();
+    let referred = |kind| match kind {
+        Kind::Group => Some(Refers::Group),
+        Kind::NetworkResource => Some(Refers::Resource),
+        _ => None,
+    };
+    let made = resources.keys();
+    let made = made.filter_map(|at| Some((referred(at.kind)?, at.name.as_str())));
+    let made: BTreeSet<(Refers, &str)> = made.collect();
+    let going = changes.iter().filter_map(|change| {
+        Some((
+            referred(change.address.kind)?,
+            change.deleted()?.name.as_str(),
+        ))
+    });
+    let going: BTreeSet<(Refers, &str)> = going.collect();
     let mut problems = Vec::new();
     for (address, all) in resources.iter().chain(&keys) {
         let groups_of = all.iter().flat_map(Resource::references);
-        for group in groups_of.collect::<BTreeSet<&str>>() {
-            let problem = match groups.id(group) {
-                Ok(_) if going.contains(group) => Some(Impossible::GroupGoes(group.to_owned())),
-                Ok(_) => None,
-                Err(Unresolved::Absent(..)) if made.contains(group) => None,
-                Err(Unresolved::Absent(..)) => {
-                    let names = groups.names().chain(made.iter().copied());
-                    Some(Impossible::GroupAbsent {
-                        hint: hint::group(group, names),
-                        group: group.to_owned(),
-                    })
-                }
-                Err(found @ Unresolved::Ambiguous(..)) => Some(Impossible::GroupAmbiguous {
-                    group: group.to_owned(),
-                    found,
-                }),
-            };
-            problems.extend(problem.map(|what| Problem::new(address, what)));
-        }
+        let groups_of = groups_of.map(|group| (Refers::Group, group));
         let others = all.iter().flat_map(Resource::others);
-        for (what, name) in others.collect::<BTreeSet<(Refers, &str)>>() {
+        let all: BTreeSet<(Refers, &str)> = groups_of.chain(others).collect();
+        for (what, name) in all {
             let problem = match groups.other(what, name) {
-                Ok(_) if going_others.contains(&(what, name)) => {
-                    Some(Impossible::OtherGoes(what, name.to_owned()))
-                }
-                Ok(_) => None,
-                Err(Unresolved::Absent(..)) if made_others.contains(&(what, name)) => None,
+                Ok(_) if going.contains(&(what, name)) => Impossible::Goes(what, name.to_owned()),
+                Ok(_) => continue,
+                Err(Unresolved::Absent(..)) if made.contains(&(what, name)) => continue,
                 Err(Unresolved::Absent(..)) => {
-                    let made = made_others.iter().filter(|(made, _)| *made == what);
+                    let made = made.iter().filter(|(made, _)| *made == what);
                     let names = groups.other_names(what).chain(made.map(|(_, name)| *name));
-                    Some(Impossible::OtherAbsent {
-                        what,
-                        hint: hint::other(name, names),
-                        name: name.to_owned(),
-                    })
+                    let hint = match what {
+                        Refers::Group => hint::group(name, names),
+                        Refers::Resource | Refers::Check => hint::other(name, names),
+                    };
+                    let name = name.to_owned();
+                    Impossible::Absent { what, name, hint }
                 }
-                Err(found) => Some(Impossible::OtherAmbiguous(found)),
+                Err(found) => Impossible::SeveralOf(what, name.to_owned(), found),
             };
-            problems.extend(problem.map(|what| Problem::new(address, what)));
+            problems.push(Problem::new(address, problem));
         }
     }
     problems
 }
 
 /// A policy of an old server with several rules cannot be brought to one: a PUT never takes rules out.
-fn one_rule(change: &Change) -> Option<Problem> {
+fn one_rule(change: &Change) -> Option<Impossible> {
     let Operation::Update { fields, .. } = &change.operation else {
         return None;
     };
     let rules = fields.iter().find(|change| change.field == "rules")?;
-    let what = Impossible::Rules(rules.before.to_string());
-    Some(Problem::new(&change.address, what))
+    Some(Impossible::Rules(rules.before.to_string()))
 }
 
 /// A policy of NetBird's SSH may say who of each source group may log in as whom. Where the file does not, the server refuses
 /// a source that such a policy says nothing of (docs/netbird-api.md, "Policies: what is accepted").
-fn ssh_sources(change: &Change) -> Option<Problem> {
-    let (Operation::Update { live, after, .. } | Operation::Replace { live, after, .. }) =
-        &change.operation
-    else {
-        return None;
-    };
-    let Resource::Policy(policy) = after.over(&live.resource) else {
+fn ssh_sources(change: &Change) -> Option<Impossible> {
+    change.operation.live()?;
+    let Resource::Policy(policy) = change.operation.outcome()? else {
         return None;
     };
     let users = policy.users().filter(|users| !users.is_empty())?;
@@ -158,25 +137,17 @@ fn ssh_sources(change: &Change) -> Option<Problem> {
         .sources
         .iter()
         .find(|name| !users.contains_key(*name))?;
-    let what = Impossible::UnnamedUsers(unsaid.clone());
-    Some(Problem::new(&change.address, what))
+    Some(Impossible::UnnamedUsers(unsaid.clone()))
 }
 
 /// Who may log in, where a policy becomes one of NetBird's SSH or stops to be one: the server forgets the users of any other
 /// protocol (docs/netbird-api.md, "Policies: what is accepted").
 fn logins(changes: &[Change]) -> Vec<Notice> {
     let notice = |change: &Change| {
-        let (before, after) = match &change.operation {
-            Operation::Create { after } => (None, after.clone()),
-            Operation::Update { live, after, .. } | Operation::Replace { live, after, .. } => {
-                (Some(&live.resource), after.over(&live.resource))
-            }
-            Operation::Delete { .. } => return None,
-        };
-        let Resource::Policy(after) = after else {
+        let Resource::Policy(after) = change.operation.outcome()? else {
             return None;
         };
-        let before = match before {
+        let before = match change.operation.live().map(|live| &live.resource) {
             Some(Resource::Policy(before)) => Some(before),
             _ => None,
         };
@@ -202,11 +173,10 @@ fn users(policy: &Policy) -> Vec<Users> {
     policy.users().into_iter().flatten().map(entry).collect()
 }
 
-fn protected(change: &Change, actual: &Actual) -> Option<Problem> {
+fn protected(change: &Change, actual: &Actual) -> Option<Impossible> {
     let live = change.operation.live()?;
     let why = actual.protected_groups.get(&live.id)?;
-    let what = Impossible::Protected(why.clone());
-    Some(Problem::new(&change.address, what))
+    Some(Impossible::Protected(why.clone()))
 }
 
 /// A group whose members come from elsewhere is never changed, so nobody could put the peer of a pending key into it. What a
@@ -256,23 +226,17 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
 }
 
 /// What is made anew takes along all that stands in it, so all of that has to be the plan's.
-fn takes_along(change: &Change, changes: &[Change], actual: &Actual) -> Option<Problem> {
+fn takes_along(change: &Change, changes: &[Change], actual: &Actual) -> Option<Impossible> {
     let Operation::Replace { live, .. } = &change.operation else {
         return None;
     };
     change.address.kind.children().next()?;
-    let goes = |child: &Live| {
-        changes.iter().any(|change| {
-            let live = change.operation.live();
-            live.is_some_and(|live| live.id == child.id)
-                && !matches!(change.operation, Operation::Update { .. })
-        })
-    };
+    let goes = |child: &Live| changes.iter().any(|change| change.ends(&child.id));
     let stay = actual.children(live).filter(|(_, child)| !goes(child));
     let stay: Vec<String> = stay
         .map(|(address, live)| format!("{} ({})", address.quoted(), live.id))
         .collect();
-    (!stay.is_empty()).then(|| Problem::new(&change.address, Impossible::TakesAlong(stay)))
+    (!stay.is_empty()).then_some(Impossible::TakesAlong(stay))
 }
 
 /// Creations that look like what is there already, under another spelling of the same letters.

@@ -7,6 +7,9 @@ mod sections;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sections::gone;
+
+use super::Given;
 use super::resolve::Resolved;
 use super::standing::{self, Standing, is_protected};
 use super::twins::are_twins;
@@ -18,13 +21,11 @@ use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::keys::Decisions;
 use crate::kind::{Kind, Live, Resource};
-use crate::ledger::{Ledger, Proof};
+use crate::ledger::Ledger;
 use crate::notice::{Gone, Notice, OfObject, OfRun};
-use crate::options::{Options, Prune};
+use crate::options::Prune;
 use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
-
-pub use sections::gone;
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
@@ -69,91 +70,76 @@ impl<'a> Claimed<'a> {
 }
 
 /// Sorts the live objects of every kind.
-pub(super) fn claim<'a>(
-    desired: &Desired,
-    resolved: &Resolved,
-    actual: &'a Actual,
-    options: &'a Options,
-) -> Claimed<'a> {
+pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
+    let (desired, actual) = (given.desired, given.actual);
     let referenced = references(desired);
-    let gone_sections = gone(desired, actual, &options.ledger);
-    let notices = issued_twins(desired, actual, &referenced).into_iter();
+    let gone_sections = gone(given);
+    let mut notices = issued_twins(desired, actual, &referenced);
+    let of_sections = gone_sections.iter().cloned();
+    notices.extend(of_sections.map(|gone| Notice::general(OfRun::SectionGone(gone))));
     let mut claims = Claims {
-        actual,
-        options,
-        moves: moves(desired, actual, options),
+        given,
+        moves: moves(given),
         claimed: Claimed {
-            notices: notices
-                .chain(gone_sections.iter().map(section_gone))
-                .collect(),
+            notices,
             gone_sections,
             ..Claimed::default()
         },
     };
     claims.keys(&resolved.decisions);
     for (address, namesakes) in &actual.objects {
-        // what stands in an object that no entry stands for was looked at with that one
-        let namesakes = match address.parent().map(|parent| claims.claimed.one(&parent)) {
-            None => namesakes.as_slice(),
-            // what moves is looked at wherever it is
-            Some(_)
-                if namesakes
-                    .iter()
-                    .any(|live| claims.moves.contains_key(&live.id)) =>
-            {
-                namesakes.as_slice()
-            }
-            Some(parent) => inside(namesakes, parent),
-        };
-        for live in namesakes {
-            if let Some(home) = claims.moves.get(&live.id) {
-                claims
-                    .claimed
-                    .managed
-                    .insert(home.clone(), vec![Some(live)]);
-            }
-        }
-        let moves = namesakes
-            .first()
-            .is_some_and(|live| claims.moves.contains_key(&live.id));
-        if namesakes.is_empty() || moves {
+        // what moves stands for its entry, wherever it is
+        let home = |live: &'a Live| Some((claims.moves.get(&live.id)?.clone(), vec![Some(live)]));
+        let moving: Vec<_> = namesakes.iter().filter_map(home).collect();
+        if !moving.is_empty() {
+            claims.claimed.managed.extend(moving);
             continue;
         }
-        if let Some(wanted) = resolved.resources.get(address) {
-            claims.declared(address, wanted, namesakes, resolved);
-        } else if desired.manages_in(address.kind, address.within.as_deref())
-            && !desired.declares(address)
-        {
-            let is_referenced = address.kind == Kind::Group && referenced.contains(&address.name);
-            let standings = standing::standings(&options.ledger, actual, address, namesakes);
-            for (live, standing) in namesakes.iter().zip(standings) {
-                claims.undeclared((address, live), standing, is_referenced);
+        // what stands in an object that no entry stands for was looked at with that one
+        let namesakes = match address.parent() {
+            None => namesakes.as_slice(),
+            Some(parent) => inside(namesakes, claims.claimed.one(&parent)),
+        };
+        if namesakes.is_empty() {
+            continue;
+        }
+        let is_several = address.kind.descriptor().special.is_several;
+        match resolved.resources.get(address).map(Vec::as_slice) {
+            Some([one]) if !is_several => claims.one(address, one, namesakes),
+            Some(several) => {
+                let waits = resolved.waiting.contains(address);
+                claims.several(address, several, namesakes, waits);
+            }
+            None if desired.declares(address) => {}
+            None if !desired.manages_in(address.kind, address.within.as_deref()) => {}
+            None => {
+                let is_group = address.kind == Kind::Group;
+                let is_referenced = is_group && referenced.contains(&address.name);
+                let standings = standing::standings(given, address, namesakes);
+                for (live, standing) in namesakes.iter().zip(standings) {
+                    claims.undeclared((address, live), standing, is_referenced);
+                }
             }
         }
     }
     claims.claimed
 }
 
-fn section_gone(gone: &Gone) -> Notice {
-    Notice::general(OfRun::SectionGone(gone.clone()))
-}
-
 /// Returns the live objects that the file has in another object than they stand in, and where it has them: each name is
 /// unique in the account. One that is not ours moves only from where the file says what is there, or with `--prune all`.
-fn moves(desired: &Desired, actual: &Actual, options: &Options) -> BTreeMap<Id, Address> {
+fn moves(given: Given) -> BTreeMap<Id, Address> {
+    let desired = given.desired;
     let is_anywhere = |address: &Address| address.kind.descriptor().special.is_anywhere;
     let entries = desired.entries.keys().filter(|at| is_anywhere(at));
     let homes: BTreeMap<(Kind, &str), &Address> = entries
         .map(|at| ((at.kind, at.name.as_str()), at))
         .collect();
-    let all = actual.each().filter(|(at, _)| is_anywhere(at));
+    let all = given.actual.each().filter(|(at, _)| is_anywhere(at));
     let moved = all.filter_map(|(at, live)| {
         let home = *homes.get(&(at.kind, at.name.as_str()))?;
         let is_said = at.parent().is_some_and(|parent| desired.declares(&parent));
         // where all else goes, it would be deleted and made again
-        let may = is_said
-            || options.prune == Prune::All
-            || options.ledger.proof(at, live.id.created_at()) == Proof::Ours;
+        let may = is_said || given.options.prune == Prune::All || given.made(at, live);
         (home != at && may).then(|| (live.id.clone(), home.clone()))
     });
     moved.collect()
@@ -198,8 +184,7 @@ fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String
 
 /// The claims, as they are made.
 struct Claims<'a> {
-    actual: &'a Actual,
-    options: &'a Options,
+    given: Given<'a>,
     /// What moves to another object, and where to.
     moves: BTreeMap<Id, Address>,
     claimed: Claimed<'a>,
@@ -208,40 +193,27 @@ struct Claims<'a> {
 impl<'a> Claims<'a> {
     /// What is decided about the setup keys, but for what differs.
     fn keys(&mut self, decisions: &Decisions) {
-        let Claimed {
-            pruned,
-            notices,
-            problems,
-            ..
-        } = &mut self.claimed;
         for (name, decision) in decisions {
             let address = Address::new(Kind::SetupKey, name);
-            if decision.takes_over && is_new(&self.options.ledger, &address) {
-                notices.push(Notice::about(&address, OfObject::TakesOverKey));
+            if decision.takes_over {
+                self.takes_over(&address, OfObject::TakesOverKey);
             }
-            notices.extend(decision.notices.iter().cloned());
+            let claimed = &mut self.claimed;
+            claimed.notices.extend(decision.notices.iter().cloned());
             if !decision.ambiguous.is_empty() {
-                problems.push(ambiguous(&address, &decision.ambiguous));
+                let problem = ambiguous(&address, &decision.ambiguous);
+                claimed.problems.push(problem);
             }
             let going = decision.deletions.iter();
-            pruned.extend(going.map(|(live, why)| Change::deletion(&address, live, why.clone())));
+            let going = going.map(|(live, why)| Change::deletion(&address, live, why.clone()));
+            claimed.pruned.extend(going);
         }
     }
 
-    /// Namesakes of a declared entry: what it stands for, and the others.
-    fn declared(
-        &mut self,
-        address: &Address,
-        wanted: &[Resource],
-        namesakes: &'a [Live],
-        resolved: &Resolved,
-    ) {
-        let waits = resolved.waiting.contains(address);
-        match wanted {
-            [one] if !address.kind.descriptor().special.is_several => {
-                self.one(address, one, namesakes)
-            }
-            several => self.several(address, several, namesakes, waits),
+    /// Says that an entry stands for what is older than it, where the entry is new.
+    fn takes_over(&mut self, address: &Address, what: OfObject) {
+        if is_new(&self.given.options.ledger, address) {
+            self.claimed.notices.push(Notice::about(address, what));
         }
     }
 
@@ -254,15 +226,13 @@ impl<'a> Claims<'a> {
         namesakes: &'a [Live],
         waits: bool,
     ) {
-        let Claims {
-            actual, options, ..
-        } = *self;
-        let assigned = standing::assign(&options.ledger, actual, address, wanted, namesakes, waits);
-        let standings = standing::standings(&options.ledger, actual, address, namesakes);
+        let given = self.given;
+        let assigned = standing::assign(given, address, wanted, namesakes, waits);
+        let standings = standing::standings(given, address, namesakes);
         let (mut beside, mut takes_over) = (Vec::new(), false);
         for (index, (live, standing)) in namesakes.iter().zip(standings).enumerate() {
             match standing {
-                _ if assigned.contains(&Some(index)) => takes_over |= !self.made_it(address, live),
+                _ if assigned.contains(&Some(index)) => takes_over |= !given.made(address, live),
                 Standing::Theirs | Standing::Unproved => beside.push(live),
                 standing if let Some(meant) = twin_of(live, &assigned, namesakes) => match standing
                 {
@@ -270,13 +240,12 @@ impl<'a> Claims<'a> {
                     _ => beside.push(live),
                 },
                 _ if waits => {}
-                _ => drop(self.undeclared((address, live), standing, false)),
+                _ => self.undeclared((address, live), standing, false),
             }
         }
         self.beside(address, &beside);
-        if takes_over && is_new(&options.ledger, address) {
-            let notice = Notice::about(address, OfObject::TakesOver);
-            self.claimed.notices.push(notice);
+        if takes_over {
+            self.takes_over(address, OfObject::TakesOver);
         }
         let live = |index: Option<usize>| Some(&namesakes[index?]);
         let managed = assigned.into_iter().map(live).collect();
@@ -287,7 +256,7 @@ impl<'a> Claims<'a> {
     fn second(&mut self, address: &Address, meant: &Live, live: &'a Live) {
         let are_equal = meant.resource == live.resource;
         let claimed = &mut self.claimed;
-        if are_equal && are_twins(address, &[meant, live], self.actual, self.options) {
+        if are_equal && are_twins(self.given, address, &[meant, live]) {
             let change = Change::deletion(address, live, Reason::Second);
             claimed.pruned.push(change);
         } else {
@@ -296,18 +265,10 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Whether an object was made while its entry was declared.
-    fn made_it(&self, address: &Address, live: &Live) -> bool {
-        let made = live.id.created_at();
-        self.options.ledger.proof(address, made) == Proof::Ours
-    }
-
     /// Namesakes of an entry that has one object: the one that it stands for, and the others.
     fn one(&mut self, address: &Address, desired: &Resource, namesakes: &'a [Live]) {
-        let Claims {
-            actual, options, ..
-        } = *self;
-        let indices = standing::claim(&options.ledger, actual, address, desired, namesakes);
+        let given = self.given;
+        let indices = standing::claim(given, address, desired, namesakes);
         let (these, others): (Vec<(usize, &Live)>, _) = namesakes
             .iter()
             .enumerate()
@@ -326,20 +287,17 @@ impl<'a> Claims<'a> {
         };
         let copies: Option<Vec<Vec<Change>>> = later.iter().map(copies).collect();
         let one_is_meant =
-            later.is_empty() || (are_twins(address, &these, actual, options) && copies.is_some());
-        let is_new = is_new(&options.ledger, address) && !self.made_it(address, oldest);
-        let claimed = &mut self.claimed;
+            later.is_empty() || (are_twins(given, address, &these) && copies.is_some());
         if !one_is_meant {
-            claimed
-                .problems
-                .push(ambiguous(address, these.iter().copied()));
-            claimed.ambiguous.insert(address.clone());
+            let problem = ambiguous(address, these.iter().copied());
+            self.claimed.problems.push(problem);
+            self.claimed.ambiguous.insert(address.clone());
             return;
         }
-        if is_new && !address.kind.is_one() {
-            let notice = Notice::about(address, OfObject::TakesOver);
-            claimed.notices.push(notice);
+        if !given.made(address, oldest) && !address.kind.is_one() {
+            self.takes_over(address, OfObject::TakesOver);
         }
+        let claimed = &mut self.claimed;
         let managed = vec![Some(*oldest)];
         claimed.managed.insert(address.clone(), managed);
         // a group goes once everything has moved: `plan::twins`
@@ -351,15 +309,14 @@ impl<'a> Claims<'a> {
 
     /// The deletions of what stands in the second of two equal objects; `None` if something stands in it alone.
     fn copies_inside(&self, first: &Live, second: &'a Live) -> Option<Vec<Change>> {
-        let Claims {
-            actual, options, ..
-        } = *self;
+        let given = self.given;
+        let actual = given.actual;
         let has_children = second.resource.kind().children().next().is_some();
         let inside = has_children.then(|| actual.children(second));
         let copy = |(address, live): (&Address, &'a Live)| {
             let is_equal = |(_, other): &(&Address, &Live)| other.resource == live.resource;
             let (_, meant) = actual.children(first).find(is_equal)?;
-            let are_twins = are_twins(address, &[meant, live], actual, options);
+            let are_twins = are_twins(given, address, &[meant, live]);
             are_twins.then(|| Change::deletion(address, live, Reason::Second))
         };
         inside.into_iter().flatten().map(copy).collect()
@@ -367,8 +324,9 @@ impl<'a> Claims<'a> {
 
     /// Namesakes of a declared entry that the entry does not stand for.
     fn beside(&mut self, address: &Address, others: &[&Live]) {
+        let (actual, options) = (self.given.actual, self.given.options);
         let goes = |live: &&&Live| {
-            self.options.prune == Prune::All && !is_protected(address.kind, live, self.actual)
+            options.prune == Prune::All && !is_protected(address.kind, live, actual)
         };
         let (pruned, left): (Vec<&Live>, Vec<&Live>) = others.iter().partition(goes);
         let claimed = &mut self.claimed;
@@ -384,47 +342,42 @@ impl<'a> Claims<'a> {
         claimed.unmanaged.insert(address.clone());
     }
 
-    /// An object that no entry stands for, with what stands in it. Returns whether it goes.
+    /// An object that no entry stands for, with what stands in it.
     fn undeclared(
         &mut self,
         (address, live): (&Address, &Live),
         standing: Standing,
         is_referenced: bool,
-    ) -> bool {
+    ) {
+        let actual = self.given.actual;
         let staying = self.inside(live);
-        match self.fate((address, live), standing, is_referenced) {
+        let fate = match self.fate((address, live), standing, is_referenced) {
             // what stands in it would go with it, whoever made that
-            Fate::Goes(_) if !staying.is_empty() => {
-                let held = Held::new(address, live, Why::Holds(staying));
-                self.claimed.held.push(held);
-                false
-            }
-            Fate::Goes(why) => {
-                let change = Change::deletion(address, live, why);
-                self.claimed.pruned.push(change);
-                true
-            }
-            Fate::Held(why) => {
-                self.claimed.held.push(Held::new(address, live, why));
-                false
-            }
-            Fate::Unmanaged => {
-                let is_all =
-                    live.name == crate::kind::ALL && is_protected(address.kind, live, self.actual);
-                // of keys only those that can still be used are worth a word
-                let key = self.actual.keys.get(&live.id);
-                let is_dead_key = key.is_some_and(|key| !key.valid);
-                if !is_all && !is_dead_key {
-                    self.claimed.unmanaged.insert(address.clone());
-                }
-                false
-            }
+            Fate::Goes(_) if !staying.is_empty() => Fate::Held(Why::Holds(staying)),
+            fate => fate,
+        };
+        let is_all = live.name == crate::kind::ALL && is_protected(address.kind, live, actual);
+        // of keys only those that can still be used are worth a word
+        let is_dead_key = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
+        if matches!(fate, Fate::Unmanaged) && !is_all && !is_dead_key {
+            self.claimed.unmanaged.insert(address.clone());
+        }
+        self.note(address, live, fate);
+    }
+
+    /// Notes what becomes of an object.
+    fn note(&mut self, address: &Address, live: &Live, fate: Fate) {
+        let claimed = &mut self.claimed;
+        match fate {
+            Fate::Goes(why) => claimed.pruned.push(Change::deletion(address, live, why)),
+            Fate::Held(why) => claimed.held.push(Held::new(address, live, why)),
+            Fate::Unmanaged => {}
         }
     }
 
     /// What stands in an object that no entry stands for: what of it is ours goes. Returns what stays, in words.
     fn inside(&mut self, parent: &Live) -> BTreeSet<String> {
-        let actual = self.actual;
+        let actual = self.given.actual;
         if parent.resource.kind().children().next().is_none() {
             return BTreeSet::new();
         }
@@ -433,17 +386,12 @@ impl<'a> Claims<'a> {
             if self.moves.contains_key(&live.id) {
                 continue;
             }
-            let standing = standing::standing(&self.options.ledger, actual, address, live);
-            match self.fate((address, live), standing, false) {
-                Fate::Goes(why) => {
-                    let change = Change::deletion(address, live, why);
-                    self.claimed.pruned.push(change);
-                    continue;
-                }
-                Fate::Held(why) => self.claimed.held.push(Held::new(address, live, why)),
-                Fate::Unmanaged => {}
+            let standing = standing::standing(self.given, address, live);
+            let fate = self.fate((address, live), standing, false);
+            if !matches!(fate, Fate::Goes(_)) {
+                staying.insert(format!("{} ({})", address.quoted(), live.id));
             }
-            staying.insert(format!("{} ({})", address.quoted(), live.id));
+            self.note(address, live, fate);
         }
         staying
     }
@@ -455,9 +403,7 @@ impl<'a> Claims<'a> {
         standing: Standing,
         is_referenced: bool,
     ) -> Fate {
-        let Claims {
-            actual, options, ..
-        } = self;
+        let (actual, options) = (self.given.actual, self.given.options);
         if is_protected(address.kind, live, actual) {
             return Fate::Unmanaged;
         }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Given;
 use super::claim::Claimed;
 use super::renames::Renames;
 use super::resolve::Resolved;
@@ -10,9 +11,8 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
-use crate::kind::{FieldChange, Kind, Live, Resource, differences};
+use crate::kind::{FieldChange, Kind, Live, differences};
 use crate::notice::Notice;
-use crate::options::Options;
 use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
 
@@ -29,13 +29,12 @@ pub(super) struct Difference {
 
 /// Compares the entries with what stands for them, and adds what goes. Of equal sides: nothing.
 pub(super) fn diff(
-    desired: &Desired,
+    given: Given,
     resolved: &Resolved,
     claimed: &Claimed,
     renames: &Renames,
-    actual: &Actual,
-    options: &Options,
 ) -> Difference {
+    let (desired, actual, options) = (given.desired, given.actual, given.options);
     let mut anew = Anew {
         asked: &options.replace,
         parents: BTreeSet::new(),
@@ -50,21 +49,22 @@ pub(super) fn diff(
             let live = live.copied().flatten();
             let name = live.and_then(|live| renames.of(address, live));
             let moved = live.and_then(|live| moved(address, live, actual));
-            let operation = entry(after, live, name.into_iter().chain(moved));
-            let change = match live
-                .and_then(|live| Some((live, anew.why(address, operation.as_ref())?)))
-            {
-                Some((live, why)) => {
-                    let operation = Operation::Replace {
-                        live: live.clone(),
-                        fields: differences(after, &live.resource),
-                        after: after.clone(),
-                    };
-                    Some(Change::new(address.clone(), operation, why))
-                }
-                None => operation.map(|operation| Change::new(address.clone(), operation, None)),
+            let after = after.clone();
+            let Some(live) = live else {
+                let operation = Operation::Create { after };
+                entries.push(Change::new(address.clone(), operation, None));
+                continue;
             };
-            entries.extend(change);
+            let place = name.into_iter().chain(moved);
+            let update = Operation::update(live, &after, place);
+            let why = anew.why(address, update.as_ref());
+            let replacement = why.is_some().then(|| Operation::Replace {
+                live: live.clone(),
+                fields: differences(&after, &live.resource),
+                after,
+            });
+            let operation = replacement.or(update);
+            entries.extend(operation.map(|it| Change::new(address.clone(), it, why)));
         }
     }
     let keys = resolved.decisions.iter().filter_map(|(name, decision)| {
@@ -128,20 +128,6 @@ impl Anew<'_> {
             .parent()
             .filter(|parent| self.parents.contains(parent));
         parent.map(|_| Reason::WithParent)
-    }
-}
-
-/// Returns what makes a live object as its entry says. `place` has the change of its name, and of what it stands in.
-pub(super) fn entry(
-    after: &Resource,
-    live: Option<&Live>,
-    place: impl IntoIterator<Item = FieldChange>,
-) -> Option<Operation> {
-    match live {
-        Some(live) => Operation::update(live, after, place),
-        None => Some(Operation::Create {
-            after: after.clone(),
-        }),
     }
 }
 

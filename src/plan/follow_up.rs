@@ -10,19 +10,17 @@ mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Given;
 use super::claim::Claimed;
 use super::resolve::Resolved;
 use super::rows::{Row, cause};
-use crate::actual::Actual;
 use crate::change::Change;
-use crate::desired::Desired;
 use crate::enrollment::Enrollment;
 use crate::held::Held;
 use crate::id::Id;
 use crate::kind::Live;
 use crate::ledger::Cause;
 use crate::notice::Notice;
-use crate::options::Options;
 use crate::problem::Problem;
 
 pub use enrolled::{DNS_LABEL, answered_labels, peer_renames};
@@ -77,23 +75,22 @@ impl FollowUp {
 /// Adds to the changes what follows from them, and finds the cause of all that goes or is held. What no change of the file
 /// caused (flags, leftovers of killed runs) has none.
 pub(super) fn follow_up(
+    given: Given,
     changes: Vec<Change>,
-    desired: &Desired,
     resolved: &Resolved,
     claimed: &Claimed,
-    actual: &Actual,
-    options: &Options,
 ) -> FollowUp {
+    let (desired, actual, options) = (given.desired, given.actual, given.options);
     let mut all = FollowUp {
         changes,
         held: claimed.held.clone(),
         notices: offboard::names_of_keys(desired, &options.ledger),
         ..FollowUp::default()
     };
-    all.add(held::keep_parents(&all, desired, actual));
-    all.add(held::keep_resources(&all, desired, actual));
-    all.add(offboard::offboard(&all, desired, actual, options));
-    all.add(offboard::replace(&all, &resolved.replaced, actual, options));
+    all.add(held::keep_parents(given, &all));
+    all.add(held::keep_resources(given, &all));
+    all.add(offboard::offboard(given, &all));
+    all.add(offboard::replace(given, &all, &resolved.replaced));
     // the name is free once the peer of the older key goes
     let going = all.going();
     let has_room = |at: &&Enrollment| at.replaces.iter().all(|peer| going.contains(peer));
@@ -101,15 +98,9 @@ pub(super) fn follow_up(
     let renamed: Vec<Enrollment> = renamed.collect();
     all.changes.extend(peer_renames(&renamed, actual));
     settings::settings(&mut all, &resolved.machines, actual);
-    all.notices
-        .extend(left_behind::notices(&all, desired, actual, options));
-    all.add(held::keep_groups(
-        &all,
-        &resolved.resources,
-        desired,
-        actual,
-    ));
-    all.changes.extend(held::let_go(&all, desired, actual));
+    all.notices.extend(left_behind::notices(given, &all));
+    all.add(held::keep_groups(given, &all, &resolved.resources));
+    all.changes.extend(held::let_go(given, &all));
     all.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
     moved::machines(&mut all.changes, actual);

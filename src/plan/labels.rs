@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::actual::Actual;
 use crate::change::{Change, Operation};
 use crate::id::Id;
-use crate::kind::{Group, Resource};
+use crate::kind::Resource;
 
 /// Returns the changes with names in the place of ids in their fields, and the names of all peers of the plan: those in the
 /// changes, and these members that stay.
@@ -29,9 +29,8 @@ pub(super) fn label_peers<'a>(
             change.operation.live().map(|live| &live.resource),
             change.operation.after(),
         ] {
-            if let Some(Resource::Group(Group { peers: Some(peers) })) = resource {
-                peers.iter().for_each(|id| drop(label(&id.0)));
-            }
+            let members = resource.and_then(Resource::members).into_iter().flatten();
+            members.for_each(|id| drop(label(&id.0)));
             let named = resource.map(Resource::peers).unwrap_or_default();
             named.iter().for_each(|peer| drop(label(peer.text())));
         }

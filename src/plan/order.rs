@@ -30,13 +30,9 @@ pub struct Step {
 pub enum Part {
     /// All of it.
     Whole,
-    /// A group's new members; the old ones leave in a later step.
-    Additions,
-    /// The rest of a group's change.
-    Removals,
-    /// The new object of a replacement whose old one goes in a later step.
+    /// What it makes: a group's new members, or the new object of a replacement. The rest is a later step.
     Making,
-    /// The old object of a replacement.
+    /// What it takes away: the members that leave, or the old object of a replacement.
     Breaking,
 }
 
@@ -49,26 +45,23 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
             change: index,
             part,
         };
-        match &change.operation {
-            Operation::Create { .. } => makes.push(step(Part::Whole)),
-            Operation::Delete { .. } => breaks.push(step(Part::Whole)),
-            Operation::Replace { .. } if change.address.kind == Kind::SetupKey => {
-                makes.push(step(Part::Whole))
+        let (is_made, is_broken) = match &change.operation {
+            Operation::Create { .. } => (true, false),
+            Operation::Delete { .. } => (false, true),
+            // an old key goes as soon as the new one is sealed
+            Operation::Replace { .. } => (true, change.address.kind != Kind::SetupKey),
+            Operation::Update { .. } => {
+                let loses = !change.removed_members().is_empty();
+                (!loses || !change.added_members().is_empty(), loses)
             }
-            Operation::Replace { .. } => {
+        };
+        match (is_made, is_broken) {
+            (true, true) => {
                 makes.push(step(Part::Making));
                 breaks.push(step(Part::Breaking));
             }
-            Operation::Update { .. } if change.removed_members().is_empty() => {
-                makes.push(step(Part::Whole))
-            }
-            Operation::Update { .. } if change.added_members().is_empty() => {
-                breaks.push(step(Part::Whole))
-            }
-            Operation::Update { .. } => {
-                makes.push(step(Part::Additions));
-                breaks.push(step(Part::Removals));
-            }
+            (true, false) => makes.push(step(Part::Whole)),
+            (false, _) => breaks.push(step(Part::Whole)),
         }
     }
     let kind = |step: &Step| changes[step.change].address.kind;
@@ -89,24 +82,22 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     for step in &makes {
         order.place(*step, &mut BTreeSet::new(), &makes);
     }
-    let Order {
-        breaks,
-        mut steps,
-        problems,
-        ..
-    } = order;
-    let placed = steps.clone();
-    steps.extend(breaks.into_iter().filter(|step| !placed.contains(step)));
-    if problems.is_empty() {
-        Ok(steps)
-    } else {
-        Err(problems)
+    if !order.problems.is_empty() {
+        return Err(order.problems);
     }
+    let placed = order.steps.iter().copied();
+    let rest = order.breaks.iter().copied();
+    let rest = rest.filter(|step| !order.steps.contains(step));
+    Ok(placed.chain(rest).collect())
 }
 
 /// Whether a step takes an object away.
 fn takes_away(step: Step, change: &Change) -> bool {
-    step.part == Part::Breaking || matches!(change.operation, Operation::Delete { .. })
+    match change.operation {
+        Operation::Delete { .. } => true,
+        Operation::Replace { .. } => step.part == Part::Breaking,
+        Operation::Create { .. } | Operation::Update { .. } => false,
+    }
 }
 
 struct Order<'a> {
@@ -135,10 +126,7 @@ impl<'a> Order<'a> {
             self.place(first, waiting, makes);
         }
         for blocker in self.in_the_way(change) {
-            let of_blocker = |step: &&Step| {
-                let live = self.changes[step.change].operation.live();
-                live.is_some_and(|live| live.id == blocker.id)
-            };
+            let of_blocker = |step: &&Step| self.changes[step.change].is_about(&blocker.id);
             let first = self.breaks.iter().chain(makes).find(of_blocker).copied();
             match first.filter(|first| !self.still_blocks(*first, change)) {
                 Some(first) => self.place(first, waiting, makes),
@@ -215,12 +203,12 @@ impl<'a> Order<'a> {
     /// Returns whether the route of a step is in the way of `change` even when the step is done.
     fn still_blocks(&self, step: Step, change: &Change) -> bool {
         let operation = &self.changes[step.change].operation;
-        let (Operation::Update { live, after, .. }, Some(wanted)) =
-            (operation, change.operation.after())
-        else {
-            return false;
-        };
-        self.blocks(&after.over(&live.resource), wanted)
+        let after = operation.outcome();
+        let after = after.filter(|_| matches!(operation, Operation::Update { .. }));
+        match (after, change.operation.after()) {
+            (Some(after), Some(wanted)) => self.blocks(&after, wanted),
+            _ => false,
+        }
     }
 
     /// Returns the live objects that the server does not take this one beside.
@@ -232,11 +220,12 @@ impl<'a> Order<'a> {
         let actual: &'a Actual = self.actual;
         let others = actual.each();
         let is_anywhere = change.address.kind.descriptor().special.is_anywhere;
+        let stays = |id: &Id| !self.changes.iter().any(|change| change.ends(id));
         let others = others.filter(|(address, live)| {
             address.kind == change.address.kind
                 && (is_anywhere || address.within == change.address.within)
                 && Some(&live.id) != own
-                && (is_anywhere || live.within.as_ref().is_none_or(|parent| !self.goes(parent)))
+                && (is_anywhere || live.within.as_ref().is_none_or(stays))
         });
         let takes_its_name = |address: &Address| is_anywhere && address.name == change.address.name;
         others
@@ -245,15 +234,6 @@ impl<'a> Order<'a> {
             })
             .map(|(_, live)| live)
             .collect()
-    }
-
-    /// Returns whether a live object goes, or is made anew.
-    fn goes(&self, id: &Id) -> bool {
-        self.changes.iter().any(|change| {
-            let live = change.operation.live();
-            live.is_some_and(|live| live.id == *id)
-                && !matches!(change.operation, Operation::Update { .. })
-        })
     }
 
     /// Returns whether the server refuses `wanted` because of `other` (docs/netbird-api.md, "Routes"): they are of the
@@ -292,8 +272,7 @@ fn members<'a>(changes: &'a [Change], actual: &'a Actual) -> BTreeMap<&'a str, B
         .filter_map(|change| Some((change.address.name.as_str(), change.operation.after()?)));
     let mut members: BTreeMap<&str, BTreeSet<&Id>> = BTreeMap::new();
     for (name, resource) in live.chain(after) {
-        if let Resource::Group(group) = resource {
-            let peers = group.peers.iter().flatten();
+        if let Some(peers) = resource.members() {
             members.entry(name).or_default().extend(peers);
         }
     }

@@ -1,12 +1,13 @@
 //! What refers to the groups of an account, as it is once the changes of a plan are carried out.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
-use crate::kind::{Kind, Live, Refers};
+use crate::kind::{Kind, Live, Refers, Resource};
 
 /// Returns the objects of a kind that go.
 pub(super) fn deleted(changes: &[Change], kind: Kind) -> impl Iterator<Item = (&Address, &Live)> {
@@ -40,28 +41,22 @@ pub(super) fn referrers<'a>(
     referrers
 }
 
+/// Returns a live object as it is once the changes are carried out; nothing where it goes.
+pub(super) fn then<'a>(live: &'a Live, changes: &[Change]) -> Option<Cow<'a, Resource>> {
+    match changes.iter().find(|change| change.is_about(&live.id)) {
+        Some(change) => change.operation.outcome().map(Cow::Owned),
+        None => Some(Cow::Borrowed(&live.resource)),
+    }
+}
+
 /// Returns the policies that name a network resource once the changes are carried out.
 pub(super) fn naming<'a>(
     resource: &Live,
     changes: &[Change],
     actual: &'a Actual,
 ) -> Vec<(&'a Address, &'a Live)> {
-    let names = |live: &Live| {
-        let change = changes.iter().find(|change| {
-            let at = change.operation.live();
-            at.is_some_and(|at| at.id == live.id)
-        });
-        let after = match change.map(|change| &change.operation) {
-            Some(Operation::Delete { .. }) => return false,
-            Some(operation) => operation.after().map(|after| after.over(&live.resource)),
-            None => None,
-        };
-        after
-            .as_ref()
-            .unwrap_or(&live.resource)
-            .others()
-            .contains(&(Refers::Resource, resource.name.as_str()))
-    };
+    let name = (Refers::Resource, resource.name.as_str());
+    let names = |live| then(live, changes).is_some_and(|then| then.others().contains(&name));
     let policies = actual.each().filter(|(at, _)| at.kind == Kind::Policy);
     policies.filter(|(_, live)| names(live)).collect()
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::Given;
 use super::standing::{Standing, standings};
 use crate::actual::{Actual, NewNames};
 use crate::address::Address;
@@ -15,8 +16,8 @@ use crate::desired::Desired;
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::kind::{ALL, FieldChange, Groups, Kind, Live, Resource};
-use crate::ledger::Ledger;
 use crate::notice::{Notice, OfObject};
+use crate::options::Options;
 use crate::problem::{Impossible, Problem, Rename};
 use crate::snapshot::Snapshot;
 
@@ -34,7 +35,7 @@ pub struct Renames {
 }
 
 /// Finds the live objects that the file renames.
-pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renames {
+pub fn renames(desired: &Desired, snapshot: &Snapshot, options: &Options) -> Renames {
     let mut renames = Renames::default();
     let mut lists: BTreeMap<Kind, Vec<Named>> = BTreeMap::new();
     for (address, old) in &desired.renamed_from {
@@ -54,7 +55,13 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
         let is_several =
             kind.descriptor().special.is_several && (olds > 1 || (olds == 1 && news > 0));
         if is_several {
-            let ours = ours(&Address::new(*kind, old), &address, snapshot, ledger);
+            let ours = ours(
+                &Address::new(*kind, old),
+                &address,
+                desired,
+                snapshot,
+                options,
+            );
             // some bear the new name already, as after half of a rename: together not more than the entry has
             let is_half_done = news > 0 && ours.len() + news <= desired.resource(&address).len();
             if is_half_done || (news == 0 && !ours.is_empty()) || (news > 0 && ours.is_empty()) {
@@ -69,6 +76,7 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
                 continue;
             }
         }
+        let was_declared = |old| options.ledger.was_declared(&Address::new(*kind, old));
         let mut problem = |why: Rename| {
             let what = Impossible::Rename(old.clone(), why);
             renames.problems.push(Problem::new(&address, what));
@@ -79,9 +87,7 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
                 let what = OfObject::RenamedAlready(old.clone());
                 renames.notices.push(Notice::about(&address, what));
             }
-            (1, 0) if !ledger.was_declared(&Address::new(*kind, old)) => {
-                problem(Rename::NeverDeclared)
-            }
+            (1, 0) if !was_declared(old) => problem(Rename::NeverDeclared),
             (1, 0) => {
                 let all = list.iter_mut().filter(|live| live.name == *old);
                 let Some(live) = all.min_by_key(|live| !live.is_meant) else {
@@ -105,11 +111,22 @@ pub fn renames(desired: &Desired, snapshot: &Snapshot, ledger: &Ledger) -> Renam
 
 /// The objects of the old name that are this file's, where its kind has several of one name. Those of the new name are
 /// looked at with them: half of a rename may be done.
-fn ours(old: &Address, new: &Address, snapshot: &Snapshot, ledger: &Ledger) -> Vec<Id> {
+fn ours(
+    old: &Address,
+    new: &Address,
+    desired: &Desired,
+    snapshot: &Snapshot,
+    options: &Options,
+) -> Vec<Id> {
     // what cannot be read here is an error of the plan
     let actual = Actual::read(snapshot).unwrap_or_default();
+    let given = Given {
+        desired,
+        actual: &actual,
+        options,
+    };
     let namesakes = [actual.at(old), actual.at(new)].concat();
-    let standings = standings(ledger, &actual, new, &namesakes).into_iter();
+    let standings = standings(given, new, &namesakes).into_iter();
     let is_ours = |standing: &Standing| {
         matches!(
             standing,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Given;
 use super::twins::Twins;
 use crate::actual::Actual;
 use crate::address::Address;
@@ -16,7 +17,6 @@ use crate::keys::{self, Decisions};
 use crate::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
 use crate::members::{self, Known, Members};
 use crate::notice::{Notice, OfKey};
-use crate::options::Options;
 use crate::parallel;
 
 /// What the entries of a file mean in an account.
@@ -43,10 +43,11 @@ pub(super) struct Resolved {
 }
 
 /// Resolves the names of the file. What cannot be told is a notice; whether it can be carried out is told by `check`.
-pub(super) fn resolve(desired: &Desired, actual: &Actual, options: &Options) -> Resolved {
+pub(super) fn resolve(given: Given) -> Resolved {
+    let (desired, actual, options) = (given.desired, given.actual, given.options);
     let decisions = keys::decisions(desired, actual, options);
     let detection = enrollment::detect(desired, actual, &decisions, options);
-    let twins = Twins::find(desired, actual, options);
+    let twins = Twins::find(given);
     let replaced = detection.replaced.iter().map(|at| at.peer.clone());
     let unapproved = actual.peers.iter().filter(|peer| peer.approval_required);
     let known = Known {

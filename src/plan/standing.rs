@@ -3,6 +3,7 @@
 //! Where names are not unique, name and time are not enough: a colleague's second route under the network id of ours is as
 //! old as ours. So the form has to be one that the file could have made and a version did declare (docs/ownership.md).
 
+use super::Given;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::id::Id;
@@ -42,14 +43,10 @@ pub(super) fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
 }
 
 /// Returns whose an object is that bears the name of `address`.
-pub(super) fn standing(
-    ledger: &Ledger,
-    actual: &Actual,
-    address: &Address,
-    live: &Live,
-) -> Standing {
+pub(super) fn standing(given: Given, address: &Address, live: &Live) -> Standing {
+    let ledger = &given.options.ledger;
     let (kind, made) = (address.kind, live.id.created_at());
-    let names = |peer: &Id| members::names_of(peer, actual);
+    let names = |peer: &Id| members::names_of(peer, given.actual);
     let form = live.resource.form().with_names_of_peers(names);
     let told = || ledger.told(address, made, &form);
     let shape = shape(ledger, address, &form);
@@ -95,14 +92,10 @@ fn shape(ledger: &Ledger, address: &Address, form: &Form) -> Shape {
 /// Returns whose each of the namesakes is. We make as many objects of a name as an entry has: where those are as declared, what
 /// is otherwise is none that was changed; and of more that could have been changed none is proved to be. Ours of a name that passed
 /// on to another entry went along.
-pub(super) fn standings(
-    ledger: &Ledger,
-    actual: &Actual,
-    address: &Address,
-    namesakes: &[Live],
-) -> Vec<Standing> {
+pub(super) fn standings(given: Given, address: &Address, namesakes: &[Live]) -> Vec<Standing> {
+    let ledger = &given.options.ledger;
     let each = namesakes.iter();
-    let each = each.map(|live| standing(ledger, actual, address, live));
+    let each = each.map(|live| standing(given, address, live));
     let mut all: Vec<Standing> = each.collect();
     // that it was made soon after a version is little, and nothing where others stand beside it
     for (one, live) in all.iter_mut().zip(namesakes) {
@@ -126,14 +119,13 @@ pub(super) fn standings(
 /// same; else, changed in place, one that we made or that fits it best, and that stands for nothing else. `waits`: one more has
 /// to wait, so nothing tells what is left.
 pub(super) fn assign(
-    ledger: &Ledger,
-    actual: &Actual,
+    given: Given,
     address: &Address,
     wanted: &[Resource],
     namesakes: &[Live],
     waits: bool,
 ) -> Vec<Option<usize>> {
-    let standings = standings(ledger, actual, address, namesakes);
+    let standings = standings(given, address, namesakes);
     let mut assigned = vec![None; wanted.len()];
     let all = [Fit::Exact, Fit::Before, Fit::Partly, Fit::ByName];
     let told = if waits { &all[..1] } else { &all[..] };
@@ -144,9 +136,9 @@ pub(super) fn assign(
             }
             let form = one.form();
             let fits = |at: &usize| {
+                let live = (&namesakes[*at], standings[*at]);
                 !assigned.contains(&Some(*at))
-                    && one_of_several(ledger, address, &namesakes[*at], standings[*at], &form)
-                        == *fit
+                    && one_of_several(given, address, live, &form) == *fit
             };
             let is_not_ours = |at: &usize| standings[*at] != Standing::Ours;
             let mut found: Vec<usize> = (0..namesakes.len()).filter(fits).collect();
@@ -165,10 +157,9 @@ pub(super) fn assign(
 
 /// How well an object fits an entry that can have several of its name.
 fn one_of_several(
-    ledger: &Ledger,
+    given: Given,
     address: &Address,
-    live: &Live,
-    standing: Standing,
+    (live, standing): (&Live, Standing),
     wanted: &Form,
 ) -> Fit {
     let form = live.resource.form();
@@ -176,9 +167,9 @@ fn one_of_several(
     match standing {
         _ if common == wanted.ties.len() => Fit::Exact,
         // without a history each of them can be what an earlier version of the file made
-        _ if !ledger.is_known() || standing == Standing::Ours => Fit::Before,
+        _ if !given.options.ledger.is_known() || standing == Standing::Ours => Fit::Before,
         Standing::Changed => Fit::Partly,
-        Standing::Theirs if made_meanwhile(ledger, address, live) => Fit::Not,
+        Standing::Theirs if given.made(address, live) => Fit::Not,
         _ if common > 0 && form.shape == Shape::Plain => Fit::Partly,
         // a version declared it at one end at least
         Standing::Older | Standing::Undated => Fit::ByName,
@@ -189,14 +180,13 @@ fn one_of_several(
 /// Returns which of the namesakes the entry stands for, by index: those that fit best, all of them alike. None where others
 /// made them, in a form that no entry can stand for.
 pub(super) fn claim(
-    ledger: &Ledger,
-    actual: &Actual,
+    given: Given,
     address: &Address,
     entry: &Resource,
     namesakes: &[Live],
 ) -> Vec<usize> {
     let wanted = entry.form();
-    let standings = standings(ledger, actual, address, namesakes);
+    let standings = standings(given, address, namesakes);
     let fit = |(live, standing): (&Live, Standing)| {
         let form = live.resource.form();
         let common = form.in_common(&wanted);
@@ -208,16 +198,14 @@ pub(super) fn claim(
         match form.shape {
             Shape::Elsewhere if standing == Standing::Changed => Fit::Partly,
             // several rules are what an old server's policy can have become: that is an error with a way out
-            Shape::Elsewhere if made_meanwhile(ledger, address, live) && !has_rules(live) => {
-                Fit::Not
-            }
+            Shape::Elsewhere if given.made(address, live) && !has_rules(live) => Fit::Not,
             Shape::Elsewhere => Fit::ByName,
             _ if is_alike && !holds_more => Fit::Exact,
             _ if is_alike && common == wanted.ties.len() => Fit::Before,
             _ if is_alike => Fit::Partly,
             // to a resource or a peer, where the entry has groups, or the other way round
             _ if matches!(standing, Standing::Ours | Standing::Changed) => Fit::Partly,
-            _ if made_meanwhile(ledger, address, live) => Fit::Not,
+            _ if given.made(address, live) => Fit::Not,
             _ => Fit::ByName,
         }
     };
@@ -230,11 +218,6 @@ pub(super) fn claim(
     } else {
         these
     }
-}
-
-/// Whether an object was made while its entry was declared.
-fn made_meanwhile(ledger: &Ledger, address: &Address, live: &Live) -> bool {
-    ledger.proof(address, live.id.created_at()) == Proof::Ours
 }
 
 fn has_rules(live: &Live) -> bool {

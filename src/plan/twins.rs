@@ -8,15 +8,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Given;
 use super::standing::{Standing, is_protected, standing};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
-use crate::desired::Desired;
 use crate::id::Id;
 use crate::kind::{Group, Groups, Kind, Live, Resource, differences};
 use crate::notice::{Notice, OfObject};
-use crate::options::{Options, Prune};
+use crate::options::Prune;
 use crate::reason::Reason;
 
 /// Groups that go since an older one of their name stays.
@@ -30,12 +30,13 @@ pub(crate) struct Twins {
 
 impl Twins {
     /// Finds those of the declared groups that are all provably ours.
-    pub(super) fn find(desired: &Desired, actual: &Actual, options: &Options) -> Self {
-        let declared = desired.groups().map(|(name, _)| name);
+    pub(super) fn find(given: Given) -> Self {
+        let actual = given.actual;
+        let declared = given.desired.groups().map(|(name, _)| name);
         let names = declared.filter(|name| {
             let address = Address::new(Kind::Group, *name);
             let namesakes: Vec<&Live> = actual.named(Kind::Group, name).iter().collect();
-            are_twins(&address, &namesakes, actual, options)
+            are_twins(given, &address, &namesakes)
         });
         let later = |name| actual.named(Kind::Group, name).iter().skip(1);
         let surplus = names.flat_map(|name| later(name).map(|live| live.id.clone()));
@@ -72,11 +73,8 @@ impl Twins {
             self.surplus.contains_key(&live.id) || self.groups.id(name).ok() == Some(&live.id)
         };
         let namesakes = actual.named(Kind::Group, name).iter().filter(meant);
-        let members = |live: &Live| match &live.resource {
-            Resource::Group(group) => group.peers.clone().unwrap_or_default(),
-            _ => BTreeSet::new(),
-        };
-        namesakes.flat_map(members).collect()
+        let members = namesakes.filter_map(|live| live.resource.members());
+        members.flatten().cloned().collect()
     }
 
     /// Returns the changes with what moves the references of these objects; `is_ours` says which may be written.
@@ -93,9 +91,7 @@ impl Twins {
             let Some(labelled) = self.labelled(address.kind, live) else {
                 continue;
             };
-            let change = changes
-                .iter_mut()
-                .find(|change| change.operation.live().is_some_and(|at| at.id == live.id));
+            let change = changes.iter_mut().find(|change| change.is_about(&live.id));
             match change.map(|change| &mut change.operation) {
                 Some(Operation::Update { fields, after, .. }) => {
                     *after = after.with_references_of(&live.resource);
@@ -196,20 +192,15 @@ impl Twins {
 }
 
 /// Returns whether several objects of one name are all provably ours: runs at the same time made them.
-pub(super) fn are_twins(
-    address: &Address,
-    namesakes: &[&Live],
-    actual: &Actual,
-    options: &Options,
-) -> bool {
-    let is_ours = |live: &&Live| standing(&options.ledger, actual, address, live) == Standing::Ours;
-    let all_ours = match options.prune {
+pub(super) fn are_twins(given: Given, address: &Address, namesakes: &[&Live]) -> bool {
+    let is_ours = |live: &&Live| standing(given, address, live) == Standing::Ours;
+    let all_ours = match given.options.prune {
         Prune::None => false,
         Prune::Owned => namesakes.iter().all(is_ours),
         Prune::All => true,
     };
     let mut protected = namesakes
         .iter()
-        .map(|live| is_protected(address.kind, live, actual));
+        .map(|live| is_protected(address.kind, live, given.actual));
     namesakes.len() > 1 && all_ours && !protected.any(|protected| protected)
 }

@@ -281,6 +281,22 @@ fn with_keep_going_nothing_is_taken_away_after_a_failure() {
         .apply(&["--keep-going", "--prune", "all", "--max-deletes", "2"])
         .expect(4);
     assert_eq!(bench.names("/policies"), ["Default", "old"]);
+    // nor does a member leave a group that nobody joins
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m1", "m2"]);
+    bench.agreed(json!({ "setup_keys": keys, "groups": { "g": { "peers": ["m1", "m2"] } } }));
+    bench.file(
+        json!({ "setup_keys": keys, "groups": { "g": { "peers": ["m1"] } },
+                       "policies": { "new": { "sources": ["g"], "destinations": ["All"] } } }),
+    );
+    let refusal = json!({ "message": "no", "code": 422 });
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/policies").then(Effect::Status(422, refusal)));
+    bench
+        .apply(&["--keep-going", "--prune", "all", "--max-deletes", "3"])
+        .expect(4);
+    assert_eq!(bench.one("/groups", "g")["peers_count"], 2);
 }
 
 #[test]

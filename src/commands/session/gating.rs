@@ -226,7 +226,7 @@ impl Session {
     /// What an apply of the base's file would do, by the same answers; `None` where there is no such plan.
     fn base_plan(&self, file: &Path) -> Option<Plan> {
         let desired = self.history.base(file)?;
-        let renames = plan::renames(&desired, &self.snapshot, &self.options.ledger);
+        let renames = plan::renames(&desired, &self.snapshot, &self.options);
         let actual = Actual::read_renamed(&self.snapshot, renames.names()).ok()?;
         plan::plan(&desired, &actual, &renames, &self.options).ok()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::Binding;
+use super::super::{Binding, Evidence};
 use super::{Account, event, peer, reusable, used};
 use crate::id::Id;
 use crate::testing::over;
@@ -139,8 +139,8 @@ proptest! {
         let (keys, peers) = account(&enrollments);
         let bindings = Account::new(&keys, &peers, None).bind();
         for index in 0..enrollments.len() {
-            if let Some(Binding::Time(peer)) = bindings.of_key(&Id(format!("k{index}").into())) {
-                prop_assert_eq!(peer, &Id(format!("p{index}").into()));
+            if let Some(Binding::Peer(peer, Evidence::Time)) = bindings.of_key(&Id(format!("k{index}"))) {
+                prop_assert_eq!(peer, &Id(format!("p{index}")));
             }
         }
     }
@@ -158,8 +158,8 @@ proptest! {
         let (keys, peers) = account(&all);
         let bindings = Account::new(&keys, &peers, None).bind();
         for index in 0..all.len() {
-            let wanted = Binding::Time(Id(format!("p{index}").into()));
-            prop_assert_eq!(bindings.of_key(&Id(format!("k{index}").into())), Some(&wanted));
+            let wanted = Binding::Peer(Id(format!("p{index}")), Evidence::Time);
+            prop_assert_eq!(bindings.of_key(&Id(format!("k{index}"))), Some(&wanted));
         }
     }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::git::scratch::{Objects, Scratch};
 use crate::git::testing::{Repo, netbird_json};
-use crate::git::{Git, GitError, Merged, Opened};
+use crate::git::{Git, GitError, MergedFile, Opened};
 use crate::ledger::Ledger;
 
 /// Every way known to us in which reading a repository runs something. `{}` is the program.
@@ -182,9 +182,9 @@ fn nothing_that_the_checkout_names_is_run() {
         10,
     )
     .unwrap();
-    let merged = git.merge(&base, &head, &path).unwrap();
+    let (merged, _) = git.merge(&base, &head, &path).unwrap();
     assert!(
-        matches!(merged, Merged::File(..) | Merged::Conflict(..)),
+        matches!(merged, MergedFile::File(_) | MergedFile::Conflict),
         "{merged:?}"
     );
 

@@ -13,11 +13,14 @@ use crate::problem::{Impossible, Problem};
 pub(super) fn problems(changes: &[Change], desired: &Desired, actual: &Actual) -> Vec<Problem> {
     let mut problems = Vec::new();
     for change in changes {
-        let Operation::Update { live, after, .. } = &change.operation else {
-            continue;
-        };
-        let (Resource::AccountSettings(wanted), Resource::AccountSettings(after)) =
-            (after, after.over(&live.resource))
+        let (
+            Operation::Update {
+                live,
+                after: Resource::AccountSettings(wanted),
+                ..
+            },
+            Some(Resource::AccountSettings(after)),
+        ) = (&change.operation, change.operation.outcome())
         else {
             continue;
         };
@@ -69,9 +72,8 @@ fn zone_of_domain(changes: &[Change], desired: &Desired, actual: &Actual) -> Opt
     let address = Address::new(Kind::AccountSettings, "");
     let live = actual.at(&address).first()?;
     let changed = changes.iter().find(|change| change.address == address);
-    let after = changed.and_then(|change| change.operation.after());
-    let after = after.map_or_else(|| live.resource.clone(), |after| after.over(&live.resource));
-    let Resource::AccountSettings(settings) = after else {
+    let after = changed.and_then(|change| change.operation.outcome());
+    let Resource::AccountSettings(settings) = after.unwrap_or_else(|| live.resource.clone()) else {
         return None;
     };
     let domain = settings.dns_domain.filter(|domain| !domain.is_empty())?;

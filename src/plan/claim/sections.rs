@@ -2,29 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use crate::actual::Actual;
 use crate::address::Address;
-use crate::desired::Desired;
 use crate::kind::Kind;
-use crate::ledger::{Ledger, Proof};
 use crate::notice::Gone;
+use crate::plan::Given;
 
 /// Returns the sections that the history had and the file has not: those of which something lives, and those that go just
 /// now.
-pub fn gone(desired: &Desired, actual: &Actual, ledger: &Ledger) -> Vec<Gone> {
+pub(super) fn gone(given: Given) -> Vec<Gone> {
+    let (desired, actual) = (given.desired, given.actual);
+    let ledger = &given.options.ledger;
     let kinds = Kind::sections().filter(|kind| !desired.manages(*kind));
     let sections = kinds.map(|kind| (kind, None, ledger.has_section(kind)));
     let entries = desired.entries.keys();
     let nested = entries.flat_map(|parent| {
         let kinds = parent.kind.children();
         let kinds = kinds.filter(|kind| !desired.manages_in(*kind, Some(&parent.name)));
-        kinds.map(|kind| {
+        let section = |kind| {
             (
                 kind,
                 Some(parent.clone()),
                 ledger.has_section_in(kind, parent),
             )
-        })
+        };
+        kinds.map(section)
     });
     let section = |(kind, within, has): (Kind, Option<Address>, Option<bool>)| {
         let is_new = has?;
@@ -32,13 +33,12 @@ pub fn gone(desired: &Desired, actual: &Actual, ledger: &Ledger) -> Vec<Gone> {
         let of_kind = actual.objects.iter();
         let of_kind = of_kind.filter(|(at, _)| at.kind == kind && at.within.as_ref() == name);
         let left = of_kind.filter(|(address, all)| {
-            let was_ours = |created| ledger.proof(address, created) == Proof::Ours;
             let declared = ledger.is_declared(address);
             all.iter().any(|live| {
                 // a dead key opens nothing
                 let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
                 let is_protected = actual.protected_groups.contains_key(&live.id);
-                !is_dead && !is_protected && (declared || was_ours(live.id.created_at()))
+                !is_dead && !is_protected && (declared || given.made(address, live))
             })
         });
         let left: BTreeSet<Address> = left.map(|(address, _)| address.clone()).collect();

@@ -6,10 +6,10 @@ use super::FollowUp;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
-use crate::desired::Desired;
 use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::kind::{Kind, Live, Resource};
+use crate::plan::Given;
 use crate::plan::referrers::{deleted, naming, referrers};
 use crate::reason::Reason;
 
@@ -36,11 +36,11 @@ pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String 
 /// Holds every group that only things need which are not ours: what the file does not declare, and fields that it does
 /// not say of what it declares. Where the file itself names the group, the deletion stays in the plan, and is impossible.
 pub(super) fn keep_groups(
+    given: Given,
     so_far: &FollowUp,
     resources: &BTreeMap<Address, Vec<Resource>>,
-    desired: &Desired,
-    actual: &Actual,
 ) -> FollowUp {
+    let (desired, actual) = (given.desired, given.actual);
     let mut part = FollowUp::default();
     let mut going = deleted(&so_far.changes, Kind::Group).peekable();
     if going.peek().is_none() {
@@ -92,7 +92,8 @@ pub(super) fn keep_groups(
 
 /// Holds every network resource that policies name which stay: the server would let them dangle. Where the file's own does, the
 /// deletion stays in the plan, and is impossible.
-pub(super) fn keep_resources(so_far: &FollowUp, desired: &Desired, actual: &Actual) -> FollowUp {
+pub(super) fn keep_resources(given: Given, so_far: &FollowUp) -> FollowUp {
+    let (desired, actual) = (given.desired, given.actual);
     let mut part = FollowUp::default();
     for (address, live) in deleted(&so_far.changes, Kind::NetworkResource) {
         let users = naming(live, &so_far.changes, actual);
@@ -122,25 +123,18 @@ pub(super) fn keep_resources(so_far: &FollowUp, desired: &Desired, actual: &Actu
 
 /// Holds every object that would be made anew and holds what is not the file's: that would go with the old one. Nothing that
 /// stands in it is written either.
-pub(super) fn keep_parents(so_far: &FollowUp, desired: &Desired, actual: &Actual) -> FollowUp {
+pub(super) fn keep_parents(given: Given, so_far: &FollowUp) -> FollowUp {
+    let (desired, actual) = (given.desired, given.actual);
     let mut part = FollowUp::default();
-    let going = so_far.going();
     for change in &so_far.changes {
         let Operation::Replace { live, .. } = &change.operation else {
             continue;
         };
-        let replaced = |child: &Live| {
-            let mut changes = so_far.changes.iter();
-            changes.any(|change| {
-                matches!(&change.operation, Operation::Replace { live, .. } if live.id == child.id)
-            })
-        };
+        let stays = |child: &Live| !so_far.changes.iter().any(|change| change.ends(&child.id));
         // what stands in it and is left alone is an error of the file: `plan::check`
         let inside = actual.children(live);
         let inside = inside.filter(|(address, child)| {
-            desired.manages_in(address.kind, address.within.as_deref())
-                && !going.contains(&child.id)
-                && !replaced(child)
+            desired.manages_in(address.kind, address.within.as_deref()) && stays(child)
         });
         let staying: BTreeSet<String> = inside
             .map(|(address, live)| holder(address, live, actual))
@@ -154,7 +148,8 @@ pub(super) fn keep_parents(so_far: &FollowUp, desired: &Desired, actual: &Actual
 }
 
 /// Returns what takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.
-pub(super) fn let_go(so_far: &FollowUp, desired: &Desired, actual: &Actual) -> Vec<Change> {
+pub(super) fn let_go(given: Given, so_far: &FollowUp) -> Vec<Change> {
+    let (desired, actual) = (given.desired, given.actual);
     let going: BTreeSet<String> = deleted(&so_far.changes, Kind::Group)
         .map(|(_, live)| live.name.clone())
         .collect();

@@ -4,23 +4,17 @@
 use std::collections::HashSet;
 
 use super::FollowUp;
-use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::objects::Peer;
-use crate::desired::Desired;
 use crate::kind::Kind;
 use crate::ledger::Proof;
 use crate::notice::{Notice, OfPeer};
-use crate::options::Options;
+use crate::plan::Given;
 
 /// Names the peers that bear the name of a key that the file declared when they came, where neither the file nor a live key
 /// says anything of them.
-pub(super) fn notices(
-    so_far: &FollowUp,
-    desired: &Desired,
-    actual: &Actual,
-    options: &Options,
-) -> Vec<Notice> {
+pub(super) fn notices(given: Given, so_far: &FollowUp) -> Vec<Notice> {
+    let (desired, actual, options) = (given.desired, given.actual, given.options);
     if !desired.manages(Kind::SetupKey) {
         return Vec::new();
     }

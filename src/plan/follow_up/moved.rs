@@ -7,7 +7,7 @@ use crate::api::objects::Peer;
 use crate::change::Change;
 use crate::enrollment;
 use crate::id::Id;
-use crate::kind::{Kind, Moved, Moves, Resource};
+use crate::kind::{Kind, Moved, Moves};
 
 /// Notes at each change the machines that it moves. A setting that moves nobody is like any other.
 pub(super) fn machines(changes: &mut [Change], actual: &Actual) {
@@ -64,17 +64,11 @@ fn members(groups: &BTreeSet<String>, changes: &[Change], actual: &Actual) -> BT
         let mut written = changes
             .iter()
             .filter(|change| change.address.kind == Kind::Group && change.address.name == *name);
-        let after = written.find_map(|change| match change.operation.after()? {
-            Resource::Group(group) => group.peers.clone(),
-            _ => None,
-        });
+        let after = written.find_map(|change| change.operation.after()?.members().cloned());
         let live = || {
             let live = actual.named(Kind::Group, name).iter();
-            let peers = live.filter_map(|live| match &live.resource {
-                Resource::Group(group) => group.peers.clone(),
-                _ => None,
-            });
-            peers.flatten().collect()
+            let members = live.filter_map(|live| live.resource.members());
+            members.flatten().cloned().collect()
         };
         after.unwrap_or_else(live)
     };

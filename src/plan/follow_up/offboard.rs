@@ -12,24 +12,21 @@ use crate::address::Address;
 use crate::api::objects::Peer;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
-use crate::enrollment::{Binding, Replaced};
+use crate::enrollment::{Binding, Evidence, Replaced};
 use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::kind::{Kind, Live, PeerRef, Resource};
-use crate::ledger::{Cause, Ledger, Proof};
+use crate::ledger::{Cause, Ledger};
 use crate::notice::{Notice, OfKey, OfMember, OfPeer, PeerStays};
-use crate::options::{Options, Prune};
-use crate::plan::referrers::deleted;
+use crate::options::Prune;
+use crate::plan::Given;
+use crate::plan::referrers::{deleted, then};
 use crate::plan::rows::Row;
 use crate::reason::Reason;
 
 /// Returns the deletion of the peers whose keys' entries were removed.
-pub(super) fn offboard(
-    so_far: &FollowUp,
-    desired: &Desired,
-    actual: &Actual,
-    options: &Options,
-) -> FollowUp {
+pub(super) fn offboard(given: Given, so_far: &FollowUp) -> FollowUp {
+    let (desired, actual, options) = (given.desired, given.actual, given.options);
     let mut part = FollowUp::default();
     if options.prune == Prune::None {
         return part;
@@ -37,9 +34,7 @@ pub(super) fn offboard(
     let removed = deleted(&so_far.changes, Kind::SetupKey);
     // a key that was never ours says nothing about its peer, even where --prune all takes the key
     let undeclared = removed.filter(|(address, key)| {
-        let made = key.id.created_at();
-        desired.setup_key(&address.name).is_none()
-            && options.ledger.proof(address, made) == Proof::Ours
+        desired.setup_key(&address.name).is_none() && given.made(address, key)
     });
     for (address, key) in undeclared {
         let peer = match bound(&key.id, actual) {
@@ -85,16 +80,15 @@ pub(super) fn offboard(
             }));
             continue;
         }
+        let binding = actual.bindings.of_key(&key.id).and_then(Binding::bound);
+        let evidence = binding.map(|(_, evidence)| evidence);
         let reason = Reason::KeyRemoved {
             key: address.name.clone(),
-            evidence: actual.bindings.of_key(&key.id).and_then(Binding::evidence),
+            evidence,
         };
-        let change = deletion(peer, reason, actual);
-        let rows = [Row::object(address, key)]
-            .into_iter()
-            .chain(Row::of(&change));
-        part.causes.extend(rows.filter_map(|row| Some((row, due?))));
-        part.changes.push(change);
+        part.causes
+            .extend(due.map(|due| (Row::object(address, key), due)));
+        part.delete(peer, reason, due, actual);
     }
     part
 }
@@ -103,11 +97,11 @@ pub(super) fn offboard(
 fn bound<'a>(key: &Id, actual: &'a Actual) -> Result<Option<&'a Peer>, PeerStays> {
     let is_used = actual.keys.get(key).is_some_and(|key| key.used_times > 0);
     let peer = match actual.bindings.of_key(key) {
-        Some(Binding::Event(id) | Binding::Time(id)) => actual.peers.get(id),
         // a name is no proof for a deletion
-        Some(Binding::Name(id)) => {
+        Some(Binding::Peer(id, Evidence::Name)) => {
             return Err(PeerStays::NameAlone(actual.who(id)));
         }
+        Some(Binding::Peer(id, Evidence::Event | Evidence::Time)) => actual.peers.get(id),
         Some(Binding::Several(peers)) => {
             let labels = peers.iter().map(|id| actual.peer_label(id));
             return Err(PeerStays::OneOf(labels.collect()));
@@ -146,12 +140,8 @@ pub(super) fn names_of_keys(desired: &Desired, ledger: &Ledger) -> Vec<Notice> {
 
 /// Returns the deletion of the peers in whose place another machine came. One that something else needs stays and is named:
 /// then nothing but the new one's name waits.
-pub(super) fn replace(
-    so_far: &FollowUp,
-    replaced: &[Replaced],
-    actual: &Actual,
-    options: &Options,
-) -> FollowUp {
+pub(super) fn replace(given: Given, so_far: &FollowUp, replaced: &[Replaced]) -> FollowUp {
+    let (actual, options) = (given.actual, given.options);
     let mut part = FollowUp::default();
     for old in replaced {
         let Some(peer) = actual.peers.get(&old.peer) else {
@@ -171,19 +161,20 @@ pub(super) fn replace(
             by: actual.who(&old.by),
             evidence: old.evidence,
         };
-        let change = deletion(peer, reason, actual);
         let cause = options.ledger.reissue(&old.key).map(|(_, cause)| cause);
-        let rows = Row::of(&change).into_iter();
-        part.causes
-            .extend(rows.filter_map(|row| Some((row, cause?))));
-        part.changes.push(change);
+        part.delete(peer, reason, cause, actual);
     }
     part
 }
 
-fn deletion(peer: &Peer, reason: Reason, actual: &Actual) -> Change {
-    let address = Address::new(Kind::Peer, &peer.name);
-    Change::deletion(&address, &actual.live_peer(peer), reason)
+impl FollowUp {
+    /// Adds the deletion of a peer, by that change of the file.
+    fn delete(&mut self, peer: &Peer, reason: Reason, cause: Option<Cause>, actual: &Actual) {
+        let (address, live) = (Address::new(Kind::Peer, &peer.name), actual.live_peer(peer));
+        self.causes
+            .extend(cause.map(|cause| (Row::object(&address, &live), cause)));
+        self.changes.push(Change::deletion(&address, &live, reason));
+    }
 }
 
 /// What a peer's deletion would hit.
@@ -198,18 +189,8 @@ struct User {
 /// leaves routes through it dangling, and refuses while a router uses it (docs/netbird-api.md, "What keeps an object").
 fn users(peer: &Peer, so_far: &FollowUp, actual: &Actual) -> Vec<User> {
     let uses = |resource: &Resource| resource.peers().contains(&PeerRef::Id(peer.id.clone()));
-    let change_of = |id: &Id| {
-        let mut changes = so_far.changes.iter();
-        changes.find(|change| change.operation.live().is_some_and(|live| live.id == *id))
-    };
     // what the plan deletes, or brings to somebody else, is not hit
-    let stays_so = |live: &Live| match change_of(&live.id).map(|change| &change.operation) {
-        Some(Operation::Delete { .. }) => false,
-        Some(Operation::Update { after, .. } | Operation::Replace { after, .. }) => {
-            uses(&after.over(&live.resource))
-        }
-        Some(Operation::Create { .. }) | None => uses(&live.resource),
-    };
+    let stays_so = |live: &Live| then(live, &so_far.changes).is_some_and(|then| uses(&then));
     let agreed = |id: &Id| {
         let mut held = so_far.held.iter();
         held.any(|held| held.id == *id && held.weight() > 0)

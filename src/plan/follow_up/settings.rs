@@ -40,9 +40,8 @@ pub(super) fn settings(
         if fields.is_empty() {
             continue;
         }
-        let is_it =
-            |change: &&mut Change| change.operation.live().is_some_and(|live| live.id == *id);
-        match so_far.changes.iter_mut().find(is_it) {
+        let mut changes = so_far.changes.iter_mut();
+        match changes.find(|change| change.is_about(id)) {
             Some(change) => {
                 let Operation::Update {
                     fields: renamed,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::change::{Change, Operation};
 use crate::kind::{Kind, Refers, Resource};
-use crate::plan::{Part, Piece, Plan, Row, diff};
+use crate::plan::{Part, Piece, Plan, Row};
 use crate::render::{Document, json as render_json, markdown};
 use crate::testing::{
     Case, MADE, document, group, id, key, nameservers, over, peer, policy_with, route, used_at,
@@ -245,8 +245,8 @@ fn shuffled(case: &Case, by: usize) -> Case {
 /// Steps that make an object or add to one, with the groups that they refer to.
 fn makes(change: &Change, part: Part) -> bool {
     match part {
-        Part::Making | Part::Additions => true,
-        Part::Breaking | Part::Removals => false,
+        Part::Making => true,
+        Part::Breaking => false,
         Part::Whole => {
             !matches!(change.operation, Operation::Delete { .. })
                 && change.removed_members().is_empty()
@@ -258,7 +258,11 @@ fn makes(change: &Change, part: Part) -> bool {
 /// more; and but for routes nothing is made once something was taken away.
 fn order_holds(plan: &Plan, case: &Case) -> Result<(), TestCaseError> {
     let actual = case.actual();
-    let mut groups: BTreeSet<String> = actual.groups.names().map(str::to_owned).collect();
+    let mut groups: BTreeSet<String> = actual
+        .groups
+        .other_names(Refers::Group)
+        .map(str::to_owned)
+        .collect();
     let live = actual.objects.values().flatten();
     let mut referring: BTreeMap<String, Resource> = live
         .map(|live| (live.id.to_string(), live.resource.clone()))
@@ -380,7 +384,7 @@ proptest! {
         let actual = Case::new(json!({ "groups": { "e": {} } }), account).actual();
         let lives = actual.objects.iter().map(|(address, all)| (address.clone(), all[0].clone()));
         for (address, live) in lives {
-            prop_assert_eq!(diff::entry(&live.resource, Some(&live), None), None, "{}", address);
+            prop_assert_eq!(Operation::update(&live, &live.resource, None), None, "{}", address);
         }
     }
 }

@@ -239,7 +239,7 @@ fn what_cannot_be_is_told_with_what_to_do() {
     assert_data_eq!(table(rows), str![[r#"
 a reference to a group that goes
     impossible: group g cannot be deleted: it is still used by policy p | take the group out there first, or declare it
-    impossible: policy p refers to group "g", which this plan deletes | declare the group, or take it out here
+    impossible: policy p refers to group "g", which this plan deletes | declare it, or take it out here
 a group whose users are not named, where those of others are
     impossible: policy p says in NetBird who of its sources may log in as whom, and nothing of group "g": the server would refuse it | say it in "authorized_groups", with every source group
 a change of a group that was issued

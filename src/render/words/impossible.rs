@@ -109,33 +109,20 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             ),
             "give one of them another network or other routers",
         ),
-        Impossible::GroupGoes(group) => (
-            format!("refers to group {group:?}, which this plan deletes"),
-            "declare the group, or take it out here",
-        ),
-        Impossible::OtherGoes(what, name) => (
+        Impossible::Goes(what, name) => (
             format!("refers to {} {name:?}, which this plan deletes", what.label()),
-            "declare it, or name another one here",
+            "declare it, or take it out here",
         ),
-        Impossible::GroupAbsent { group, hint } => {
-            let text =
-                format!("refers to group {group:?}, which is neither declared nor in NetBird");
-            return (text, hint.as_ref().map(meant));
-        }
-        Impossible::OtherAbsent { what, name, hint } => {
+        Impossible::Absent { what, name, hint } => {
             let absent = match what {
-                Refers::Resource => "neither declared nor in NetBird",
+                Refers::Group | Refers::Resource => "neither declared nor in NetBird",
                 Refers::Check => "not in NetBird",
             };
             let text = format!("refers to {} {name:?}, which is {absent}", what.label());
             return (text, hint.as_ref().map(meant));
         }
-        Impossible::OtherAmbiguous(found) => (
-            format!("refers to a name that does not tell which is meant: {found}"),
-            "rename or delete the others in NetBird",
-        ),
-        Impossible::GroupAmbiguous { group, found } => (
-            format!("refers to group {group:?}, but {found}"),
+        Impossible::SeveralOf(what, name, found) => (
+            format!("refers to {} {name:?}, but {found}", what.label()),
             "rename or delete the others in NetBird",
         ),
         Impossible::Rules(number) => {

@@ -86,7 +86,7 @@ impl Inner {
             events: prune == Prune::All,
         };
         complete(&api, more, &mut snapshot).expect("the lists");
-        let renames = renames(&valid.desired, &snapshot, &options.ledger);
+        let renames = renames(&valid.desired, &snapshot, &options);
         let actual =
             Actual::read_renamed(&snapshot, renames.names()).expect("lists that can be read");
         Ok(Inner {

@@ -101,7 +101,7 @@ impl Case {
 
     /// Makes the plan.
     pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
-        let renames = plan::renames(&self.desired, &self.snapshot, &self.options.ledger);
+        let renames = plan::renames(&self.desired, &self.snapshot, &self.options);
         let actual = Actual::read_renamed(&self.snapshot, renames.names())
             .expect("answers of the server's form");
         plan::plan(&self.desired, &actual, &renames, &self.options)
@@ -158,10 +158,11 @@ fn plan_lines(plan: &Plan) -> String {
     let mut told = BTreeSet::new();
     for step in &plan.steps {
         let change = &plan.changes[step.change];
+        let is_group = change.address.kind == Kind::Group;
         let part = match step.part {
             Part::Whole => "",
-            Part::Additions => " (additions)",
-            Part::Removals => " (removals)",
+            Part::Making if is_group => " (additions)",
+            Part::Breaking if is_group => " (removals)",
             Part::Making => " (making)",
             Part::Breaking => " (breaking)",
         };

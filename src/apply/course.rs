@@ -1,0 +1,210 @@
+//! The way through the steps of a plan: which of them is tried, and what became of each.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::write::NotKnown;
+use super::{Conduct, Run, StepOutcome, keys};
+use crate::api::ApiError;
+use crate::change::{Change, Operation};
+use crate::kind::{FieldChange, Unresolved};
+use crate::plan::{Part, Plan, Step};
+use crate::render::Status;
+
+/// Why a change is no success of which the second step was not tried.
+const HALF_DONE: &str =
+    "only its first half was done: what is new is in place, what is to go is still there";
+
+/// A run through the steps of a plan, and how far it is.
+pub(super) struct Course<'r, 'a> {
+    pub(super) run: &'r mut Run<'a>,
+    plan: &'r Plan,
+    conduct: Conduct<'r>,
+    /// Something did not work.
+    failed: bool,
+    /// The last step only took away.
+    pub(super) breaking: bool,
+    /// Nothing else is tried, whatever depends on it.
+    pub(super) ended: bool,
+    /// Changes of which a step was carried out.
+    begun: BTreeSet<usize>,
+}
+
+impl<'r, 'a> Course<'r, 'a> {
+    pub(super) fn of(run: &'r mut Run<'a>, plan: &'r Plan, conduct: Conduct<'r>) -> Self {
+        Course {
+            run,
+            plan,
+            conduct,
+            failed: false,
+            breaking: false,
+            ended: false,
+            begun: BTreeSet::new(),
+        }
+    }
+
+    /// Carries out all steps.
+    pub(super) fn all(&mut self) {
+        let mut number = 0;
+        while number < self.plan.steps.len() {
+            match keys::block(self.plan, number) {
+                0 => {
+                    self.one(number);
+                    number += 1;
+                }
+                size => {
+                    self.make_keys(number..number + size);
+                    number += size;
+                    if keys::block(self.plan, number) == 0 {
+                        self.run.observer.keys_made(self.run.applied);
+                    }
+                }
+            }
+        }
+    }
+
+    fn one(&mut self, number: usize) {
+        let step = self.plan.steps[number];
+        let change = self.change(number);
+        let breaks = breaks(step, change);
+        // a route in the way goes before others are made, so there can be several such blocks
+        if !self.may_start(number, breaks && !self.breaking) {
+            return;
+        }
+        self.breaking = breaks;
+        let outcome = self.timed(number, |run| run.step(step, change));
+        self.finish(number, outcome);
+    }
+
+    /// The change of a step.
+    pub(super) fn change(&self, number: usize) -> &'r Change {
+        &self.plan.changes[self.plan.steps[number].change]
+    }
+
+    /// Returns whether a step is to be tried; says of one that is not what becomes of its change. `asks`: only if the file
+    /// is still the one to apply.
+    pub(super) fn may_start(&mut self, number: usize, asks: bool) -> bool {
+        let step = self.plan.steps[number];
+        let conduct = self.conduct;
+        let applied = &mut *self.run.applied;
+        let status = &applied.statuses[step.change];
+        if matches!(
+            status,
+            Status::Failed(_) | Status::Unknown(_) | Status::Skipped
+        ) {
+            return false;
+        }
+        applied.interrupted |= conduct.stop.load(Ordering::Relaxed);
+        // what takes away waits for all that replaces it
+        let breaks = breaks(step, &self.plan.changes[step.change]);
+        let waits = self.failed && (!conduct.keep_going || breaks);
+        let mut skips = applied.interrupted || applied.stale.is_some() || self.ended || waits;
+        if !skips
+            && asks
+            && let Err(error) = (conduct.fresh)()
+        {
+            applied.stale = Some(error);
+            skips = true;
+        }
+        if skips {
+            applied.statuses[step.change] = match self.begun.contains(&step.change) {
+                true => Status::Failed(HALF_DONE.into()),
+                false => Status::Skipped,
+            };
+        }
+        !skips
+    }
+
+    /// Does what a step is about, and notes how long it took.
+    pub(super) fn timed<T>(&mut self, number: usize, work: impl FnOnce(&mut Run) -> T) -> T {
+        let (total, change) = (self.plan.steps.len(), self.change(number));
+        self.run.observer.begins(number + 1, total, change);
+        let start = Instant::now();
+        let done = work(self.run);
+        let took = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.run.applied.durations_ms[self.plan.steps[number].change] += took;
+        done
+    }
+
+    /// Notes what became of a step, and says it.
+    pub(super) fn finish(&mut self, number: usize, outcome: Result<StepOutcome>) {
+        let at = self.plan.steps[number].change;
+        let (total, change) = (self.plan.steps.len(), self.change(number));
+        self.failed |= outcome.is_err();
+        let (status, said) = match outcome {
+            Ok(said) => {
+                log_write(change);
+                self.begun.insert(at);
+                let mut later = self.plan.steps[number + 1..].iter();
+                let status = match later.any(|later| later.change == at) {
+                    true => Status::Pending,
+                    false => Status::Success,
+                };
+                (status, said)
+            }
+            Err(error) => self.failure(&error),
+        };
+        self.run.applied.statuses[at] = status;
+        self.run.observer.step(number + 1, total, change, &said);
+        self.run.observer.state(self.run.applied);
+    }
+
+    /// What a step that failed leaves: the status of its change, and what to say.
+    fn failure(&mut self, error: &anyhow::Error) -> (Status, StepOutcome) {
+        let of_api = error.downcast_ref::<ApiError>();
+        let applied = &mut *self.run.applied;
+        applied.interrupted |= of_api.is_some_and(ApiError::is_access);
+        let text = format!("{error:#}");
+        // what concerns files says its hint on a line of its own
+        let (text, of_file) = match text.split_once("\nhint: ") {
+            Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
+            None => (text, None),
+        };
+        let hint = of_api.and_then(ApiError::hint);
+        applied.hint = applied.hint.take().or(hint).or(of_file);
+        let status = match error.is::<NotKnown>() {
+            // what it needs was not made
+            _ if error.is::<Unresolved>() && self.conduct.keep_going => Status::Skipped,
+            true => Status::Unknown(text.clone()),
+            false => Status::Failed(text.clone()),
+        };
+        (status, StepOutcome::otherwise(text))
+    }
+}
+
+/// Whether a step only takes away.
+fn breaks(step: Step, change: &Change) -> bool {
+    match (step.part, &change.operation) {
+        (Part::Breaking, _) | (_, Operation::Delete { .. }) => true,
+        // a group that some leave and nobody joins
+        (Part::Whole, Operation::Update { .. }) => !change.removed_members().is_empty(),
+        _ => false,
+    }
+}
+
+fn log_write(change: &Change) {
+    let fields = change.operation.fields();
+    let side = |pick: fn(&FieldChange) -> &Value| {
+        let fields = fields
+            .iter()
+            .map(|change| (change.field.clone(), pick(change).clone()));
+        Value::Object(fields.collect()).to_string()
+    };
+    let (before, after) = match &change.operation {
+        Operation::Create { after } => ("null".into(), Value::Object(after.fields()).to_string()),
+        Operation::Delete { live } => (
+            Value::Object(live.resource.fields()).to_string(),
+            "null".into(),
+        ),
+        _ => (side(|change| &change.before), side(|change| &change.after)),
+    };
+    log::info!(
+        operation = change.operation.word(), kind = change.address.kind.word(), name = change.address.name.as_str(),
+        before = before.as_str(), after = after.as_str();
+        "{} {}", change.operation.word(), change.address
+    );
+}
