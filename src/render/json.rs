@@ -136,7 +136,7 @@ fn notice(said: &Said) -> Value {
     };
     let is_placed = |notice: &&&Notice| notice.about.is_some() || notice.place.is_some();
     let about: Vec<Value> = said.notices.iter().filter(is_placed).map(about).collect();
-    json!({ "code": first.code().word(), "message": said.text, "count": said.notices.len(), "about": about })
+    json!({ "code": first.code(), "message": said.text, "count": said.notices.len(), "about": about })
 }
 
 fn agreement(agreement: &Agreement) -> Value {
