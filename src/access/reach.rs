@@ -18,7 +18,7 @@ pub(super) struct Class {
     /// As `Node` has it.
     pub(super) is_on: [bool; 2],
     /// Of a resource: whose peers lead to it.
-    routers: [Vec<GroupAt>; 2],
+    pub(super) routers: [Vec<GroupAt>; 2],
     /// Whether something about it changes.
     pub(super) differs: bool,
     /// The rules that it is a source of, and those that it is a destination of, as bits.

@@ -575,7 +575,7 @@ fn answer(live: Value, from: &str, to: (End, &str), traffic: Option<Traffic>) ->
     };
     let answer = ask(&case.actual(), None, &Memberships::default(), &question);
     let answer = answer.expect("both are there");
-    crate::render::answer::text(&answer, ("X", "Y", None), &|id| id.to_owned())
+    crate::render::answer::text(&answer, ("X", "Y", None))
 }
 
 fn tcp(port: u16) -> Option<Traffic> {

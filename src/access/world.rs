@@ -80,7 +80,7 @@ pub(super) enum What<'a> {
 pub(super) struct Place {
     pub(super) name: String,
     /// A masked network, or a domain.
-    pub(super) address: Option<String>,
+    pub(super) address: String,
     /// Whether it is at another address on the other side.
     pub(super) is_moved: bool,
     network: [NetworkKey; 2],
@@ -164,8 +164,9 @@ pub(super) struct Router {
 }
 
 /// All of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct World<'a> {
+    actual: &'a Actual,
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) groups: Vec<Group>,
     pub(super) rules: Vec<Rule>,
@@ -179,7 +180,16 @@ impl<'a> World<'a> {
     /// The account as it is, and as the plan would leave it. `memberships` are those that this version of the file grants
     /// and the one before did not.
     pub(super) fn new(actual: &'a Actual, plan: &'a Plan, memberships: &Memberships) -> World<'a> {
-        let mut world = World::default();
+        let mut world = World {
+            actual,
+            nodes: Vec::new(),
+            groups: Vec::new(),
+            rules: Vec::new(),
+            routes: Vec::new(),
+            routers: Vec::new(),
+            by_name: HashMap::new(),
+            peers: HashMap::new(),
+        };
         world.group(End::Group, ALL);
         let objects = objects(actual, plan);
         let of = |kind: Kind| objects.iter().filter(move |it| it.address.kind == kind);
@@ -344,18 +354,27 @@ impl<'a> World<'a> {
         groups.flatten().copied().collect()
     }
 
-    /// Through whom a resource is reached, in words.
-    pub(super) fn through(&self, node: NodeAt, side: usize) -> Option<String> {
-        let groups = self.routing(node, side).into_iter();
-        let names = groups.map(|group| {
-            let group = &self.groups[group as usize];
-            match group.end {
-                End::Peer => format!("peer {}", group.name),
-                _ => group.name.clone(),
-            }
-        });
-        let names: Vec<String> = names.collect();
-        (!names.is_empty()).then(|| names.join(", "))
+    /// The groups as people call them, with what it is where it is a machine.
+    pub(super) fn called<'b>(&self, groups: impl IntoIterator<Item = &'b GroupAt>) -> Vec<String> {
+        let called = |at: &GroupAt| match self.groups[*at as usize].end {
+            End::Peer => format!("peer {}", self.name(*at)),
+            _ => self.name(*at),
+        };
+        groups.into_iter().map(called).collect()
+    }
+
+    /// A group as people call it, or what stands in the place of one.
+    pub(super) fn name(&self, group: GroupAt) -> String {
+        let Group { end, name, .. } = &self.groups[group as usize];
+        match end {
+            End::Peer => self.label(&Id(name.clone())),
+            _ => name.clone(),
+        }
+    }
+
+    /// What people call a peer.
+    pub(super) fn label(&self, id: &Id) -> String {
+        self.actual.peer_label(id)
     }
 
     /// The networks that a router leads to: it is on, and has a machine.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::json::named;
+use super::json::{named, with};
 use super::markdown::{cell, code, line, object, text as inert};
 use super::{describe, words};
 use crate::drift::{Cause, Doer, Drift, Item};
@@ -204,14 +204,6 @@ pub fn resolved(marker: &str, file: &str, at: Timestamp) -> String {
         code(file),
         code(&format!("{at:.0}"))
     )
-}
-
-/// Both objects as one.
-fn with(mut one: Value, more: Value) -> Value {
-    if let (Value::Object(one), Value::Object(more)) = (&mut one, more) {
-        one.extend(more);
-    }
-    one
 }
 
 /// Returns the drift as JSON.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::Maker;
 use super::tally::{By, Share, Tally, place, shares};
-use super::{Maker, is_network};
 use crate::access::reach::{ClassAt, between};
 use crate::access::routes::Target;
 use crate::access::traffic::Traffic;
-use crate::access::world::{AFTER, BEFORE, End, SIDES};
-use crate::access::{Passage, Side, Why};
+use crate::access::world::{AFTER, BEFORE, SIDES};
+use crate::access::{Passage, Place, Side, Why};
 use crate::address::Address;
 use crate::kind::Kind;
 
@@ -85,30 +85,21 @@ impl Maker<'_> {
                     }
                 }
             }
-            for which in SIDES {
-                for (((traffic, passes), ()), pairs, is_even) in
-                    self.gathered(std::mem::take(&mut found[which]))
-                {
-                    let from = self.side(client);
-                    let to = Side {
-                        end: End::Route,
-                        name: target.name.clone(),
-                        address: Some(target.target.clone()),
-                        networks: Some(target.target.clone())
-                            .filter(|target| is_network(target))
-                            .into_iter()
-                            .collect(),
-                        ..Side::default()
-                    };
+            for (which, found) in found.into_iter().enumerate() {
+                for (((traffic, passes), ()), pairs, is_even) in self.gathered(found) {
                     let passage = Passage {
-                        from: self.counted(&from, Some(client), &pairs.from(), &BTreeSet::new()),
-                        to,
+                        from: self.side((client, true), &pairs.from(), &BTreeSet::new()),
+                        to: Side::Route(Place {
+                            name: target.name.clone(),
+                            address: target.target.clone(),
+                        }),
                         traffic,
                         is_even,
                         condition: passes.map(|passes| (passes, BTreeSet::new())),
                         why: Why {
                             rule: Address::new(Kind::Route, &target.name),
                             causes: pairs.because.into_iter().collect(),
+                            others: BTreeSet::new(),
                         },
                     };
                     passages.push((which, passage));
@@ -116,7 +107,10 @@ impl Maker<'_> {
             }
         }
         for (which, passage) in passages {
-            self.list(which).push(passage);
+            match which {
+                BEFORE => self.delta.lost.push(passage),
+                _ => self.delta.gained.push(passage),
+            }
         }
     }
 }

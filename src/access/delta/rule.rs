@@ -8,9 +8,12 @@ use super::tally::{By, CoveredBy, Facts, Found, Outcome, Pair, place, shares};
 use crate::access::reach::{Diff, FAIL, bits};
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, EVERYBODY, Grant, GroupAt, Node, Rule, SIDES};
-use crate::access::{Idle, Why, WhyIdle};
+use crate::access::{Delta, Idle, Passage, Side, Why, WhyIdle};
 use crate::address::Address;
 use crate::kind::Kind;
+
+/// Most rules that are named as those which let something through anyway.
+const MOST_RULES: usize = 3;
 
 impl Maker<'_> {
     /// What comes and goes by a rule: it is another one, or others are in its groups.
@@ -124,39 +127,60 @@ impl Maker<'_> {
                 }
             }
         }
-        let ends = (self.side(from), self.side(to));
-        let checks = self.checks(at);
-        for which in SIDES {
-            let is_told = !found[which].is_empty();
-            for (((traffic, passes), by), pairs, is_even) in
-                self.gathered(std::mem::take(&mut found[which]))
-            {
-                let why = Why {
-                    rule: Address::new(Kind::Policy, &rule.name),
-                    causes: pairs.because.iter().cloned().collect(),
+        let (rule, checks) = (Address::new(Kind::Policy, &rule.name), self.checks(at));
+        for (which, (found, covered)) in found.into_iter().zip(covered).enumerate() {
+            let mut news = Vec::new();
+            for (((traffic, passes), by), pairs, is_even) in self.gathered(found) {
+                let passage = |[from, to]: [Side; 2]| Passage {
+                    from,
+                    to,
+                    traffic: traffic.clone(),
+                    is_even,
+                    condition: passes.map(|passes| (passes, checks.clone())),
+                    why: Why {
+                        rule: rule.clone(),
+                        causes: pairs.because.iter().cloned().collect(),
+                        others: BTreeSet::new(),
+                    },
                 };
-                let condition = passes.map(|passes| (passes, checks.clone()));
                 // the other side of a machine that joins is all of its group but itself
-                let named = (
-                    (by != By::Destination).then_some(from),
-                    (by != By::Source).then_some(to),
-                );
-                self.tell(
-                    which,
-                    &ends,
-                    named,
-                    &pairs,
-                    (traffic, is_even),
-                    condition,
-                    why,
-                );
+                let ends = [(from, by != By::Destination), (to, by != By::Source)];
+                self.tell(&mut news, ends, &pairs, passage);
             }
             // where something is gained, what was there already is no news
-            for (traffic, pairs) in std::mem::take(&mut covered[which]) {
-                if !is_told && may[which] {
-                    self.tell_covered(which, &ends, &pairs, traffic, &rule.name);
-                }
+            let is_told = !news.is_empty() || !may[which];
+            let mut anyway = Vec::new();
+            for (traffic, pairs) in covered.into_iter().filter(|_| !is_told) {
+                let others = pairs.rules.iter().take(MOST_RULES);
+                let others = others.map(|at| self.reach.world.rules[*at].name.clone());
+                let others: BTreeSet<String> = others.collect();
+                let passage = |[from, to]: [Side; 2]| Passage {
+                    from,
+                    to,
+                    traffic: traffic.clone(),
+                    is_even: true,
+                    condition: None,
+                    why: Why {
+                        rule: rule.clone(),
+                        causes: Vec::new(),
+                        others: others.clone(),
+                    },
+                };
+                self.tell(&mut anyway, [(from, false), (to, false)], &pairs, passage);
             }
+            let Delta {
+                lost,
+                gained,
+                still,
+                already,
+                ..
+            } = &mut self.delta;
+            let (of_news, of_anyway) = match which {
+                BEFORE => (lost, still),
+                _ => (gained, already),
+            };
+            of_news.extend(news);
+            of_anyway.extend(anyway);
         }
         is_met
     }
@@ -312,10 +336,9 @@ impl Maker<'_> {
             members.map(|node| &world.nodes[*node as usize]).collect()
         };
         if nodes(from).iter().all(|node| node.is_resource()) {
-            let names = from.iter().map(|group| self.side(*group).name);
-            return WhyIdle::NoSource(names.collect());
+            return WhyIdle::NoSource(from.iter().map(|group| world.name(*group)).collect());
         }
-        let names = to.iter().map(|group| self.side(*group).name).collect();
+        let names = to.iter().map(|group| world.name(*group)).collect();
         let is_cut_off = |node: &&Node| node.is_resource() && !node.is_on[AFTER];
         match nodes(to) {
             to if to.is_empty() => WhyIdle::NoDestination(names),

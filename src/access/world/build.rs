@@ -248,16 +248,18 @@ impl<'a> World<'a> {
         is_moved: bool,
         forms: &[Option<NetworkResource>; 2],
     ) {
+        let Some(form) = forms.iter().flatten().last() else {
+            return;
+        };
         let name = &object.address.name;
         let is = SIDES.map(|side| forms[side].is_some());
         let is_on = SIDES.map(|side| {
             let form = forms[side].as_ref();
             form.is_some_and(|form| form.enabled.unwrap_or(true))
         });
-        let address = forms.iter().flatten().last();
         let what = What::Resource(Place {
             name: name.clone(),
-            address: address.map(|form| form.address.clone()),
+            address: form.address.clone(),
             is_moved,
             network: object.network.clone(),
         });
