@@ -8,11 +8,11 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::reach::{ClassAt, Reach};
 use super::routes::{self, Target};
-use super::world::{End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
+use super::world::{BEFORE, End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
 use super::{Delta, Members, Passage, Place, Side, is_network};
 use crate::address::Address;
 
-use tally::{By, Pairs, Share, Tally};
+use tally::{By, Pairs, Said, Tally};
 
 /// Most machines of a group that are named one by one where it is not all of them.
 const MOST_NAMES: usize = 4;
@@ -60,28 +60,37 @@ struct Maker<'w> {
 }
 
 impl Maker<'_> {
-    /// One entry of what is told of a rule and two groups, but for different conditions: the traffic of all its pairs. Says
-    /// whether each of them has all of it. Where machines are named, nothing is put together.
-    fn gathered<K: PartialEq + Copy>(
-        &self,
-        found: Tally<(Share, K)>,
-    ) -> Vec<((Share, K), Pairs, bool)> {
-        let mut gathered: Vec<((Share, K), Pairs, bool)> = Vec::new();
-        for (key, pairs) in found {
-            let ((traffic, passes), by) = &key;
-            let known = gathered.iter_mut().find(|(((_, other), other_by), ..)| {
-                !self.peers && other == passes && other_by == by
-            });
-            match known {
-                Some((((all, _), _), all_pairs, is_even)) => {
-                    *all = all.union(traffic);
+    /// One entry of what is lost or gained by a rule between two groups, but for different conditions: the traffic of all its
+    /// pairs. Says whether each of them has all of it. Where machines are named, nothing is put together.
+    fn gathered(&self, told: Tally) -> Vec<(Said, Pairs, bool)> {
+        let mut gathered: Vec<(Said, Pairs, bool)> = Vec::new();
+        for (said, pairs) in told {
+            let is_alike = |other: &Said| {
+                (other.passes, other.by, other.is_news) == (said.passes, said.by, true)
+            };
+            let known = gathered.iter_mut();
+            let mut known =
+                known.filter(|(other, ..)| !self.peers && said.is_news && is_alike(other));
+            match known.next() {
+                Some((all, all_pairs, is_even)) => {
+                    all.traffic = all.traffic.union(&said.traffic);
                     all_pairs.join(pairs);
                     *is_even = false;
                 }
-                None => gathered.push((key, pairs, true)),
+                None => gathered.push((said, pairs, true)),
             }
         }
         gathered
+    }
+
+    /// Where that is told: of what was before or of what is after, and whether it is lost or gained.
+    fn list(&mut self, which: usize, is_news: bool) -> &mut Vec<Passage> {
+        match (which, is_news) {
+            (BEFORE, true) => &mut self.delta.lost,
+            (_, true) => &mut self.delta.gained,
+            (BEFORE, false) => &mut self.delta.still,
+            (_, false) => &mut self.delta.already,
+        }
     }
 
     /// What changed of the classes of a pair, where it is not the rule.
@@ -166,30 +175,29 @@ impl Maker<'_> {
         }
     }
 
-    /// Adds what `passage` makes of the two sides of these pairs, each with whether few of it are named.
-    fn tell(
+    /// What `passage` makes of the two sides of these pairs, each with whether few of it are named.
+    fn passages(
         &self,
-        list: &mut Vec<Passage>,
         [from, to]: [(GroupAt, bool); 2],
         pairs: &Pairs,
         passage: impl Fn([Side; 2]) -> Passage,
-    ) {
+    ) -> Vec<Passage> {
         let products = match self.peers {
             true => pairs.products(),
             false => vec![(pairs.from(), pairs.to())],
         };
         let nobody = BTreeSet::new();
-        for (sources, destinations) in products {
+        let passages = products.into_iter().map(|(sources, destinations)| {
             // who joins is named, whoever is on the other side
             let beside = match (from.1, to.1) {
                 (true, true) => [&destinations, &sources],
                 _ => [&nobody, &nobody],
             };
-            let sides = [
+            passage([
                 self.side(from, &sources, beside[0]),
                 self.side(to, &destinations, beside[1]),
-            ];
-            list.push(passage(sides));
-        }
+            ])
+        });
+        passages.collect()
     }
 }

@@ -1,9 +1,9 @@
 //! The answer of `access`: yes or no first, then by which rules, or what comes nearest.
 
-use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use super::access::{on_checks, parts, traffic};
+use super::terminal::aligned;
 use crate::access::{Answer, By, Near};
 use crate::text::{listed, visible};
 
@@ -33,18 +33,11 @@ pub fn text(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> 
         visible(to),
         visible(&wanted)
     );
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    for by in &answer.rules {
-        table.add_row(vec![
-            format!("  by policy {}", visible(&by.policy)),
-            traffic(&by.traffic),
-            more(by),
-        ]);
-    }
-    if !answer.rules.is_empty() {
-        out.extend(table.lines().map(|line| format!("{}\n", line.trim_end())));
-    }
+    let rows = answer.rules.iter().map(|by| {
+        let policy = format!("  by policy {}", visible(&by.policy));
+        vec![policy, traffic(&by.traffic), more(by)]
+    });
+    out.extend(aligned(rows).iter().map(|line| format!("{line}\n")));
     if !answer.nearest.is_empty() {
         out.push_str("nearest:\n");
         let near = answer

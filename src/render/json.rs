@@ -103,14 +103,12 @@ pub fn document(document: &Document, applied: bool) -> String {
 
 /// Every membership to come that the file grants and the base branch's does not, or the other way round.
 fn memberships(document: &Document) -> Vec<Value> {
-    let all = &document.memberships.all;
-    let rows = memberships::rows(&document.memberships).into_iter();
-    let entries = rows.flat_map(|row| {
+    let entries = memberships::rows(&document.memberships).flat_map(|row| {
         let change = if row.joins { "joins" } else { "no_longer_joins" };
-        let entry = |group: &&str| {
-            json!({ "setup_key": row.key, "group": group, "change": change, "groups": all.get(row.key) })
+        let entry = move |group: &String| {
+            json!({ "setup_key": row.key, "group": group, "change": change, "groups": row.all })
         };
-        row.groups.iter().map(entry).collect::<Vec<_>>()
+        row.groups.iter().map(entry)
     });
     entries.collect()
 }

@@ -7,16 +7,25 @@ mod parts;
 mod sealed;
 mod table;
 
+use super::style::Style;
 use super::{Document, Status, Unplanned};
 use crate::plan::Plan;
 use crate::text::count;
 
+pub(super) use escape::line;
 pub use escape::marker;
-pub(super) use escape::{cell, line};
-pub use escape::{code, object, text};
+pub use escape::{code, text};
 pub use sealed::keep_sealed;
 
 use escape::fenced;
+
+/// Names are code spans, and what is left alone is folded, so that all of it has room.
+const STYLE: Style = Style {
+    name: code,
+    text,
+    strong: |words| format!("**{words}**"),
+    names: |names| names.join(", "),
+};
 
 /// Size that a comment must not exceed, in characters: larger ones slow the page and are mailed to watchers.
 pub const BUDGET: usize = 60_000;
@@ -117,20 +126,15 @@ fn title(document: &Document, applied: bool) -> String {
 fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
     let title = title(document, applied);
     if applied {
-        return format!("### {}", parts::done(document, plan, &title));
+        return format!("### {title}{}", STYLE.done(document, plan));
     }
-    let refused = match (document.blamed(), document.refusals.is_empty()) {
-        (Some(others), _) => format!(" – **apply would refuse it because of {}**", text(&others)),
-        (None, true) => String::new(),
-        (None, false) => " – **apply would refuse it**".into(),
-    };
-    let agreed = match plan.is_empty() {
-        true => String::new(),
-        false => parts::agreed(document),
-    };
+    let refused = STYLE.refused(document);
+    let refused = refused.map(|refused| format!(" – **{refused}**"));
     format!(
-        "### {title}: {}{agreed}{refused}",
-        parts::to_do(document, plan)
+        "### {title}: {}{}{}",
+        STYLE.to_do(document, plan),
+        STYLE.agreed(document),
+        refused.unwrap_or_default()
     )
 }
 

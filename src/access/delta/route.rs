@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Maker;
-use super::tally::{By, Share, Tally, place, shares};
+use super::tally::{By, Tally, place, shares};
 use crate::access::reach::{ClassAt, between};
 use crate::access::routes::Target;
 use crate::access::traffic::Traffic;
@@ -39,7 +39,7 @@ impl Maker<'_> {
             .collect();
         let mut passages = Vec::new();
         for client in target.clients() {
-            let mut found: [Tally<(Share, ())>; 2] = Default::default();
+            let mut found: [Tally; 2] = Default::default();
             let members = match is_all {
                 true => reach.in_group(client).to_vec(),
                 false => {
@@ -62,9 +62,11 @@ impl Maker<'_> {
                     let told = [(BEFORE, &diff.lost), (AFTER, &diff.gained)];
                     let places = told.map(|(which, traffic)| match target.is_for(which, client) {
                         true => {
-                            let shares = shares(traffic, &Traffic::everything()).into_iter();
-                            let shares = shares.map(|share| place(&mut found[which], (share, ())));
-                            shares.collect()
+                            let shares =
+                                shares(traffic, &Traffic::everything(), By::Rule).into_iter();
+                            shares
+                                .map(|share| place(&mut found[which], share))
+                                .collect()
                         }
                         false => Vec::new(),
                     });
@@ -86,16 +88,16 @@ impl Maker<'_> {
                 }
             }
             for (which, found) in found.into_iter().enumerate() {
-                for (((traffic, passes), ()), pairs, is_even) in self.gathered(found) {
+                for (said, pairs, is_even) in self.gathered(found) {
                     let passage = Passage {
                         from: self.side((client, true), &pairs.from(), &BTreeSet::new()),
                         to: Side::Route(Place {
                             name: target.name.clone(),
                             address: target.target.clone(),
                         }),
-                        traffic,
+                        traffic: said.traffic,
                         is_even,
-                        condition: passes.map(|passes| (passes, BTreeSet::new())),
+                        condition: said.passes.map(|passes| (passes, BTreeSet::new())),
                         why: Why {
                             rule: Address::new(Kind::Route, &target.name),
                             causes: pairs.because.into_iter().collect(),
@@ -107,10 +109,7 @@ impl Maker<'_> {
             }
         }
         for (which, passage) in passages {
-            match which {
-                BEFORE => self.delta.lost.push(passage),
-                _ => self.delta.gained.push(passage),
-            }
+            self.list(which, true).push(passage);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::escape::{cell, code, object, text};
 use super::{Level, result};
 use crate::address::Address;
 use crate::change::{Change, Operation};
-use crate::kind::{FieldChange, Kind};
+use crate::kind::Kind;
 use crate::plan::Plan;
 use crate::render::{Document, Status, describe, is_loud};
 
@@ -102,7 +102,7 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
     let summary = describe::summary(change, plan);
     let summary = (!summary.is_empty()).then_some(summary);
     let what: Vec<String> = fields
-        .map(field)
+        .map(describe::named_field)
         .chain(summary)
         .map(|part| text(&part))
         .collect();
@@ -120,14 +120,6 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
 /// A change in one short line, where there is no room for a table.
 pub(super) fn name_line(change: &Change) -> String {
     format!("- {} {}", sign(&change.operation), object(&change.address))
-}
-
-fn field(change: &FieldChange) -> String {
-    format!(
-        "{} {}",
-        describe::field_name(change),
-        describe::field(change)
-    )
 }
 
 fn sign(operation: &Operation) -> &'static str {
