@@ -48,6 +48,27 @@ pub enum Status {
     Skipped,
 }
 
+impl Status {
+    /// Returns the word for programs, and the words for people.
+    fn words(&self) -> [&'static str; 2] {
+        match self {
+            Status::Pending => ["pending", "to come"],
+            Status::Success => ["success", "done"],
+            Status::Failed(_) => ["failed", "failed"],
+            Status::Unknown(_) => ["unknown", "not known"],
+            Status::Skipped => ["skipped", "not tried"],
+        }
+    }
+
+    /// Returns why it did not work, or why nobody knows.
+    fn error(&self) -> Option<&str> {
+        match self {
+            Status::Failed(error) | Status::Unknown(error) => Some(error),
+            Status::Pending | Status::Success | Status::Skipped => None,
+        }
+    }
+}
+
 /// A new setup key whose secret is sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedKey {
@@ -221,16 +242,13 @@ impl Document {
         for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
             kinds.entry(address.kind).or_default().push(&address.name);
         }
-        let label = |kind: Kind, number| {
-            if number == 1 {
-                kind.label()
-            } else {
-                kind.plural()
-            }
+        let label = |kind: Kind, number| match number {
+            1 => kind.label().to_owned(),
+            _ => kind.plural().to_owned(),
         };
+        let kinds = kinds.into_iter();
         kinds
-            .into_iter()
-            .map(|(kind, names)| (label(kind, names.len()).to_owned(), names))
+            .map(|(kind, names)| (label(kind, names.len()), names))
             .collect()
     }
 }

@@ -106,7 +106,7 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
     match to {
         Some(to) => asked.machines(from, to),
         None => {
-            let mut targets = routes::targets(reach.world);
+            let mut targets = routes::targets(&reach);
             targets.retain(|route| route.name == *target);
             if targets.is_empty() {
                 return Err(target.clone());
@@ -164,12 +164,14 @@ impl Asked<'_> {
                     continue;
                 }
                 self.answer.pairs.1 += number;
-                let found = self.reach.rules(self.side, a, *b);
+                let mut found = Vec::new();
+                self.reach.rules_into(self.side, a, *b, &mut found);
                 let ssh = self.reach.has_ssh(self.side, *b);
                 let traffic = self.reach.traffic(self.side, &found, ssh, PASS);
                 if self.is_enough(&traffic) {
                     self.answer.pairs.0 += number;
-                    let by = bits(&found).filter_map(|rule| self.by(rule, *b, ssh, &traffic));
+                    let rules = bits(found.iter().copied());
+                    let by = rules.filter_map(|rule| self.by(rule, *b, ssh, &traffic));
                     let by: Vec<By> = by.collect();
                     self.answer.rules.extend(by);
                 } else {
@@ -250,8 +252,7 @@ impl Asked<'_> {
             for target in targets {
                 let number = self.size(class);
                 self.answer.pairs.1 += number;
-                let ways = target.ways(self.reach, self.side);
-                let traffic = ways.traffic(self.reach, PASS, class);
+                let traffic = target.traffic(self.reach, self.side, PASS, class);
                 if self.is_enough(&traffic) {
                     self.answer.pairs.0 += number;
                     let by = self.by_route(target, class, &traffic);
@@ -302,7 +303,9 @@ impl Asked<'_> {
         let is_paired = || !target.opened_by(self.reach, self.side, class).is_empty();
         match (target.is_on(self.side), is_client) {
             (false, _) => Near::RouteOff(name),
-            (true, _) if target.routers(self.reach).contains(&class) => Near::Router(name),
+            (true, _) if target.routers(self.side).any(|router| router == class) => {
+                Near::Router(name)
+            }
             (true, false) => Near::NotFor(name, world.called(&clients)),
             (true, true) if is_paired() => Near::Guarded(name, world.called(&target.guards())),
             (true, true) => Near::Unpaired(name),

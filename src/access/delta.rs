@@ -7,8 +7,8 @@ mod tally;
 use std::collections::{BTreeSet, HashSet};
 
 use super::reach::{ClassAt, Reach};
-use super::routes::{self, Target};
-use super::world::{BEFORE, End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
+use super::routes;
+use super::world::{AFTER, BEFORE, End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
 use super::{Delta, Members, Passage, Place, Side, is_network};
 use crate::address::Address;
 
@@ -33,8 +33,8 @@ pub(super) fn delta(world: &World, peers: bool) -> Delta {
         .filter(|(_, rule)| is_affected(rule))
         .map(|(at, _)| at)
         .collect();
-    let targets = routes::targets(world);
-    if affected.is_empty() && !targets.iter().any(Target::differs) {
+    let mut paths = world.routes.iter().map(|route| &route.paths);
+    if affected.is_empty() && paths.all(|paths| paths[BEFORE] == paths[AFTER]) {
         return Delta::default();
     }
     let mut maker = Maker {
@@ -45,7 +45,7 @@ pub(super) fn delta(world: &World, peers: bool) -> Delta {
     for rule in &affected {
         maker.rule(*rule);
     }
-    for target in &targets {
+    for target in &routes::targets(&maker.reach) {
         maker.target(target);
     }
     let mut delta = maker.delta;

@@ -131,6 +131,11 @@ impl Rule {
         self.grants[BEFORE] != self.grants[AFTER]
     }
 
+    /// Whether it is enforced on that side, and lets something through.
+    pub(super) fn accepts(&self, side: usize) -> bool {
+        self.on(side).is_some_and(|grant| grant.accepts)
+    }
+
     /// As it is enforced on that side.
     pub(super) fn on(&self, side: usize) -> Option<&Grant> {
         self.grants[side].as_ref().filter(|grant| grant.is_on)
@@ -311,16 +316,20 @@ impl<'a> World<'a> {
         };
         let node = place(self.nodes.iter().position(is_it)?);
         let group = self.group(End::Peer, name);
+        self.enter(node, group);
+        Some(group)
+    }
+
+    /// Puts a machine into one more group.
+    fn enter(&mut self, node: NodeAt, group: GroupAt) {
         for side in SIDES {
-            if !self.groups[group as usize].members[side].contains(&node) {
-                self.put(node, group, side);
-                self.nodes[node as usize].groups[side].sort_unstable();
-                if self.nodes[node as usize].is[side] {
-                    self.groups[group as usize].members[side].push(node);
-                }
+            let of = &mut self.nodes[node as usize];
+            if of.is[side] && !of.groups[side].contains(&group) {
+                of.groups[side].push(group);
+                of.groups[side].sort_unstable();
+                self.groups[group as usize].members[side].push(node);
             }
         }
-        Some(group)
     }
 
     /// Puts a machine that would be in a group into it, where it has fewer than so many.
@@ -331,13 +340,8 @@ impl<'a> World<'a> {
         }
         let name = format!("a machine of {}", of.name);
         let node = self.add_node(What::Key(name), [true, true], [false, false]);
-        let groups = BTreeSet::from([EVERYBODY, group]);
-        for side in SIDES {
-            self.nodes[node as usize].groups[side] = groups.iter().copied().collect();
-            for group in &groups {
-                self.groups[*group as usize].members[side].push(node);
-            }
-        }
+        self.enter(node, EVERYBODY);
+        self.enter(node, group);
     }
 
     /// Whose peers lead to a resource.

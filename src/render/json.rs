@@ -22,12 +22,6 @@ pub fn document(document: &Document, applied: bool) -> String {
         (None, true) => "applied",
         (None, false) => "planned",
     };
-    let statuses = document
-        .statuses
-        .iter()
-        .cloned()
-        .map(Some)
-        .chain(std::iter::repeat(None));
     let nothing = Plan::default();
     let (changes, planned) = match plan {
         Some(plan) => (plan.changes.as_slice(), plan),
@@ -35,10 +29,9 @@ pub fn document(document: &Document, applied: bool) -> String {
     };
     let operations: Vec<Value> = changes
         .iter()
-        .zip(statuses)
         .enumerate()
-        .map(|(index, (change, status))| {
-            let mut operation = operation(change, planned, status);
+        .map(|(index, change)| {
+            let mut operation = operation(change, planned, document.statuses.get(index));
             operation["cause"] = json!(text(document.causes.get(index).and_then(Option::as_ref)));
             if let Some(duration) = document.durations_ms.get(index) {
                 operation["duration_ms"] = json!(duration);
@@ -151,7 +144,7 @@ fn text(of: Option<&impl ToString>) -> Option<String> {
     of.map(ToString::to_string)
 }
 
-fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
+fn operation(change: &Change, plan: &Plan, status: Option<&Status>) -> Value {
     let changed = |field: &str, before: Value, after: Value| json!({ "field": field, "before": before, "after": after });
     // a record of what was made or went has all of it that there is
     let whole = |resource: &Resource| -> Vec<(String, Value)> {
@@ -182,16 +175,10 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
             .map(|change| changed(&change.field, change.before.clone(), change.after.clone()))
             .collect(),
     };
-    let (word, error) = match status {
-        None | Some(Status::Pending) => ("pending", None),
-        Some(Status::Success) => ("success", None),
-        Some(Status::Skipped) => ("skipped", None),
-        Some(Status::Failed(error)) => ("failed", Some(error)),
-        Some(Status::Unknown(error)) => ("unknown", Some(error)),
-    };
+    let status = status.unwrap_or(&Status::Pending);
     let kind = format!("{}_{}", change.operation.word(), change.address.kind.word());
     let mut operation = named(&change.address, "type", &kind);
-    operation["status"] = json!(word);
+    operation["status"] = json!(status.words()[0]);
     operation["reason"] = json!(words::reason(change.reason.as_ref()));
     operation["changes"] = json!(changes);
     if let Some(Resource::SetupKey(key)) = change.operation.after()
@@ -202,7 +189,7 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
         operation["recipients"] = json!(own);
         operation["recipients_only"] = json!(key.sealed_for.only);
     }
-    if let Some(error) = error {
+    if let Some(error) = status.error() {
         operation["error"] = json!(error);
     }
     operation

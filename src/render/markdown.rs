@@ -112,10 +112,9 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
 }
 
 fn title(document: &Document, applied: bool) -> String {
-    let title = if applied {
-        "NetBird apply"
-    } else {
-        "NetBird plan"
+    let title = match applied {
+        true => "NetBird apply",
+        false => "NetBird plan",
     };
     match document.environment.as_str() {
         "" | "default" => title.to_owned(),
@@ -169,12 +168,10 @@ fn untouched(document: &Document) -> String {
 /// A plan that could not be made says so: an old plan never stands as if it were new.
 fn failure(document: &Document, applied: bool, budget: usize) -> String {
     let title = title(document, applied);
-    let what = if applied && document.refused {
-        "**refused**, nothing was changed"
-    } else if applied {
-        "**failed**, nothing was changed"
-    } else {
-        "**could not be made**"
+    let what = match (applied, document.refused) {
+        (true, true) => "**refused**: nothing was changed",
+        (true, false) => "**failed**: nothing was changed",
+        (false, _) => "**could not be made**",
     };
     let head = format!("### {title} {what}\n\n");
     let mut parts: Vec<String> = error(document, budget.saturating_sub(2_000))
@@ -201,15 +198,9 @@ fn error(document: &Document, most: usize) -> Option<String> {
         kept.push_str(line);
         kept.push('\n');
     }
-    let hint = document.hint.as_deref().map(|hint| fenced("", hint));
-    let blocks: Vec<String> = [
-        Some(fenced("", &kept)),
-        hint.map(|hint| format!("Way out:\n\n{hint}")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    Some(blocks.join("\n\n"))
+    let hint = document.hint.iter();
+    let hint = hint.map(|hint| format!("\n\nWay out:\n\n{}", fenced("", hint)));
+    Some(fenced("", &kept) + &hint.collect::<String>())
 }
 
 /// Says at the top what is missing below.
@@ -275,17 +266,6 @@ fn names_only(document: &Document, plan: &Plan, applied: bool, budget: usize) ->
         "{heading}\n\n{error}{}\n\n{list}\n\n{footer}\n",
         too_long(&what.join(", "))
     )
-}
-
-/// The word in the column of results.
-fn result(status: &Status) -> &'static str {
-    match status {
-        Status::Success => "done",
-        Status::Failed(_) => "**failed**",
-        Status::Unknown(_) => "**not known**",
-        Status::Pending => "to come",
-        Status::Skipped => "not tried",
-    }
 }
 
 #[cfg(test)]

@@ -65,14 +65,9 @@ impl Style {
                 (false, false) => "nothing was changed".into(),
             });
         }
-        let others: [(fn(&Status) -> bool, &str); 4] = [
-            (|status| matches!(status, Status::Failed(_)), "failed"),
-            (|status| matches!(status, Status::Unknown(_)), "not known"),
-            (|status| *status == Status::Skipped, "not tried"),
-            (|status| *status == Status::Pending, "to come"),
-        ];
-        for (is_it, words) in others {
-            match statuses.iter().filter(|status| is_it(status)).count() {
+        for words in ["failed", "not known", "not tried", "to come"] {
+            let so = statuses.iter().filter(|status| status.words()[1] == words);
+            match so.count() {
                 0 => {}
                 number => parts.push(format!("{number} {words}")),
             }

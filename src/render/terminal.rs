@@ -164,21 +164,15 @@ pub fn applied(document: &Document, color: Color) -> String {
     if document.error.is_some() {
         let done = names(|status| *status == Status::Success);
         if !done.is_empty() {
-            out.push_str(&format!("  done:      {}\n", listed(&done)));
+            out.push_str(&format!("  done: {}\n", listed(&done)));
         }
         for (change, status) in with(|_| true) {
-            let (label, error) = match status {
-                Status::Failed(error) => ("failed:   ", error),
-                Status::Unknown(error) => ("not known:", error),
-                Status::Success | Status::Pending | Status::Skipped => continue,
+            let Some(error) = status.error() else {
+                continue;
             };
-            let label = label.replace(label.trim_end(), &color.paint("31", label.trim_end()));
-            let address = change.address.to_string();
-            out.push_str(&format!(
-                "  {label} {}: {}\n",
-                visible(&address),
-                visible(error)
-            ));
+            let label = color.paint("31", &format!("{}:", status.words()[1]));
+            let address = shown(&change.address.to_string());
+            out.push_str(&format!("  {label} {address}: {}\n", visible(error)));
         }
         if !not_tried.is_empty() {
             out.push_str(&format!("  not tried: {}\n", listed(&not_tried)));

@@ -22,8 +22,8 @@ impl Maker<'_> {
     /// What comes and goes behind a route: of machines that change, of routers that change, by rules that pair them anew.
     pub(super) fn target(&mut self, target: &Target) {
         let reach = &self.reach;
-        let routers = target.routers(reach);
-        let ways = SIDES.map(|side| target.ways(reach, side));
+        let routers = SIDES.into_iter().flat_map(|side| target.routers(side));
+        let routers: BTreeSet<ClassAt> = routers.collect();
         let is_all = target.differs() || routers.iter().any(|class| reach.at(*class).differs);
         let opening = target.opening(reach, &routers);
         let concerned = |class: ClassAt| -> Vec<usize> {
@@ -51,8 +51,9 @@ impl Maker<'_> {
             // few things pass, for many classes
             let mut known: Vec<(Passing, [Vec<usize>; 2])> = Vec::new();
             for class in members {
-                let passing = SIDES
-                    .map(|side| reach.by_checks(|checks| ways[side].traffic(reach, checks, class)));
+                let passing = SIDES.map(|side| {
+                    reach.by_checks(|checks| target.traffic(reach, side, checks, class))
+                });
                 if passing[BEFORE] == passing[AFTER] {
                     continue;
                 }

@@ -38,7 +38,6 @@ impl Maker<'_> {
                 }
             }
         }
-        let accepts = grants[AFTER].is_some_and(|grant| grant.accepts);
         // of an account without machines nothing can be said
         let is_empty = || {
             world
@@ -46,7 +45,7 @@ impl Maker<'_> {
                 .iter()
                 .all(|node| node.is_resource() || !node.is[AFTER])
         };
-        if is_idle && accepts && rule.differs() && !is_empty() {
+        if is_idle && rule.accepts(AFTER) && rule.differs() && !is_empty() {
             let why = self.why_idle(&from, &to);
             self.delta.idle.push(Idle {
                 policy: rule.name.clone(),
@@ -172,7 +171,7 @@ impl Maker<'_> {
         let diff = self.reach.diff(&rules, pair.ssh);
         let rule = &self.reach.world.rules[at];
         for which in SIDES {
-            let accepts = rule.on(which).is_some_and(|on| on.accepts);
+            let accepts = rule.accepts(which);
             let same = self.reach.same(&rules[which]);
             // what rules that stay as they are let through: they tell it
             let by_same = || self.reach.traffic(which, &same, pair.ssh[which], FAIL);
@@ -228,11 +227,10 @@ impl Maker<'_> {
         traffic: &Traffic,
     ) -> Vec<usize> {
         let lets_through = |other: &usize| {
-            let accepts = self.reach.world.rules[*other].on(side);
             let of_other = self.reach.of_rule(side, *other, pair.ssh[side]);
-            accepts.is_some_and(|on| on.accepts) && !of_other.common(traffic).is_empty()
+            self.reach.world.rules[*other].accepts(side) && !of_other.common(traffic).is_empty()
         };
-        let others = bits(rules).filter(|other| *other != rule);
+        let others = bits(rules.iter().copied()).filter(|other| *other != rule);
         others.filter(lets_through).collect()
     }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
 
 use super::STYLE;
 use super::escape::{code, fenced, line, object, text};
 use crate::agreement;
 use crate::change::{Change, list_changes};
+use crate::kind::FieldChange;
 use crate::plan::Plan;
 use crate::render::impact::impact;
 use crate::render::{Document, describe};
@@ -84,14 +84,9 @@ pub(super) fn warnings(document: &Document, plan: &Plan) -> Option<String> {
         }
     }
     if !idle.is_empty() {
-        let more = match idle.len().saturating_sub(MOST_WARNINGS) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        idle.truncate(MOST_WARNINGS);
-        let names = idle.join(", ");
         lines.push(format!(
-            "> - Deletes, and nobody loses anything by it: {names}{more}."
+            "> - Deletes, and nobody loses anything by it: {}.",
+            listed(&idle)
         ));
     }
     if lines.is_empty() {
@@ -127,52 +122,36 @@ pub(super) fn details(plan: &Plan) -> Option<String> {
 
 fn diff(change: &Change) -> String {
     let mut out = String::new();
-    for field in change.told_fields() {
-        let Some((gone, new)) = list_changes(&field.before, &field.after) else {
-            let line = |value: &Value| {
-                format!(
-                    "{}: {}\n",
-                    field.field,
-                    describe::value(&field.field, value)
-                )
-            };
-            out.push_str(&lines(&line(&field.before), &line(&field.after)));
+    for FieldChange {
+        field,
+        before,
+        after,
+    } in change.told_fields()
+    {
+        let value = |value: &Value| describe::value(field, value);
+        // without a port it is every port
+        let no_port = Value::Array(Vec::new());
+        let is_of_all = field == "ports" && [before, after].contains(&&no_port);
+        let Some((gone, new)) = list_changes(before, after).filter(|_| !is_of_all) else {
+            let (before, after) = (value(before), value(after));
+            out.push_str(&format!("- {field}: {before}\n+ {field}: {after}\n"));
             continue;
         };
-        let entries = |entries: &[&Value]| -> String {
-            entries
-                .iter()
-                .map(|entry| format!("  {}\n", describe::value(&field.field, entry)))
-                .collect()
-        };
-        out.push_str(&format!("  {}:\n", field.field));
-        out.push_str(&lines(&entries(&gone), &entries(&new)));
-        let same = field.after.as_array().map_or(0, Vec::len) - new.len();
+        out.push_str(&format!("  {field}:\n"));
+        let same = after.as_array().map_or(0, Vec::len) - new.len();
+        out.extend(
+            gone.into_iter()
+                .map(|entry| format!("-   {}\n", value(entry))),
+        );
+        out.extend(
+            new.into_iter()
+                .map(|entry| format!("+   {}\n", value(entry))),
+        );
         if same > 0 {
             out.push_str(&format!("    ({same} unchanged)\n"));
         }
-        if field.field == "ports"
-            && [&field.before, &field.after].contains(&&Value::Array(Vec::new()))
-        {
-            let which = if field.after == Value::Array(Vec::new()) {
-                "+"
-            } else {
-                "-"
-            };
-            out.push_str(&format!("{which}   all ports\n"));
-        }
     }
     out
-}
-
-fn lines(before: &str, after: &str) -> String {
-    let diff = TextDiff::from_lines(before, after);
-    let line = |change: similar::Change<&str>| match change.tag() {
-        ChangeTag::Delete => format!("- {}", change.value()),
-        ChangeTag::Insert => format!("+ {}", change.value()),
-        ChangeTag::Equal => String::new(),
-    };
-    diff.iter_all_changes().map(line).collect()
 }
 
 pub(super) fn notices(document: &Document) -> Option<String> {

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::Level;
 use super::escape::{cell, code, object, text};
-use super::{Level, result};
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::kind::Kind;
@@ -106,7 +106,10 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
         .chain(summary)
         .map(|part| text(&part))
         .collect();
-    let result = status.map(|status| format!(" {} |", result(status)));
+    let result = status.map(|status| match (status.words()[1], status.error()) {
+        (words, Some(_)) => format!(" **{words}** |"),
+        (words, None) => format!(" {words} |"),
+    });
     format!(
         "| {} | {} | {} | {} |{}",
         sign(&change.operation),
