@@ -14,13 +14,13 @@ use crate::text::visible;
 /// Most characters of a free text in a line.
 const MOST_TEXT: usize = 80;
 
-/// The sign of an operation on a terminal.
-pub(super) fn sign(operation: &Operation) -> &'static str {
+/// The sign of an operation on a terminal and its colour there, and its sign in a comment.
+pub(super) fn signs(operation: &Operation) -> [&'static str; 3] {
     match operation {
-        Operation::Create { .. } => "+",
-        Operation::Update { .. } => "~",
-        Operation::Replace { .. } => "-+",
-        Operation::Delete { .. } => "-",
+        Operation::Create { .. } => ["+", "32", "➕"],
+        Operation::Update { .. } => ["~", "33", "✏️"],
+        Operation::Replace { .. } => ["-+", "35", "♻️"],
+        Operation::Delete { .. } => ["-", "31", "❌"],
     }
 }
 

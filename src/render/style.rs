@@ -91,7 +91,7 @@ impl Style {
     pub(super) fn agreed(self, document: &Document) -> String {
         match document.agreed_by().as_str() {
             "" => String::new(),
-            by => format!(", agreed to by {}", (self.name)(by)),
+            by => format!(", agreed to by {}", (self.text)(by)),
         }
     }
 

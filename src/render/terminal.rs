@@ -6,7 +6,7 @@ use super::impact::{Impact, impact};
 use super::style::Style;
 use super::{Document, Said, Status, Unplanned, access, describe};
 use crate::agreement::ways_out as ways_out_of;
-use crate::change::{Change, Operation};
+use crate::change::Change;
 use crate::kind::Kind;
 use crate::plan::Plan;
 use crate::text::{listed, visible};
@@ -33,18 +33,6 @@ impl Color {
         } else {
             text.to_owned()
         }
-    }
-
-    fn of(self, operation: &Operation, text: &str) -> String {
-        self.paint(
-            match operation {
-                Operation::Create { .. } => "32",
-                Operation::Update { .. } => "33",
-                Operation::Replace { .. } => "35",
-                Operation::Delete { .. } => "31",
-            },
-            text,
-        )
     }
 }
 
@@ -286,8 +274,9 @@ fn origin(document: &Document) -> String {
 /// Blocks with common columns: what a reader must look at, the rest, and what others left to do.
 fn changes(document: &Document, plan: &Plan, color: Color) -> String {
     let lines = aligned(plan.changes.iter().map(|change| {
+        let [sign, ..] = describe::signs(&change.operation);
         vec![
-            format!("{:>2}", describe::sign(&change.operation)),
+            format!("{sign:>2}"),
             change.address.kind.label().to_owned(),
             shown(&change.address.name),
             describe::summary(change, plan),
@@ -323,7 +312,8 @@ fn changes(document: &Document, plan: &Plan, color: Color) -> String {
 fn row(line: &str, change: &Change, plan: &Plan, color: Color) -> (String, bool) {
     let impact = impact(change, plan);
     let is_loud = impact.is_some();
-    let mut text = color.of(&change.operation, line) + "\n";
+    let [_, colour, _] = describe::signs(&change.operation);
+    let mut text = color.paint(colour, line) + "\n";
     text.push_str(&describe::fields(change));
     // the line itself says who is in a group
     let impact =

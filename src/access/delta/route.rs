@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashMap;
+
 use super::Maker;
 use super::tally::{By, Tally, place, shares};
 use crate::access::reach::{ClassAt, between};
@@ -49,7 +51,7 @@ impl Maker<'_> {
                 }
             };
             // few things pass, for many classes
-            let mut known: Vec<(Passing, [Vec<usize>; 2])> = Vec::new();
+            let mut known: FxHashMap<Passing, [Vec<usize>; 2]> = FxHashMap::default();
             for class in members {
                 let passing = SIDES.map(|side| {
                     reach.by_checks(|checks| target.traffic(reach, side, checks, class))
@@ -57,25 +59,22 @@ impl Maker<'_> {
                 if passing[BEFORE] == passing[AFTER] {
                     continue;
                 }
-                let at = known.iter().position(|(other, _)| *other == passing);
-                let at = at.unwrap_or_else(|| {
-                    let diff = between(&passing[BEFORE], &passing[AFTER]);
+                let places = known.entry(passing).or_insert_with_key(|[before, after]| {
+                    let diff = between(before, after);
                     let told = [(BEFORE, &diff.lost), (AFTER, &diff.gained)];
-                    let places = told.map(|(which, traffic)| match target.is_for(which, client) {
+                    told.map(|(which, traffic)| match target.is_for(which, client) {
                         true => {
-                            let shares =
-                                shares(traffic, &Traffic::everything(), By::Rule).into_iter();
+                            let shares = shares(traffic, &Traffic::everything(), By::Rule);
+                            let shares = shares.into_iter();
                             shares
                                 .map(|share| place(&mut found[which], share))
                                 .collect()
                         }
                         false => Vec::new(),
-                    });
-                    known.push((passing, places));
-                    known.len() - 1
+                    })
                 });
                 for which in SIDES {
-                    for place in &known[at].1[which] {
+                    for place in &places[which] {
                         let pairs = &mut found[which][*place].1;
                         pairs.all.push((class, class));
                         if target.differs() || pairs.because.len() >= MOST_RULES {

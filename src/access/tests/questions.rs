@@ -5,9 +5,10 @@ use snapbox::{assert_data_eq, str};
 
 use super::routes::lan;
 use super::{account, answer, office, tcp};
-use crate::access::End;
+use crate::access::{End, Question, ask};
 use crate::kind::Kind;
-use crate::testing::{groups, id, over, policy_with};
+use crate::memberships::Memberships;
+use crate::testing::{Case, MADE, groups, id, over, policy_with};
 
 #[test]
 fn a_question_is_answered_with_the_rules_or_with_what_comes_nearest() {
@@ -130,6 +131,32 @@ fn a_machine_that_a_rule_names_is_called_by_its_name() {
 no: X → Y
 nearest:
   policy p lets peer a1 in (everything)
+
+"#]]
+    );
+}
+
+#[test]
+fn who_routes_no_more_is_no_router() {
+    let rules = json!([policy_with("q", &["a"], &["All"], json!({}))]);
+    let live = account(json!({ "routes": [lan(json!({}))], "policies": rules }));
+    let file = |routers: &[&str]| json!({ "groups": { "r": { "peers": routers } } });
+    let versions = [(MADE + 100, file(&["r1"])), (MADE + 200, file(&[]))];
+    let case = Case::new(file(&[]), live).history(&versions);
+    let question = Question {
+        from: (End::Group, "a".to_owned()),
+        to: (End::Route, "lan".to_owned()),
+        traffic: None,
+    };
+    let (plan, none) = (case.possible(), Memberships::default());
+    let answer = ask(&case.actual(), Some(&plan), &none, &question);
+    let answer = answer.expect("both are there");
+    assert_data_eq!(
+        crate::render::answer::text(&answer, ("X", "Y", None)),
+        str![[r#"
+no: X → Y (0 of 2 pairs)
+nearest:
+  no policy connects it with a router of route lan, in whatever direction
 
 "#]]
     );
