@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::id::Id;
 use crate::memberships::Memberships;
 use crate::plan::Plan;
 
@@ -33,9 +32,9 @@ pub struct Delta {
     /// What could be reached and cannot any more.
     pub lost: Vec<Passage>,
     /// What a rule lets through newly, and others did before.
-    pub already: Vec<Covered>,
+    pub already: Vec<Passage>,
     /// What a rule lets through no more, and others still do.
-    pub still: Vec<Covered>,
+    pub still: Vec<Passage>,
     /// New or changed rules by which nobody reaches anything.
     pub idle: Vec<Idle>,
 }
@@ -57,42 +56,65 @@ pub struct Passage {
     pub why: Why,
 }
 
-/// A side of a passage: a group, a machine, a resource, or what is behind a route.
+/// A side of a passage.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Side {
-    /// What it is.
-    pub end: End,
+pub enum Side {
+    /// Machines and resources of a group.
+    Group(Members),
+    /// The machine of that name.
+    Peer(String),
+    /// A resource of a network.
+    Resource(Place),
+    /// What is behind a route.
+    Route(Place),
+}
+
+/// A resource, or what is behind a route.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
     /// Its name; of a route that of the route.
     pub name: String,
-    /// The network or the domain of a resource or a route.
-    pub address: Option<String>,
-    /// How many of its machines this is about, those to come among them.
+    /// Its network or its domains.
+    pub address: String,
+}
+
+/// What of a group a passage is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Members {
+    /// The group's name.
+    pub group: String,
+    /// How many of its machines, those to come among them.
     pub machines: usize,
     /// How many of them are yet to enroll: of each key one, however many it enrolls.
     pub to_come: usize,
-    /// How many resources of networks this is about.
+    /// How many resources of networks.
     pub resources: usize,
     /// Their names, where they are few of many, or where machines are named one by one.
     pub names: Vec<String>,
     /// Whether these are few of many, so that their own line tells it.
     pub is_few: bool,
-    /// Whole networks that are among what this is about: of resources, or behind the route.
+    /// The resources among them that are whole networks.
     pub networks: Vec<String>,
 }
 
-impl Default for Side {
-    fn default() -> Self {
-        Side {
-            end: End::Group,
-            name: String::new(),
-            address: None,
-            machines: 0,
-            to_come: 0,
-            resources: 0,
-            names: Vec::new(),
-            is_few: false,
-            networks: Vec::new(),
+impl Side {
+    /// Whole networks that are among what this is about.
+    pub fn networks(&self) -> Vec<String> {
+        match self {
+            Side::Group(members) => members.networks.clone(),
+            Side::Resource(place) | Side::Route(place) if is_network(&place.address) => {
+                vec![place.address.clone()]
+            }
+            Side::Peer(_) | Side::Resource(_) | Side::Route(_) => Vec::new(),
         }
+    }
+}
+
+/// Whether it is more than one address.
+fn is_network(address: &str) -> bool {
+    match address.rsplit_once('/') {
+        Some((_, "32" | "128")) | None => false,
+        Some(_) => true,
     }
 }
 
@@ -103,21 +125,8 @@ pub struct Why {
     pub rule: Address,
     /// What changes beside it.
     pub causes: Vec<Address>,
-}
-
-/// Traffic of one rule that others let through as well.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Covered {
-    /// Who opens the connection.
-    pub from: Side,
-    /// To whom or what.
-    pub to: Side,
-    /// What passes.
-    pub traffic: Traffic,
-    /// The policy.
-    pub policy: String,
-    /// The first of the policies that let it through, too.
-    pub by: BTreeSet<String>,
+    /// Of what was reachable before and after: the first of the policies that let it through, too.
+    pub others: BTreeSet<String>,
 }
 
 /// A policy by which nobody reaches anything.
@@ -149,9 +158,7 @@ impl Delta {
         if plan.is_empty() && memberships.len() == 0 {
             return Delta::default();
         }
-        let world = World::new(actual, plan, memberships);
-        let label = |id: &Id| actual.peer_label(id);
-        delta::delta(&world, &label, peers)
+        delta::delta(&World::new(actual, plan, memberships), peers)
     }
 
     fn sort(&mut self) {

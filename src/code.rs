@@ -1,7 +1,10 @@
 //! What a problem of the file or a notice is about, as a word for programs.
 
-/// The cause of a problem or a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+use serde::Serialize;
+
+/// The cause of a problem or a notice; in JSON its name in small letters, which stays as it is within a `format_version`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Code {
     // problems of the file
     /// It is no JSON.
@@ -162,90 +165,4 @@ pub enum Code {
     TwinStays,
     /// Somebody changed something while an apply ran, and what became of it.
     Meanwhile,
-}
-
-impl Code {
-    /// The word for programs. It stays as it is within a `format_version`.
-    pub fn word(self) -> &'static str {
-        use Code as C;
-        match self {
-            C::Syntax => "syntax",
-            C::Duplicate => "duplicate",
-            C::UnknownField => "unknown_field",
-            C::MissingField => "missing_field",
-            C::WrongType => "wrong_type",
-            C::Value => "value",
-            C::Name => "name",
-            C::Reference => "reference",
-            C::Members => "members",
-            C::Overlap => "overlap",
-            C::Rename => "rename",
-            C::NothingManaged => "nothing_managed",
-            C::IdleSection => "idle_section",
-            C::UndeclaredGroup => "undeclared_group",
-            C::UndeclaredResource => "undeclared_resource",
-            C::Repeated => "repeated",
-            C::PortsOverlap => "ports_overlap",
-            C::HostBits => "host_bits",
-            C::NameOfRecord => "name_of_record",
-            C::EveryDomain => "every_domain",
-            C::RouteForAll => "route_for_all",
-            C::SshEveryPort => "ssh_every_port",
-            C::AnyLocalUser => "any_local_user",
-            C::BlankEnd => "blank_end",
-            C::CaseTwin => "case_twin",
-            C::KeyOfMany => "key_of_many",
-            C::OddMember => "odd_member",
-            C::KeyWithoutLimit => "key_without_limit",
-            C::ShortLife => "short_life",
-            C::IdleEnrolled => "idle_enrolled",
-            C::DnsLabel => "dns_label",
-            C::ReissueDone => "reissue_done",
-            C::TakesOver => "takes_over",
-            C::Namesake => "namesake",
-            C::Logins => "logins",
-            C::RenamedAlready => "renamed_already",
-            C::LookAlike => "look_alike",
-            C::ReplaceIdle => "replace_idle",
-            C::ReissueLater => "reissue_later",
-            C::OlderKey => "older_key",
-            C::KeyByName => "key_by_name",
-            C::KeyNamesake => "key_namesake",
-            C::KeyUnclear => "key_unclear",
-            C::KeyUntold => "key_untold",
-            C::NoCopy => "no_copy",
-            C::Copy => "copy",
-            C::ExpiresSoon => "expires_soon",
-            C::DeadKey => "dead_key",
-            C::UnusedKey => "unused_key",
-            C::EnrollmentOpen => "enrollment_open",
-            C::BoundByTime => "bound_by_time",
-            C::FlippedBack => "flipped_back",
-            C::ToBeReplaced => "to_be_replaced",
-            C::WaitsForApproval => "waits_for_approval",
-            C::PeerMeant => "peer_meant",
-            C::PeerAwaited => "peer_awaited",
-            C::MemberTwin => "member_twin",
-            C::MemberUnclear => "member_unclear",
-            C::MemberGone => "member_gone",
-            C::MemberByName => "member_by_name",
-            C::MemberAbsent => "member_absent",
-            C::MemberTooYoung => "member_too_young",
-            C::MemberUnproved => "member_unproved",
-            C::PeerStays => "peer_stays",
-            C::SectionGone => "section_gone",
-            C::WasKey => "was_key",
-            C::Agreement => "agreement",
-            C::History => "history",
-            C::Merge => "merge",
-            C::NewRecipient => "new_recipient",
-            C::RecipientsChanged => "recipients_changed",
-            C::NoRecipient => "no_recipient",
-            C::ProtectsNothing => "protects_nothing",
-            C::PersonsToken => "persons_token",
-            C::LeftForNext => "left_for_next",
-            C::TwinStays => "twin_stays",
-            C::Meanwhile => "meanwhile",
-        }
-    }
 }

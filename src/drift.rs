@@ -103,24 +103,19 @@ impl Drift {
 
 /// Returns the drift of a plan that was made for the committed file.
 pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
+    let never_ours = plan.unmanaged.iter();
+    let never_ours = never_ours.map(|at| (at, Unmanaged::NeverOurs));
+    let held = plan.held.iter();
+    let held = held.map(|held| (&held.address, Unmanaged::Held(held.why.clone())));
+    let left = plan.gone_sections.iter().flat_map(|gone| &gone.left);
+    let left = left.map(|at| (at, Unmanaged::SectionGone));
+    let unmanaged = never_ours.chain(held).chain(left);
     let mut drift = Drift {
+        unmanaged: unmanaged.map(|(at, what)| (at.clone(), what)).collect(),
         ghosts: ghosts(desired, actual),
+        enrolling: plan.enrolling.values().cloned().collect(),
         ..Drift::default()
     };
-    drift.unmanaged = plan
-        .unmanaged
-        .iter()
-        .map(|address| (address.clone(), Unmanaged::NeverOurs))
-        .collect();
-    drift.unmanaged.extend(
-        plan.held
-            .iter()
-            .map(|held| (held.address.clone(), Unmanaged::Held(held.why.clone()))),
-    );
-    let left = plan.gone_sections.iter().flat_map(|gone| &gone.left);
-    let left = left.map(|at| (at.clone(), Unmanaged::SectionGone));
-    drift.unmanaged.extend(left);
-    drift.enrolling = plan.enrolling.values().cloned().collect();
     for change in &plan.changes {
         let item = |fields: &[FieldChange]| Item {
             address: change.address.clone(),
@@ -146,13 +141,10 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
 
 /// What only a peer that enrolled leaves to do is no drift: the next sync-events does it.
 fn is_enrollment(change: &Change, enrolling: &BTreeMap<Id, String>) -> bool {
-    change.renames_peer()
-        || (change.removed_members().is_empty()
-            && !change.added_members().is_empty()
-            && change
-                .added_members()
-                .iter()
-                .all(|peer| enrolling.contains_key(peer)))
+    let added = change.added_members();
+    let is_new = |peer: &Id| enrolling.contains_key(peer);
+    let joins = change.removed_members().is_empty() && !added.is_empty();
+    change.renames_peer() || joins && added.iter().all(is_new)
 }
 
 /// Says for each mismatch which side moved: the newest version of the file that asks for what NetBird has, if any, was

@@ -1,7 +1,10 @@
 //! What tells that a peer came by a setup key.
 
-/// What tells that a peer came by a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+use serde::Serialize;
+
+/// What tells that a peer came by a key; in JSON its name in small letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// The event log says so.
     Event,
@@ -9,15 +12,4 @@ pub enum Evidence {
     Time,
     /// Their times fit several, and of those it alone bears the key's name; or it is the one that then is left.
     Name,
-}
-
-impl Evidence {
-    /// Its word in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Evidence::Event => "event",
-            Evidence::Time => "time",
-            Evidence::Name => "name",
-        }
-    }
 }

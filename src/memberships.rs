@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::address::Address;
 use crate::desired::Desired;
 use crate::enrollment::is_enrollable;
 use crate::kind::Kind;
@@ -30,24 +29,20 @@ impl Memberships {
         let before = under_new_names(granted(base), desired);
         let none = BTreeSet::new();
         let mut memberships = Memberships::default();
-        for (key, groups) in &now {
-            let earlier = before.get(key).unwrap_or(&none);
-            let mut keep = |list: fn(&mut Memberships) -> &mut ByKey, groups: BTreeSet<String>| {
-                if !groups.is_empty() {
-                    list(&mut memberships).insert(key.clone(), groups);
-                }
-            };
-            keep(|it| &mut it.new, groups - earlier);
-            keep(|it| &mut it.gone, earlier - groups);
+        for (key, groups) in now {
+            let earlier = before.get(&key).unwrap_or(&none);
+            let (new, gone) = (&groups - earlier, earlier - &groups);
+            if new.is_empty() && gone.is_empty() {
+                continue;
+            }
+            if !new.is_empty() {
+                memberships.new.insert(key.clone(), new);
+            }
+            if !gone.is_empty() {
+                memberships.gone.insert(key.clone(), gone);
+            }
+            memberships.all.insert(key, groups);
         }
-        let changed = |key: &&String| {
-            memberships.new.contains_key(*key) || memberships.gone.contains_key(*key)
-        };
-        let keys: Vec<String> = now.keys().filter(changed).cloned().collect();
-        memberships.all = now
-            .into_iter()
-            .filter(|(key, _)| keys.contains(key))
-            .collect();
         memberships
     }
 
@@ -92,19 +87,13 @@ pub fn granted(desired: &Desired) -> ByKey {
 
 /// A group that was renamed is the same group.
 fn under_new_names(mut granted: ByKey, desired: &Desired) -> ByKey {
-    for (
-        Address {
-            kind, name: new, ..
-        },
-        old,
-    ) in &desired.renamed_from
-    {
-        if *kind != Kind::Group {
+    for (at, old) in &desired.renamed_from {
+        if at.kind != Kind::Group {
             continue;
         }
         for groups in granted.values_mut() {
             if groups.remove(old) {
-                groups.insert(new.clone());
+                groups.insert(at.name.clone());
             }
         }
     }

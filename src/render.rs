@@ -15,6 +15,7 @@ pub mod json;
 pub mod markdown;
 mod memberships;
 mod said;
+mod style;
 pub mod terminal;
 pub(crate) mod words;
 
@@ -45,6 +46,27 @@ pub enum Status {
     Unknown(String),
     /// Not tried, since something before it failed.
     Skipped,
+}
+
+impl Status {
+    /// Returns the word for programs, and the words for people.
+    fn words(&self) -> [&'static str; 2] {
+        match self {
+            Status::Pending => ["pending", "to come"],
+            Status::Success => ["success", "done"],
+            Status::Failed(_) => ["failed", "failed"],
+            Status::Unknown(_) => ["unknown", "not known"],
+            Status::Skipped => ["skipped", "not tried"],
+        }
+    }
+
+    /// Returns why it did not work, or why nobody knows.
+    fn error(&self) -> Option<&str> {
+        match self {
+            Status::Failed(error) | Status::Unknown(error) => Some(error),
+            Status::Pending | Status::Success | Status::Skipped => None,
+        }
+    }
 }
 
 /// A new setup key whose secret is sealed.
@@ -140,16 +162,6 @@ pub enum Unplanned {
     },
 }
 
-/// Returns `2 objects are held back`, if any are.
-fn held_number(plan: &Plan) -> Option<String> {
-    let held = match plan.held.len() {
-        0 => return None,
-        1 => "object is",
-        _ => "objects are",
-    };
-    Some(format!("{} {held} held back", plan.held.len()))
-}
-
 impl Document {
     /// Returns what is said of all notices, by position in the file.
     pub fn said(&self) -> Vec<Said<'_>> {
@@ -167,14 +179,6 @@ impl Document {
     pub fn did_nothing(&self) -> bool {
         let is_idle = || self.plan.as_ref().is_some_and(Plan::is_empty) && self.error.is_none();
         self.superseded.is_some() || is_idle()
-    }
-
-    /// Says what an apply did of which no operation was completed.
-    fn nothing_done(&self) -> &'static str {
-        match self.changed {
-            true => "no operation was completed",
-            false => "nothing was changed",
-        }
     }
 
     /// Returns who agreed to deletions, and where; empty where nobody had to.
@@ -238,16 +242,13 @@ impl Document {
         for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
             kinds.entry(address.kind).or_default().push(&address.name);
         }
-        let label = |kind: Kind, number| {
-            if number == 1 {
-                kind.label()
-            } else {
-                kind.plural()
-            }
+        let label = |kind: Kind, number| match number {
+            1 => kind.label().to_owned(),
+            _ => kind.plural().to_owned(),
         };
+        let kinds = kinds.into_iter();
         kinds
-            .into_iter()
-            .map(|(kind, names)| (label(kind, names.len()).to_owned(), names))
+            .map(|(kind, names)| (label(kind, names.len()), names))
             .collect()
     }
 }
@@ -280,34 +281,13 @@ impl Counts {
         counts
     }
 
-    /// Returns `2 to create, 1 to change`; what is zero is left out.
-    pub fn to_do(self) -> String {
-        self.joined(["to create", "to change", "to replace", "to delete"])
-    }
-
-    /// Returns `2 created, 1 changed`.
-    pub fn done(self) -> String {
-        self.joined(["created", "changed", "replaced", "deleted"])
-    }
-
-    fn joined(self, words: [&str; 4]) -> String {
-        let parts: Vec<String> = self.parts(words).map(|(words, _)| words).collect();
-        parts.join(", ")
-    }
-
-    /// Returns the numbers that are not zero in words, and of each whether it is that of deletions.
-    fn parts(self, words: [&str; 4]) -> impl Iterator<Item = (String, bool)> {
-        let numbers = [
-            (self.create, false),
-            (self.change, false),
-            (self.replace, false),
-            (self.delete, true),
-        ];
+    /// Returns the numbers that are not zero, in words: `2 to create`, `1 to change`.
+    fn words(self, words: [&str; 4]) -> Vec<String> {
+        let numbers = [self.create, self.change, self.replace, self.delete];
+        let numbers = numbers.iter().zip(words).filter(|(number, _)| **number > 0);
         numbers
-            .into_iter()
-            .zip(words)
-            .filter(|((number, _), _)| *number > 0)
-            .map(|((number, deletes), word)| (format!("{number} {word}"), deletes))
+            .map(|(number, word)| format!("{number} {word}"))
+            .collect()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Sentences about objects, in which names stand out: each renderer shows them in its own way.
 
-/// Most names that a sentence spells out.
-const MOST_NAMES: usize = 10;
+use crate::text::MOST_NAMES;
 
 /// A part of a sentence: our words, or somebody's name.
 #[derive(Debug, Clone, PartialEq)]

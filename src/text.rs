@@ -113,6 +113,25 @@ pub fn listed<T: AsRef<str>>(texts: &[T]) -> String {
     }
 }
 
+/// Returns a line in pieces of so many characters, broken at blanks; further pieces are indented by so many more than the line.
+pub fn wrapped(line: &str, width: usize, further: usize) -> Vec<String> {
+    let own = line.len() - line.trim_start_matches(' ').len();
+    let mut pieces = vec![line[..own].to_owned()];
+    let mut is_empty = true;
+    for word in line[own..].split(' ') {
+        let piece = pieces.last().map_or(0, |piece| piece.chars().count());
+        if !is_empty && piece + 1 + word.chars().count() > width {
+            pieces.push(" ".repeat(own + further));
+            is_empty = true;
+        }
+        let piece = pieces.last_mut().expect("there is one");
+        piece.push_str(if is_empty { "" } else { " " });
+        piece.push_str(word);
+        is_empty = false;
+    }
+    pieces
+}
+
 /// Returns the text with everything escaped that could move the cursor, hide or reorder text: names come from clients
 /// and from pull requests.
 pub fn visible(text: &str) -> Cow<'_, str> {

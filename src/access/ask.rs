@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::reach::{ClassAt, PASS, Reach, bits};
 use super::routes::{self, Target};
 use super::traffic::Traffic;
-use super::world::{End, Grant, GroupAt, NodeAt, World};
+use super::world::{End, Grant, GroupAt, World};
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -25,9 +25,9 @@ pub struct Answer {
     /// groups has no machine, it is asked for one that would be in it.
     pub pairs: (usize, usize),
     /// By which rules.
-    pub rules: Vec<By>,
+    pub rules: BTreeSet<By>,
     /// Where it is not true of all pairs: what comes nearest.
-    pub nearest: Vec<Near>,
+    pub nearest: BTreeSet<Near>,
 }
 
 /// A rule by which something is reached.
@@ -96,53 +96,46 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
             world.visit(group, side, least);
         }
     }
-    let world = &*world;
     let reach = Reach::new(world);
-    let targets = routes::targets(world);
-    let asked = Asked {
+    let mut asked = Asked {
         reach: &reach,
         side,
         question,
+        answer: Answer::default(),
     };
     match to {
-        Some(to) => Ok(asked.machines(from, to)),
+        Some(to) => asked.machines(from, to),
         None => {
-            let targets = targets.iter().filter(|route| route.name == *target);
-            let targets: Vec<&Target> = targets.collect();
+            let mut targets = routes::targets(&reach);
+            targets.retain(|route| route.name == *target);
             if targets.is_empty() {
                 return Err(target.clone());
             }
-            Ok(asked.behind(from, &targets))
+            asked.behind(from, &targets);
         }
     }
+    let Answer { nearest, .. } = &mut asked.answer;
+    *nearest = std::mem::take(nearest).into_iter().take(MOST).collect();
+    Ok(asked.answer)
 }
 
 struct Asked<'a> {
     reach: &'a Reach<'a>,
     side: usize,
     question: &'a Question,
+    answer: Answer,
 }
 
 impl Asked<'_> {
+    /// The classes that are in a group now: all of a class is.
     fn classes(&self, group: GroupAt) -> Vec<ClassAt> {
-        let side = self.side;
-        let is_there = |class: &ClassAt| {
-            self.nodes(*class)
-                .iter()
-                .any(|node| self.reach.world.nodes[*node as usize].is[side])
-        };
         let all = self.reach.in_group(group);
-        let world = self.reach.world;
-        let is_in = |class: &ClassAt| {
-            self.nodes(*class)
-                .iter()
-                .any(|node| world.nodes[*node as usize].groups[side].contains(&group))
-        };
-        all.iter().copied().filter(is_there).filter(is_in).collect()
+        let is_in = |class: &ClassAt| self.reach.is_in(self.side, *class, &[group]);
+        all.iter().copied().filter(is_in).collect()
     }
 
-    fn nodes(&self, class: ClassAt) -> &[NodeAt] {
-        &self.reach.at(class).nodes
+    fn size(&self, class: ClassAt) -> usize {
+        self.reach.at(class).nodes.len()
     }
 
     /// Whether this is what was asked for.
@@ -161,38 +154,35 @@ impl Asked<'_> {
         }
     }
 
-    fn machines(&self, from: GroupAt, to: GroupAt) -> Answer {
-        let mut answer = Answer::default();
-        let (mut rules, mut nearest) = (BTreeSet::new(), BTreeSet::new());
+    fn machines(&mut self, from: GroupAt, to: GroupAt) {
         let destinations = self.classes(to);
         for a in self.classes(from) {
             for b in &destinations {
-                let number = self.nodes(a).len() * self.nodes(*b).len();
-                let itself = if a == *b { self.nodes(a).len() } else { 0 };
-                let number = number - itself;
+                let itself = if a == *b { self.size(a) } else { 0 };
+                let number = self.size(a) * self.size(*b) - itself;
                 if number == 0 || self.reach.at(a).is_resource {
                     continue;
                 }
-                answer.pairs.1 += number;
-                let found = self.reach.rules(self.side, a, *b);
+                self.answer.pairs.1 += number;
+                let mut found = Vec::new();
+                self.reach.rules_into(self.side, a, *b, &mut found);
                 let ssh = self.reach.has_ssh(self.side, *b);
                 let traffic = self.reach.traffic(self.side, &found, ssh, PASS);
                 if self.is_enough(&traffic) {
-                    answer.pairs.0 += number;
-                    for rule in bits(&found) {
-                        rules.extend(self.by(rule, *b, ssh, &traffic));
-                    }
+                    self.answer.pairs.0 += number;
+                    let rules = bits(found.iter().copied());
+                    let by = rules.filter_map(|rule| self.by(rule, *b, ssh, &traffic));
+                    let by: Vec<By> = by.collect();
+                    self.answer.rules.extend(by);
                 } else {
-                    nearest.extend(self.near(a, *b));
+                    let near = self.near(a, *b);
+                    self.answer.nearest.extend(near);
                 }
             }
         }
-        if nearest.is_empty() && answer.pairs.0 < answer.pairs.1 {
-            nearest.extend(self.others(to));
+        if self.answer.nearest.is_empty() && self.answer.pairs.0 < self.answer.pairs.1 {
+            self.answer.nearest = self.others(to);
         }
-        answer.rules = rules.into_iter().collect();
-        answer.nearest = nearest.into_iter().take(MOST).collect();
-        answer
     }
 
     /// What a rule lets through to a class, of what passes: others may drop some of it.
@@ -201,28 +191,18 @@ impl Asked<'_> {
         let grant = world.rules[rule].on(self.side)?;
         let of_rule = self.reach.of_rule(self.side, rule, ssh).common(passes);
         let traffic = self.wanted(&of_rule);
+        let through = world.called(&self.reach.at(to).routers[self.side]);
         (grant.accepts && !traffic.is_empty()).then(|| By {
             policy: world.rules[rule].name.clone(),
             traffic,
-            through: self
-                .nodes(to)
-                .first()
-                .and_then(|node| world.through(*node, self.side)),
+            through: (!through.is_empty()).then(|| through.join(", ")),
             checks: grant.checks.clone(),
         })
     }
 
     /// Whether a grant is about these two, and whether it is about them the other way round.
     fn is_about(&self, grant: &Grant, from: ClassAt, to: ClassAt) -> [bool; 2] {
-        let is_in = |class: ClassAt, groups: &[GroupAt]| {
-            let node = self.nodes(class).first();
-            let node = node.map(|node| &self.reach.world.nodes[*node as usize]);
-            node.is_some_and(|node| {
-                groups
-                    .iter()
-                    .any(|group| node.groups[self.side].contains(group))
-            })
-        };
+        let is_in = |class, groups: &[GroupAt]| self.reach.is_in(self.side, class, groups);
         let forth = is_in(from, &grant.from) && is_in(to, &grant.to);
         let back = is_in(to, &grant.from) && is_in(from, &grant.to);
         let back = back && !self.reach.at(to).is_resource;
@@ -231,82 +211,68 @@ impl Asked<'_> {
 
     /// What comes near for a pair that does not reach.
     fn near(&self, from: ClassAt, to: ClassAt) -> Vec<Near> {
-        let world = self.reach.world;
-        let mut near = Vec::new();
         let is_cut_off = self.reach.at(to).is_resource && !self.reach.at(to).is_on[self.side];
-        for rule in &world.rules {
-            let Some(grant) = &rule.grants[self.side] else {
-                continue;
-            };
-            let wanted = self.wanted(&grant.traffic);
-            let name = || rule.name.clone();
+        let near = self.reach.world.rules.iter().filter_map(|rule| {
+            let grant = rule.grants[self.side].as_ref()?;
+            let is_wanted = !self.wanted(&grant.traffic).is_empty();
+            let name = rule.name.clone();
             match (self.is_about(grant, from, to), grant.is_on, grant.accepts) {
-                ([true, _], true, false) if !wanted.is_empty() => near.push(Near::Drops(name())),
-                ([true, _], true, true) if wanted.is_empty() => {
-                    near.push(Near::Other(name(), grant.traffic.clone()));
+                ([true, _], true, false) if is_wanted => Some(Near::Drops(name)),
+                ([true, _], true, true) if !is_wanted => {
+                    Some(Near::Other(name, grant.traffic.clone()))
                 }
                 ([true, _], true, true) if is_cut_off => {
-                    let to = self.question.to.1.clone();
-                    near.push(Near::NoRouter(to));
+                    Some(Near::NoRouter(self.question.to.1.clone()))
                 }
-                ([true, _], false, true) if !wanted.is_empty() => near.push(Near::Disabled(name())),
-                ([false, true], true, true) if !wanted.is_empty() => {
-                    near.push(Near::Reverse(name()))
-                }
-                _ => {}
+                ([true, _], false, true) if is_wanted => Some(Near::Disabled(name)),
+                ([false, true], true, true) if is_wanted => Some(Near::Reverse(name)),
+                _ => None,
             }
-        }
-        near
+        });
+        near.collect()
     }
 
     /// Who else is let in.
-    fn others(&self, to: GroupAt) -> Vec<Near> {
+    fn others(&self, to: GroupAt) -> BTreeSet<Near> {
         let world = self.reach.world;
-        let of = world.rules.iter().filter_map(|rule| {
+        let others = world.rules.iter().filter_map(|rule| {
             let grant = rule.on(self.side).filter(|grant| grant.accepts)?;
             let wanted = self.wanted(&grant.traffic);
             let is_to = grant.to.contains(&to) && !wanted.is_empty();
-            let names = grant.from.iter();
-            let names = names.map(|group| world.groups[*group as usize].name.clone());
-            is_to.then(|| Near::Others(rule.name.clone(), names.collect(), wanted))
+            is_to.then(|| Near::Others(rule.name.clone(), world.called(&grant.from), wanted))
         });
-        of.collect()
+        others.collect()
     }
 
-    fn behind(&self, from: GroupAt, targets: &[&Target]) -> Answer {
-        let mut answer = Answer::default();
-        let (mut rules, mut nearest) = (BTreeSet::new(), BTreeSet::new());
+    fn behind(&mut self, from: GroupAt, targets: &[Target]) {
         for class in self.classes(from) {
             if self.reach.at(class).is_resource {
                 continue;
             }
             for target in targets {
-                let number = self.nodes(class).len();
-                answer.pairs.1 += number;
-                let ways = target.ways(self.reach, self.side);
-                let traffic = ways.traffic(self.reach, PASS, class);
+                let number = self.size(class);
+                self.answer.pairs.1 += number;
+                let traffic = target.traffic(self.reach, self.side, PASS, class);
                 if self.is_enough(&traffic) {
-                    answer.pairs.0 += number;
-                    rules.extend(self.by_route(target, class, &traffic));
+                    self.answer.pairs.0 += number;
+                    let by = self.by_route(target, class, &traffic);
+                    self.answer.rules.extend(by);
                 } else {
-                    nearest.extend(self.why_not(target, class));
+                    let near = self.why_not(target, class);
+                    self.answer.nearest.insert(near);
                 }
             }
         }
-        answer.rules = rules.into_iter().collect();
-        answer.nearest = nearest.into_iter().take(MOST).collect();
-        answer
     }
 
     /// The rules by which a class reaches what is behind a route: those that pair it with a router, and where groups guard
     /// the route those to them.
     fn by_route(&self, target: &Target, class: ClassAt, passes: &Traffic) -> Vec<By> {
-        let through = Some(format!("route {} to {}", target.name, target.target));
-        let by = |rule: usize, traffic: Traffic| By {
+        let by = |rule: usize, traffic: Traffic, checks: BTreeSet<String>| By {
             policy: self.reach.world.rules[rule].name.clone(),
             traffic,
-            through: through.clone(),
-            checks: self.checks(rule),
+            through: Some(format!("route {} to {}", target.name, target.target)),
+            checks: &self.checks(rule) | &checks,
         };
         let pairing = target.opened_by(self.reach, self.side, class);
         let is_always = pairing.iter().any(|rule| self.checks(*rule).is_empty());
@@ -316,19 +282,11 @@ impl Asked<'_> {
         let guarded = guarded.into_iter().filter_map(|rule| {
             let traffic = self.reach.of_rule(self.side, rule, false).common(passes);
             let traffic = self.wanted(&traffic);
-            (!traffic.is_empty()).then(|| {
-                let by = by(rule, traffic);
-                let checks = &by.checks | &of_pairing;
-                By { checks, ..by }
-            })
+            (!traffic.is_empty()).then(|| by(rule, traffic, of_pairing.clone()))
         });
-        let opening = match target.has_open_way(self.reach, self.side, class) {
-            true => pairing,
-            false => BTreeSet::new(),
-        };
-        let opening = opening
-            .into_iter()
-            .map(|rule| by(rule, self.wanted(passes)));
+        let has_open_way = target.has_open_way(self.reach, self.side, class);
+        let opening = pairing.iter().filter(|_| has_open_way);
+        let opening = opening.map(|rule| by(*rule, self.wanted(passes), BTreeSet::new()));
         guarded.chain(opening).collect()
     }
 
@@ -337,32 +295,20 @@ impl Asked<'_> {
         grant.map(|grant| grant.checks.clone()).unwrap_or_default()
     }
 
-    fn why_not(&self, target: &Target, class: ClassAt) -> Vec<Near> {
+    fn why_not(&self, target: &Target, class: ClassAt) -> Near {
         let world = self.reach.world;
-        let names = |groups: &BTreeSet<GroupAt>| -> Vec<String> {
-            let names = groups
-                .iter()
-                .map(|group| world.groups[*group as usize].name.clone());
-            names.collect()
-        };
         let name = target.name.clone();
-        let node = self
-            .nodes(class)
-            .first()
-            .map(|node| &world.nodes[*node as usize]);
-        let clients = target.clients();
-        let is_client = node.is_some_and(|node| {
-            let mut groups = node.groups[self.side].iter();
-            groups.any(|group| clients.contains(group))
-        });
+        let clients: Vec<GroupAt> = target.clients().into_iter().collect();
+        let is_client = self.reach.is_in(self.side, class, &clients);
         let is_paired = || !target.opened_by(self.reach, self.side, class).is_empty();
-        let near = match (target.is_on(self.side), is_client) {
+        match (target.is_on(self.side), is_client) {
             (false, _) => Near::RouteOff(name),
-            (true, _) if target.routers(self.reach).contains(&class) => Near::Router(name),
-            (true, false) => Near::NotFor(name, names(&clients)),
-            (true, true) if is_paired() => Near::Guarded(name, names(&target.guards())),
+            (true, _) if target.routers(self.side).any(|router| router == class) => {
+                Near::Router(name)
+            }
+            (true, false) => Near::NotFor(name, world.called(&clients)),
+            (true, true) if is_paired() => Near::Guarded(name, world.called(&target.guards())),
             (true, true) => Near::Unpaired(name),
-        };
-        vec![near]
+        }
     }
 }

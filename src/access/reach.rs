@@ -18,7 +18,7 @@ pub(super) struct Class {
     /// As `Node` has it.
     pub(super) is_on: [bool; 2],
     /// Of a resource: whose peers lead to it.
-    routers: [Vec<GroupAt>; 2],
+    pub(super) routers: [Vec<GroupAt>; 2],
     /// Whether something about it changes.
     pub(super) differs: bool,
     /// The rules that it is a source of, and those that it is a destination of, as bits.
@@ -80,13 +80,32 @@ impl<'w> Reach<'w> {
                 }
             }
         }
+        let of = |node: &Node, by_group: &[Vec<Vec<u64>>; 2]| {
+            SIDES.map(|side| {
+                let mut all = vec![0; words];
+                for group in &node.groups[side] {
+                    for (word, more) in all.iter_mut().zip(&by_group[side][*group as usize]) {
+                        *word |= more;
+                    }
+                }
+                all
+            })
+        };
         let (mut classes, mut class_of) = (Vec::new(), Vec::new());
         let mut by_form = HashMap::new();
         for (at, node) in world.nodes.iter().enumerate() {
             let form = (node.is_resource(), node.is_on, &node.groups);
             let class: ClassAt = *by_form.entry(form).or_insert_with(|| {
                 let routers = SIDES.map(|side| world.routing(number(at), side));
-                classes.push(class(node, routers, &from, &to, words));
+                classes.push(Class {
+                    nodes: Vec::new(),
+                    is_resource: node.is_resource(),
+                    is_on: node.is_on,
+                    routers,
+                    differs: node.differs(),
+                    from: of(node, &from),
+                    to: of(node, &to),
+                });
                 number(classes.len() - 1)
             });
             classes[class as usize].nodes.push(number(at));
@@ -124,14 +143,7 @@ impl<'w> Reach<'w> {
         self.in_groups[group as usize].get_or_init(classes).clone()
     }
 
-    /// The rules by which one class may open connections to another on a side, or may not, as bits.
-    pub(super) fn rules(&self, side: usize, from: ClassAt, to: ClassAt) -> Vec<u64> {
-        let mut rules = Vec::with_capacity(self.words());
-        self.rules_into(side, from, to, &mut rules);
-        rules
-    }
-
-    /// The same, behind what is there.
+    /// Adds the rules by which one class may open connections to another on a side, or may not, as bits.
     pub(super) fn rules_into(&self, side: usize, from: ClassAt, to: ClassAt, out: &mut Vec<u64>) {
         let source = from;
         let (from, to) = (self.at(from), self.at(to));
@@ -162,7 +174,7 @@ impl<'w> Reach<'w> {
 
     /// The rules that are not the same before and after.
     pub(super) fn differing_rules(&self) -> impl Iterator<Item = usize> {
-        bits(&self.differing)
+        bits(self.differing.iter().copied())
     }
 
     /// The classes of which something changes.
@@ -186,27 +198,25 @@ impl<'w> Reach<'w> {
     }
 
     /// The rules that pair two machines, whatever their action and direction: these are in each other's map then.
-    pub(super) fn pairing(&self, side: usize, a: ClassAt, b: ClassAt) -> Vec<usize> {
+    pub(super) fn pairing(
+        &self,
+        side: usize,
+        a: ClassAt,
+        b: ClassAt,
+    ) -> impl Iterator<Item = usize> {
         let (a, b) = (self.at(a), self.at(b));
         let forth = a.from[side].iter().zip(&b.to[side]);
         let back = a.to[side].iter().zip(&b.from[side]);
-        let words = forth
-            .zip(back)
-            .map(|((from, to), (other_to, other_from))| (from & to) | (other_to & other_from));
-        let words: Vec<u64> = words.collect();
-        bits(&words).collect()
+        let words = forth.zip(back);
+        bits(
+            words.map(|((from, to), (other_to, other_from))| (from & to) | (other_to & other_from)),
+        )
     }
 
     /// Whether some rule pairs two machines.
     pub(super) fn are_paired(&self, side: usize, checks: usize, a: ClassAt, b: ClassAt) -> bool {
-        if checks == FAIL {
-            let mut rules = self.pairing(side, a, b).into_iter();
-            return rules.any(|rule| self.has_no_checks(side, rule));
-        }
-        let (a, b) = (self.at(a), self.at(b));
-        let mut forth = a.from[side].iter().zip(&b.to[side]);
-        let mut back = a.to[side].iter().zip(&b.from[side]);
-        forth.any(|(from, to)| from & to != 0) || back.any(|(to, from)| to & from != 0)
+        let mut rules = self.pairing(side, a, b);
+        rules.any(|rule| checks == PASS || self.has_no_checks(side, rule))
     }
 
     fn has_no_checks(&self, side: usize, rule: usize) -> bool {
@@ -217,7 +227,7 @@ impl<'w> Reach<'w> {
     /// What these rules let through to a machine, or a resource; `ssh`: whether it has NetBird's SSH server on.
     pub(super) fn traffic(&self, side: usize, rules: &[u64], ssh: bool, checks: usize) -> Traffic {
         let (mut passes, mut dropped) = (Traffic::default(), Traffic::default());
-        for at in bits(rules) {
+        for at in bits(rules.iter().copied()) {
             let Some(grant) = self.world.rules[at].on(side) else {
                 continue;
             };
@@ -300,12 +310,9 @@ impl<'w> Reach<'w> {
 
     /// The rules that let a class through to these groups.
     pub(super) fn accepting(&self, side: usize, from: ClassAt, to: &[GroupAt]) -> Vec<usize> {
-        let accepts = |rule: &usize| {
-            let grant = self.world.rules[*rule].on(side);
-            grant.is_some_and(|grant| grant.accepts)
-        };
-        let rules = self.rules_to(side, from, to);
-        bits(&rules).filter(accepts).collect()
+        let rules = bits(self.rules_to(side, from, to));
+        let accepts = |rule: &usize| self.world.rules[*rule].accepts(side);
+        rules.filter(accepts).collect()
     }
 
     /// The rules from a class to these groups, as bits.
@@ -335,43 +342,14 @@ pub(super) fn between(before: &[Traffic; 2], after: &[Traffic; 2]) -> Diff {
     }
 }
 
-fn class(
-    node: &Node,
-    routers: [Vec<GroupAt>; 2],
-    from: &[Vec<Vec<u64>>; 2],
-    to: &[Vec<Vec<u64>>; 2],
-    words: usize,
-) -> Class {
-    let all = |by_group: &[Vec<Vec<u64>>; 2]| {
-        SIDES.map(|side| {
-            let mut all = vec![0; words];
-            for group in &node.groups[side] {
-                for (word, more) in all.iter_mut().zip(&by_group[side][*group as usize]) {
-                    *word |= more;
-                }
-            }
-            all
-        })
-    };
-    Class {
-        nodes: Vec::new(),
-        is_resource: node.is_resource(),
-        is_on: node.is_on,
-        routers,
-        differs: node.differs(),
-        from: all(from),
-        to: all(to),
-    }
-}
-
 fn set(bits: &mut [u64], at: usize) {
     bits[at / 64] |= 1 << (at % 64);
 }
 
 /// The places of the bits that are set.
-pub(super) fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
-    words.iter().enumerate().flat_map(|(at, word)| {
-        let bits = (0..64).filter(move |bit| *word != 0 && word & (1 << bit) != 0);
+pub(super) fn bits(words: impl IntoIterator<Item = u64>) -> impl Iterator<Item = usize> {
+    words.into_iter().enumerate().flat_map(|(at, word)| {
+        let bits = (0..64).filter(move |bit| word != 0 && word & (1 << bit) != 0);
         bits.map(move |bit| at * 64 + bit)
     })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::reach::{ClassAt, Reach};
 use super::traffic::Traffic;
-use super::world::{GroupAt, Path, RouteOf, SIDES, World};
+use super::world::{GroupAt, Path, SIDES};
 
 /// A network or domains behind the routes of one name: several of them lead to the same.
 #[derive(Debug)]
@@ -12,50 +12,56 @@ pub(super) struct Target<'w> {
     pub(super) name: String,
     /// The network, or the domains.
     pub(super) target: String,
-    routes: Vec<&'w RouteOf>,
+    /// Its routes that are on.
+    ways: [Vec<Way<'w>>; 2],
+}
+
+/// A route, and the machines that route.
+#[derive(Debug)]
+struct Way<'w> {
+    path: &'w Path,
+    routers: Vec<ClassAt>,
 }
 
 /// Returns what the routes of a world lead to.
-pub(super) fn targets<'w>(world: &'w World<'_>) -> Vec<Target<'w>> {
-    let mut targets: BTreeMap<(&str, &str), Vec<&RouteOf>> = BTreeMap::new();
-    for route in &world.routes {
-        let to: BTreeSet<&str> = route
-            .paths
-            .iter()
-            .flatten()
-            .map(|path| path.target.as_str())
-            .collect();
-        for to in to {
-            targets.entry((&route.name, to)).or_default().push(route);
+pub(super) fn targets<'w>(reach: &Reach<'w>) -> Vec<Target<'w>> {
+    let mut targets: BTreeMap<(&str, &str), [Vec<Way>; 2]> = BTreeMap::new();
+    for route in &reach.world.routes {
+        for side in SIDES {
+            let Some(path) = &route.paths[side] else {
+                continue;
+            };
+            let ways = targets.entry((&route.name, &path.target)).or_default();
+            if path.is_on {
+                let routers = path.routers.iter();
+                let routers = routers.flat_map(|group| reach.in_group(*group).to_vec());
+                let is_there = |router: &ClassAt| {
+                    !reach.at(*router).is_resource && reach.is_in(side, *router, &path.routers)
+                };
+                let routers = routers.filter(is_there).collect();
+                ways[side].push(Way { path, routers });
+            }
         }
     }
-    let target = |((name, target), routes): ((&str, &str), Vec<&'w RouteOf>)| Target {
+    let target = |((name, target), ways): ((&str, &str), [Vec<Way<'w>>; 2])| Target {
         name: name.to_owned(),
         target: target.to_owned(),
-        routes,
+        ways,
     };
     targets.into_iter().map(target).collect()
 }
 
 impl Target<'_> {
-    /// Its routes that are on.
-    fn paths(&self, side: usize) -> impl Iterator<Item = &Path> {
-        let paths = self
-            .routes
-            .iter()
-            .filter_map(move |route| route.paths[side].as_ref());
-        paths.filter(|path| path.is_on && path.target == self.target)
-    }
-
     fn of(&self, pick: fn(&Path) -> &Vec<GroupAt>) -> BTreeSet<GroupAt> {
-        let paths = SIDES.iter().flat_map(|side| self.paths(*side));
-        paths.flat_map(pick).copied().collect()
+        let ways = self.ways.iter().flatten();
+        ways.flat_map(|way| pick(way.path)).copied().collect()
     }
 
     /// Whether one of its routes is another one after.
     pub(super) fn differs(&self) -> bool {
-        let [before, after] = SIDES.map(|side| self.paths(side).collect::<Vec<_>>());
-        before != after
+        let [before, after] = &self.ways;
+        let before = before.iter().map(|way| way.path);
+        before.ne(after.iter().map(|way| way.path))
     }
 
     /// Who gets it, before or after.
@@ -65,7 +71,8 @@ impl Target<'_> {
 
     /// Whether that group gets it on a side.
     pub(super) fn is_for(&self, side: usize, client: GroupAt) -> bool {
-        self.paths(side).any(|path| path.clients.contains(&client))
+        let mut ways = self.ways[side].iter();
+        ways.any(|way| way.path.clients.contains(&client))
     }
 
     /// The groups whose policies guard it.
@@ -73,12 +80,9 @@ impl Target<'_> {
         self.of(|path| &path.guards)
     }
 
-    /// The machines that route, before or after.
-    pub(super) fn routers(&self, reach: &Reach) -> BTreeSet<ClassAt> {
-        let groups = self.of(|path| &path.routers).into_iter();
-        groups
-            .flat_map(|group| reach.in_group(group).to_vec())
-            .collect()
+    /// The machines that route on a side.
+    pub(super) fn routers(&self, side: usize) -> impl Iterator<Item = ClassAt> {
+        self.ways[side].iter().flat_map(|way| &way.routers).copied()
     }
 
     /// The rules that are not the same before and after and may open or close it, each with the groups of the machines for
@@ -111,69 +115,48 @@ impl Target<'_> {
         opening.collect()
     }
 
-    /// Its routes that are on, with who routes.
-    pub(super) fn ways(&self, reach: &Reach, side: usize) -> Ways<'_> {
-        let ways = self.paths(side).map(|path| {
-            let routers = path.routers.iter();
-            let routers = routers.flat_map(|group| reach.in_group(*group).to_vec());
-            let is_there = |router: &ClassAt| {
-                !reach.at(*router).is_resource && reach.is_in(side, *router, &path.routers)
-            };
-            (path, routers.filter(is_there).collect())
-        });
-        Ways {
-            side,
-            ways: ways.collect(),
-        }
-    }
-
     /// Whether one of its routes is on.
     pub(super) fn is_on(&self, side: usize) -> bool {
-        self.paths(side).next().is_some()
+        !self.ways[side].is_empty()
     }
 
     /// Whether a class gets it by a route that no groups guard.
     pub(super) fn has_open_way(&self, reach: &Reach, side: usize, class: ClassAt) -> bool {
-        let mut paths = self.paths(side);
-        paths.any(|path| path.guards.is_empty() && reach.is_in(side, class, &path.clients))
+        let mut open = self.ways[side]
+            .iter()
+            .filter(|way| way.path.guards.is_empty());
+        open.any(|way| reach.is_in(side, class, &way.path.clients))
     }
 
     /// The rules that let a class through to the groups that guard it.
     pub(super) fn let_through_by(&self, reach: &Reach, side: usize, class: ClassAt) -> Vec<usize> {
-        let paths = self.paths(side);
-        let paths = paths.filter(|path| reach.is_in(side, class, &path.clients));
-        let guards: Vec<GroupAt> = paths.flat_map(|path| path.guards.clone()).collect();
+        let ways = self.ways[side].iter();
+        let ways = ways.filter(|way| reach.is_in(side, class, &way.path.clients));
+        let guards: Vec<GroupAt> = ways.flat_map(|way| way.path.guards.clone()).collect();
         reach.accepting(side, class, &guards)
     }
 
     /// The rules that pair a class with a router of it, and so open it.
     pub(super) fn opened_by(&self, reach: &Reach, side: usize, class: ClassAt) -> BTreeSet<usize> {
-        let paths = self.paths(side);
-        let groups = paths.flat_map(|path| path.routers.iter().copied());
-        let routers = groups.flat_map(|group| reach.in_group(group).to_vec());
-        let routers = routers.filter(|router| !reach.at(*router).is_resource && *router != class);
+        let routers = self.routers(side).filter(|router| *router != class);
         routers
             .flat_map(|router| reach.pairing(side, class, router))
             .collect()
     }
-}
 
-/// The routes of a target that are on, each with the machines that route.
-#[derive(Debug)]
-pub(super) struct Ways<'t> {
-    side: usize,
-    ways: Vec<(&'t Path, Vec<ClassAt>)>,
-}
-
-impl Ways<'_> {
     /// What passes from a class to what is behind it.
-    pub(super) fn traffic(&self, reach: &Reach, checks: usize, class: ClassAt) -> Traffic {
-        let side = self.side;
+    pub(super) fn traffic(
+        &self,
+        reach: &Reach,
+        side: usize,
+        checks: usize,
+        class: ClassAt,
+    ) -> Traffic {
         let mut traffic = Traffic::default();
         if reach.at(class).is_resource {
             return traffic;
         }
-        for (path, routers) in &self.ways {
+        for Way { path, routers } in &self.ways[side] {
             // who routes needs no route
             if !reach.is_in(side, class, &path.clients) || reach.is_in(side, class, &path.routers) {
                 continue;

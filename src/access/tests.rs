@@ -3,6 +3,8 @@
 mod live;
 mod places;
 mod properties;
+mod questions;
+mod routes;
 
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, str};
@@ -12,7 +14,7 @@ use crate::kind::Kind;
 use crate::memberships::Memberships;
 use crate::render::access_lines;
 use crate::testing::{
-    Case, MADE, desired, group, groups, id, key, over, peer, policy, policy_with, route,
+    Case, MADE, desired, group, groups, id, key, over, peer, policy, policy_with,
 };
 
 /// A machine without NetBird's SSH server. Of a person, so that a file can name it without a history.
@@ -313,113 +315,6 @@ fn a_router_that_goes_closes_what_is_behind_it() {
     );
 }
 
-/// A live route for `a` through `r`.
-fn lan(more: Value) -> Value {
-    over(
-        route("lan", "10.0.0.0/8", &["r"]),
-        over(json!({ "groups": groups(&["a"]) }), more),
-    )
-}
-
-#[test]
-fn a_route_is_open_on_every_port_once_any_policy_pairs_client_and_router() {
-    let live = account(json!({ "routes": [lan(json!({}))] }));
-    for policy in [
-        json!({ "destinations": ["r"], "protocol": "icmp" }),
-        json!({ "sources": ["r"], "destinations": ["a"], "protocol": "icmp" }),
-    ] {
-        let told = told(one(policy), live.clone());
-        let route = "+ a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by policy p, route lan\n";
-        assert!(told.contains(route), "{told}");
-    }
-    // one that drops opens it, too
-    let drop = json!({ "destinations": ["r"], "action": "drop" });
-    assert_data_eq!(
-        told(one(drop), live.clone()),
-        str![[r#"
-+ a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by policy p, route lan
-! a reaches all of the network 10.0.0.0/8 on every port, by policy p, route lan
-
-"#]]
-    );
-    // and whoever takes the narrow rule away closes it
-    let live = over(
-        live,
-        json!({ "policies": [policy_with("p", &["a"], &["r"], json!({ "protocol": "icmp", "bidirectional": false }))] }),
-    );
-    assert_data_eq!(
-        told(
-            json!({ "policies": {}, "groups": { "a": {}, "b": {}, "c": {}, "r": {}, "none": {} } }),
-            live
-        ),
-        str![[r#"
-- a (2 machines) → r (1 machine): icmp, by policy p
-- a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by policy p, route lan
-
-"#]]
-    );
-}
-
-#[test]
-fn without_a_policy_a_route_leads_nowhere() {
-    let file = json!({ "routes": { "lan": { "network": "10.0.0.0/8", "peer_groups": ["r"], "groups": ["a"] } } });
-    assert_eq!(told(file.clone(), account(json!({}))), "\n");
-    let paired = account(json!({ "policies": [policy("p", &["a"], &["r"])] }));
-    assert_data_eq!(
-        told(file, paired),
-        str![[r#"
-+ a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by route lan
-! a reaches all of the network 10.0.0.0/8 on every port, by route lan
-
-"#]]
-    );
-}
-
-#[test]
-fn with_access_control_groups_only_the_policies_to_them_count() {
-    let guarded = lan(json!({ "access_control_groups": groups(&["c"]) }));
-    let pair = policy_with("pair", &["a"], &["r"], json!({ "protocol": "icmp" }));
-    let live = account(json!({ "routes": [guarded], "policies": [pair] }));
-    let file = |policy: Value| {
-        let pair = json!({ "sources": ["a"], "destinations": ["r"], "protocol": "icmp" });
-        let mut file = one(policy);
-        file["policies"]["pair"] = pair;
-        file
-    };
-    assert_data_eq!(
-        told(
-            file(json!({ "destinations": ["c"], "protocol": "tcp", "ports": [443] })),
-            live.clone()
-        ),
-        str![[r#"
-+ a (2 machines) → c (1 machine): tcp 443, by policy p
-+ a (2 machines) → 10.0.0.0/8 (behind route lan): tcp 443, by policy p, route lan
-
-"#]]
-    );
-    // sources that do not get the route have nothing of it
-    assert_data_eq!(
-        told(
-            file(json!({ "sources": ["b"], "destinations": ["c"] })),
-            live
-        ),
-        str![[r#"
-+ b (1 machine) → c (1 machine): everything, by policy p
-
-"#]]
-    );
-}
-
-#[test]
-fn two_routes_of_one_name_to_one_network_are_one_way_there() {
-    let live = account(
-        json!({ "routes": [lan(json!({}))], "policies": [policy("p", &["a", "c"], &["r", "c"])] }),
-    );
-    let route = |through: &str| json!({ "network": "10.0.0.0/8", "peer_groups": [through], "groups": ["a"] });
-    let file = json!({ "routes": { "lan": [route("r"), route("c")] } });
-    assert_eq!(told(file, live), "\n");
-}
-
 #[test]
 fn all_among_sources_is_all() {
     let file = one(json!({ "sources": ["a", "All"], "protocol": "udp" }));
@@ -575,7 +470,7 @@ fn answer(live: Value, from: &str, to: (End, &str), traffic: Option<Traffic>) ->
     };
     let answer = ask(&case.actual(), None, &Memberships::default(), &question);
     let answer = answer.expect("both are there");
-    crate::render::answer::text(&answer, ("X", "Y", None), &|id| id.to_owned())
+    crate::render::answer::text(&answer, ("X", "Y", None))
 }
 
 fn tcp(port: u16) -> Option<Traffic> {
@@ -583,114 +478,4 @@ fn tcp(port: u16) -> Option<Traffic> {
         tcp: Ports::of([(port, port)]),
         ..Traffic::default()
     })
-}
-
-#[test]
-fn a_question_is_answered_with_the_rules_or_with_what_comes_nearest() {
-    let one_way = |rule: Value| {
-        let rule = over(json!({ "bidirectional": false }), rule);
-        account(json!({ "policies": [policy_with("p", &["a"], &["b"], rule)] }))
-    };
-    let ssh = json!({ "protocol": "tcp", "ports": ["22"] });
-    let b = (End::Group, "b");
-    let rows = [
-        answer(one_way(ssh.clone()), "a", b, tcp(22)),
-        answer(one_way(ssh.clone()), "a", b, tcp(80)),
-        answer(one_way(ssh.clone()), "b", (End::Group, "a"), tcp(22)),
-        answer(one_way(json!({ "enabled": false })), "a", b, None),
-        answer(one_way(json!({ "action": "drop" })), "a", b, None),
-        answer(one_way(ssh), "c", b, tcp(22)),
-        answer(one_way(json!({})), "none", b, None),
-    ];
-    assert_data_eq!(
-        rows.concat(),
-        str![[r#"
-yes: X → Y (2 of 2 pairs)
-   by policy p  tcp 22
-no: X → Y (0 of 2 pairs)
-nearest:
-  policy p lets tcp 22 through
-no: X → Y (0 of 2 pairs)
-nearest:
-  policy p lets it through the other way round only
-no: X → Y (0 of 2 pairs)
-nearest:
-  policy p would let it through, but is disabled
-no: X → Y (0 of 2 pairs)
-nearest:
-  policy p drops it
-no: X → Y
-nearest:
-  policy p lets a in (tcp 22)
-no: X → Y
-nearest:
-  policy p lets a in (everything)
-
-"#]]
-    );
-}
-
-#[test]
-fn a_question_about_a_resource_or_a_route_says_through_whom() {
-    let resource = json!({ "destinationResource": { "id": id(Kind::NetworkResource, "printer"), "type": "host" }, "destinations": null });
-    let printer = |router: Value| {
-        let policies = json!({ "policies": [policy_with("p", &["a"], &["b"], resource.clone())] });
-        answer(
-            over(office(router, json!({})), policies),
-            "a",
-            (End::Resource, "printer"),
-            None,
-        )
-    };
-    let routed = |policy: Option<Value>, more: Value| {
-        let policies: Vec<Value> = policy.into_iter().collect();
-        let live = account(json!({ "routes": [lan(more)], "policies": policies }));
-        answer(live, "a", (End::Route, "lan"), None)
-    };
-    let paired = || {
-        Some(policy_with(
-            "p",
-            &["a"],
-            &["r"],
-            json!({ "protocol": "icmp" }),
-        ))
-    };
-    let rows = [
-        printer(json!({})),
-        printer(json!({ "enabled": false })),
-        routed(paired(), json!({})),
-        routed(None, json!({})),
-        routed(paired(), json!({ "enabled": false })),
-        routed(paired(), json!({ "groups": groups(&["b"]) })),
-        routed(paired(), json!({ "peer_groups": groups(&["a"]) })),
-        routed(paired(), json!({ "access_control_groups": groups(&["c"]) })),
-    ];
-    assert_data_eq!(
-        rows.concat(),
-        str![[r#"
-yes: X → Y (2 of 2 pairs)
-   by policy p  everything  through r
-no: X → Y (0 of 2 pairs)
-nearest:
-  no router leads to resource printer, or one of them is disabled
-yes: X → Y (2 of 2 pairs)
-   by policy p  everything  through route lan to 10.0.0.0/8
-no: X → Y (0 of 2 pairs)
-nearest:
-  no policy connects it with a router of route lan, in whatever direction
-no: X → Y (0 of 2 pairs)
-nearest:
-  route lan is disabled
-no: X → Y (0 of 2 pairs)
-nearest:
-  route lan is for b alone
-no: X → Y (0 of 2 pairs)
-nearest:
-  it is a router of route lan itself, and needs no route
-no: X → Y (0 of 2 pairs)
-nearest:
-  route lan is guarded: no policy lets it through to c
-
-"#]]
-    );
 }

@@ -129,30 +129,20 @@ impl Traffic {
             true => Ports::all(),
             false => Ports::of(named),
         };
+        let mut traffic = Traffic::default();
         match policy.protocol.unwrap_or(Protocol::All) {
-            Protocol::All => Traffic::everything(),
-            Protocol::Tcp => Traffic {
-                tcp: ports,
-                ..Traffic::default()
-            },
-            Protocol::Udp => Traffic {
-                udp: ports,
-                ..Traffic::default()
-            },
-            Protocol::Icmp => Traffic {
-                icmp: true,
-                ..Traffic::default()
-            },
+            Protocol::All => traffic = Traffic::everything(),
+            Protocol::Tcp => traffic.tcp = ports,
+            Protocol::Udp => traffic.udp = ports,
+            Protocol::Icmp => traffic.icmp = true,
             // without ports it is every TCP port; port 22 brings the server's own along
             Protocol::NetbirdSsh => {
                 let server = ports.contains(SSH[0]).then_some((SSH[1], SSH[1]));
-                Traffic {
-                    tcp: ports.union(&Ports::of(server)),
-                    logins: logins(policy),
-                    ..Traffic::default()
-                }
+                traffic.tcp = ports.union(&Ports::of(server));
+                traffic.logins = logins(policy);
             }
         }
+        traffic
     }
 
     /// The same, and all users may log in.
@@ -185,12 +175,9 @@ impl Traffic {
     /// What is in this one alone. Where all users may log in, no group of them is left.
     pub fn minus(&self, other: &Traffic) -> Traffic {
         let is_there = |(group, user): &Login| {
-            let groups = [None, group.clone()];
-            let users = [None, user.clone()];
-            let mut pairs = groups
-                .into_iter()
-                .flat_map(|group| users.clone().map(|user| (group.clone(), user)));
-            pairs.any(|login| other.logins.contains(&login))
+            let of_all = |other: &Option<String>, own| other.is_none() || other == own;
+            let mut others = other.logins.iter();
+            others.any(|other| of_all(&other.0, group) && of_all(&other.1, user))
         };
         let logins = self.logins.iter().filter(|login| !is_there(login));
         Traffic {

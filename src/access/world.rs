@@ -80,7 +80,7 @@ pub(super) enum What<'a> {
 pub(super) struct Place {
     pub(super) name: String,
     /// A masked network, or a domain.
-    pub(super) address: Option<String>,
+    pub(super) address: String,
     /// Whether it is at another address on the other side.
     pub(super) is_moved: bool,
     network: [NetworkKey; 2],
@@ -131,6 +131,11 @@ impl Rule {
         self.grants[BEFORE] != self.grants[AFTER]
     }
 
+    /// Whether it is enforced on that side, and lets something through.
+    pub(super) fn accepts(&self, side: usize) -> bool {
+        self.on(side).is_some_and(|grant| grant.accepts)
+    }
+
     /// As it is enforced on that side.
     pub(super) fn on(&self, side: usize) -> Option<&Grant> {
         self.grants[side].as_ref().filter(|grant| grant.is_on)
@@ -164,8 +169,9 @@ pub(super) struct Router {
 }
 
 /// All of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct World<'a> {
+    actual: &'a Actual,
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) groups: Vec<Group>,
     pub(super) rules: Vec<Rule>,
@@ -179,7 +185,16 @@ impl<'a> World<'a> {
     /// The account as it is, and as the plan would leave it. `memberships` are those that this version of the file grants
     /// and the one before did not.
     pub(super) fn new(actual: &'a Actual, plan: &'a Plan, memberships: &Memberships) -> World<'a> {
-        let mut world = World::default();
+        let mut world = World {
+            actual,
+            nodes: Vec::new(),
+            groups: Vec::new(),
+            rules: Vec::new(),
+            routes: Vec::new(),
+            routers: Vec::new(),
+            by_name: HashMap::new(),
+            peers: HashMap::new(),
+        };
         world.group(End::Group, ALL);
         let objects = objects(actual, plan);
         let of = |kind: Kind| objects.iter().filter(move |it| it.address.kind == kind);
@@ -301,16 +316,20 @@ impl<'a> World<'a> {
         };
         let node = place(self.nodes.iter().position(is_it)?);
         let group = self.group(End::Peer, name);
+        self.enter(node, group);
+        Some(group)
+    }
+
+    /// Puts a machine into one more group.
+    fn enter(&mut self, node: NodeAt, group: GroupAt) {
         for side in SIDES {
-            if !self.groups[group as usize].members[side].contains(&node) {
-                self.put(node, group, side);
-                self.nodes[node as usize].groups[side].sort_unstable();
-                if self.nodes[node as usize].is[side] {
-                    self.groups[group as usize].members[side].push(node);
-                }
+            let of = &mut self.nodes[node as usize];
+            if of.is[side] && !of.groups[side].contains(&group) {
+                of.groups[side].push(group);
+                of.groups[side].sort_unstable();
+                self.groups[group as usize].members[side].push(node);
             }
         }
-        Some(group)
     }
 
     /// Puts a machine that would be in a group into it, where it has fewer than so many.
@@ -321,13 +340,8 @@ impl<'a> World<'a> {
         }
         let name = format!("a machine of {}", of.name);
         let node = self.add_node(What::Key(name), [true, true], [false, false]);
-        let groups = BTreeSet::from([EVERYBODY, group]);
-        for side in SIDES {
-            self.nodes[node as usize].groups[side] = groups.iter().copied().collect();
-            for group in &groups {
-                self.groups[*group as usize].members[side].push(node);
-            }
-        }
+        self.enter(node, EVERYBODY);
+        self.enter(node, group);
     }
 
     /// Whose peers lead to a resource.
@@ -344,18 +358,27 @@ impl<'a> World<'a> {
         groups.flatten().copied().collect()
     }
 
-    /// Through whom a resource is reached, in words.
-    pub(super) fn through(&self, node: NodeAt, side: usize) -> Option<String> {
-        let groups = self.routing(node, side).into_iter();
-        let names = groups.map(|group| {
-            let group = &self.groups[group as usize];
-            match group.end {
-                End::Peer => format!("peer {}", group.name),
-                _ => group.name.clone(),
-            }
-        });
-        let names: Vec<String> = names.collect();
-        (!names.is_empty()).then(|| names.join(", "))
+    /// The groups as people call them, with what it is where it is a machine.
+    pub(super) fn called<'b>(&self, groups: impl IntoIterator<Item = &'b GroupAt>) -> Vec<String> {
+        let called = |at: &GroupAt| match self.groups[*at as usize].end {
+            End::Peer => format!("peer {}", self.name(*at)),
+            _ => self.name(*at),
+        };
+        groups.into_iter().map(called).collect()
+    }
+
+    /// A group as people call it, or what stands in the place of one.
+    pub(super) fn name(&self, group: GroupAt) -> String {
+        let Group { end, name, .. } = &self.groups[group as usize];
+        match end {
+            End::Peer => self.label(&Id(name.clone())),
+            _ => name.clone(),
+        }
+    }
+
+    /// What people call a peer.
+    pub(super) fn label(&self, id: &Id) -> String {
+        self.actual.peer_label(id)
     }
 
     /// The networks that a router leads to: it is on, and has a machine.

@@ -48,8 +48,7 @@ fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<(), Failure> {
     };
     let answer = ask(&actual, plan.as_ref(), &memberships, &question);
     let answer = answer.map_err(|name| Failure::error(format!("there is no {}", quote(&name))))?;
-    let label = |id: &str| actual.peer_label(&crate::id::Id::from(id));
-    let whole = render::answer::json(&answer, &label);
+    let whole = render::answer::json(&answer);
     if let Some(path) = &cli.global.report {
         write_report(path, &json::text(&whole))?;
     }
@@ -60,7 +59,7 @@ fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<(), Failure> {
     );
     match cli.global.format {
         Format::Json => print(&json::text(&whole)),
-        Format::Text | Format::Markdown => print(&render::answer::text(&answer, asked, &label)),
+        Format::Text | Format::Markdown => print(&render::answer::text(&answer, asked)),
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
         Format::Text | Format::Markdown => print(&render::text(&document)),
     }
     let changed = !document.dry_run
-        && (document.number(Became::Written) + document.number(Became::Overwritten) > 0
+        && (document.writes()
             || document
                 .repository
                 .as_ref()
@@ -57,7 +57,9 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
         return exit;
     }
     match reported {
-        Exit::Done if document.number(Became::Differs) > 0 || document.lacks_settings() => {
+        Exit::Done
+            if document.paths(Became::Differs).next().is_some() || document.lacks_settings() =>
+        {
             Exit::Pending
         }
         Exit::Done => Exit::Done,

@@ -62,7 +62,7 @@ impl From<Unfit> for Failure {
 fn answer(result: &Result<Valid, Unfit>) -> Value {
     let list = |problems: &mut dyn Iterator<Item = &Finding>| -> Vec<Value> {
         let entry = |problem: &Finding| {
-            json!({ "code": problem.code.word(), "line": problem.line, "column": problem.column,
+            json!({ "code": problem.code, "line": problem.line, "column": problem.column,
                     "path": problem.path, "message": problem.message, "hint": problem.hint })
         };
         problems.map(entry).collect()

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::access::{Covered, Delta, End, Idle, Login, Passage, Side, Traffic, WhyIdle};
+use super::json::with;
+use crate::access::{Delta, Idle, Login, Members, Passage, Place, Side, Traffic, WhyIdle};
 use crate::address::Address;
 use crate::kind::{ALL, Kind, PortRange};
 use crate::text::{count, listed};
@@ -44,18 +45,19 @@ pub(super) fn line_of(passage: &Passage, is_gained: bool) -> Line {
 
 /// What a reviewer must not miss of it, as sentences; `all`: what the changes of rules themselves say, too.
 pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
-    let is_all = |side: &Side| side.end == End::Group && side.name == ALL;
+    let is_all = |side: &Side| matches!(side, Side::Group(members) if members.group == ALL);
+    let is_few = |side: &Side| matches!(side, Side::Group(members) if members.is_few);
     let opens = |passage: &Passage| {
         // of single machines that join a group their own lines tell
         let is_machine =
             |cause: &Address| matches!(cause.kind, Kind::Group | Kind::Peer | Kind::SetupKey);
-        if passage.why.causes.iter().any(is_machine) || passage.from.is_few {
+        if passage.why.causes.iter().any(is_machine) || is_few(&passage.from) {
             return None;
         }
         let everything = passage.traffic.is_everything();
         let by = because(passage);
         let to = plain(&passage.to);
-        let whole = networks(&passage.to.networks);
+        let whole = networks(&passage.to.networks());
         let whole = whole.filter(|_| everything);
         match (is_all(&passage.from), is_all(&passage.to), whole) {
             // a change of the rule itself says so by itself
@@ -99,14 +101,14 @@ fn idle(idle: &Idle) -> String {
 
 /// What a rule lets through newly or no more, and others do as well.
 pub(super) fn covered(delta: &Delta) -> Vec<String> {
-    let line = |word: &str, covered: &Covered| {
-        let by: Vec<&str> = covered.by.iter().map(String::as_str).collect();
+    let line = |word: &str, covered: &Passage| {
+        let by: Vec<&String> = covered.why.others.iter().collect();
         format!(
-            "{word} reachable: {} → {}: {} (policy {}; by policy {} too)",
+            "{word} reachable: {} → {}: {} ({}; by policy {} too)",
             whole(&covered.from),
             whole(&covered.to),
-            traffic(&covered.traffic),
-            covered.policy,
+            what(covered),
+            because(covered),
             listed(&by)
         )
     };
@@ -117,9 +119,11 @@ pub(super) fn covered(delta: &Delta) -> Vec<String> {
 
 /// A side with its machines, where these are named.
 fn whole(side: &Side) -> String {
-    match side.names.is_empty() {
-        true => plain(side),
-        false => format!("{} (of {})", side.names.join(", "), side.name),
+    match side {
+        Side::Group(Members { names, group, .. }) if !names.is_empty() => {
+            format!("{} (of {group})", names.join(", "))
+        }
+        _ => plain(side),
     }
 }
 
@@ -149,41 +153,43 @@ fn with_ipv6(address: &str) -> String {
 
 /// A side in running text.
 fn plain(side: &Side) -> String {
-    match &side.address {
-        Some(address) => with_ipv6(address),
-        None => side.name.clone(),
+    match side {
+        Side::Group(Members { group, .. }) => group.clone(),
+        Side::Peer(name) => name.clone(),
+        Side::Resource(place) | Side::Route(place) => with_ipv6(&place.address),
     }
 }
 
 /// A side's name, and how many of it this is about.
 fn side(side: &Side) -> (String, String) {
-    let come = match side.to_come {
+    let of = match side {
+        Side::Peer(name) => return (name.clone(), String::new()),
+        Side::Resource(place) => return (place.name.clone(), with_ipv6(&place.address)),
+        Side::Route(Place { name, address }) => {
+            return (with_ipv6(address), format!("behind route {name}"));
+        }
+        Side::Group(of) => of,
+    };
+    if !of.names.is_empty() {
+        let group = match of.group.as_str() {
+            ALL => String::new(),
+            name => format!("of {name}"),
+        };
+        return (of.names.join(", "), group);
+    }
+    let come = match of.to_come {
         0 => String::new(),
-        number if number == side.machines => " to come".into(),
+        number if number == of.machines => " to come".into(),
         number => format!(", {number} to come"),
     };
-    let machines = count(side.machines, "machine", "machines");
-    let resources = count(side.resources, "resource", "resources");
-    match (side.end, &side.address) {
-        (End::Route, Some(address)) => (with_ipv6(address), format!("behind route {}", side.name)),
-        (End::Resource, Some(address)) => (side.name.clone(), with_ipv6(address)),
-        (End::Peer | End::Resource | End::Route, _) => (side.name.clone(), String::new()),
-        (End::Group, _) if !side.names.is_empty() => {
-            let of = match side.name.as_str() {
-                ALL => String::new(),
-                name => format!("of {name}"),
-            };
-            (side.names.join(", "), of)
-        }
-        (End::Group, _) => {
-            let number = match (side.machines, side.resources) {
-                (_, 0) => format!("{machines}{come}"),
-                (0, _) => resources,
-                _ => format!("{machines}{come}, {resources}"),
-            };
-            (side.name.clone(), number)
-        }
-    }
+    let machines = count(of.machines, "machine", "machines");
+    let resources = count(of.resources, "resource", "resources");
+    let number = match (of.machines, of.resources) {
+        (_, 0) => format!("{machines}{come}"),
+        (0, _) => resources,
+        _ => format!("{machines}{come}, {resources}"),
+    };
+    (of.group.clone(), number)
 }
 
 /// What passes, with the condition.
@@ -261,52 +267,53 @@ fn because(passage: &Passage) -> String {
 
 /// Returns the delta as JSON: one entry a direction and a protocol.
 pub(super) fn json(delta: &Delta) -> Value {
-    let passages = |all: &[Passage]| -> Vec<Value> { all.iter().flat_map(entries).collect() };
-    let covered = |all: &[Covered]| -> Vec<Value> {
-        let entry = |covered: &Covered| {
-            let parts = parts(&covered.traffic);
-            let both = ends(&covered.from, &covered.to);
-            let because = format!("policy {}", covered.policy);
-            let more = json!({ "because": because, "by": covered.by });
-            let entries = parts.into_iter().map(|part| joined([&both, &part, &more]));
-            entries.collect::<Vec<_>>()
-        };
-        all.iter().flat_map(entry).collect()
-    };
+    let news = |passage: &Passage| json!({ "because": because(passage), "if": condition(passage), "each_pair": passage.is_even });
+    let anyway =
+        |passage: &Passage| json!({ "because": because(passage), "by": passage.why.others });
     json!({
-        "gained": passages(&delta.gained),
-        "lost": passages(&delta.lost),
-        "already_reachable": covered(&delta.already),
-        "still_reachable": covered(&delta.still),
+        "gained": entries(&delta.gained, news),
+        "lost": entries(&delta.lost, news),
+        "already_reachable": entries(&delta.already, anyway),
+        "still_reachable": entries(&delta.still, anyway),
         "called_out": calls(delta, true),
     })
 }
 
-fn entries(passage: &Passage) -> Vec<Value> {
-    let both = ends(&passage.from, &passage.to);
-    let more = json!({ "because": because(passage), "if": condition(passage), "each_pair": passage.is_even });
-    let parts = parts(&passage.traffic).into_iter();
-    parts.map(|part| joined([&both, &part, &more])).collect()
+fn entries(passages: &[Passage], more: impl Fn(&Passage) -> Value) -> Vec<Value> {
+    let entries = |passage: &Passage| {
+        let all = with(ends(&passage.from, &passage.to), more(passage));
+        let parts = parts(&passage.traffic).into_iter();
+        parts.map(move |part| with(all.clone(), part))
+    };
+    passages.iter().flat_map(entries).collect()
 }
 
 fn ends(from: &Side, to: &Side) -> Value {
-    let kind = |side: &Side| match side.end {
-        End::Group => "group",
-        End::Peer => "peer",
-        End::Resource => "network_resource",
-        End::Route => "route",
+    // kind, name, how many machines and which: nobody knows how many are behind a route or are a resource
+    let end = |side: &Side| match side {
+        Side::Group(of) => {
+            let names = (!of.names.is_empty()).then(|| of.names.clone());
+            ("group", of.group.clone(), Some(of.machines), names)
+        }
+        Side::Peer(name) => ("peer", name.clone(), Some(1), Some(vec![name.clone()])),
+        Side::Resource(Place { name, .. }) => (
+            "network_resource",
+            name.clone(),
+            None,
+            Some(vec![name.clone()]),
+        ),
+        Side::Route(place) => ("route", place.address.clone(), None, None),
     };
-    let names = |side: &Side| (!side.names.is_empty()).then(|| side.names.clone());
-    // nobody knows how many machines are behind a route or are a resource
-    let machines = |side: &Side| {
-        let is_known = matches!(side.end, End::Group | End::Peer);
-        is_known.then_some(side.machines)
+    let address = match to {
+        Side::Resource(place) | Side::Route(place) => Some(&place.address),
+        Side::Group(_) | Side::Peer(_) => None,
     };
+    let ((from_kind, from, peers_from, names_from), (to_kind, to, peers_to, names_to)) =
+        (end(from), end(to));
     json!({
-        "from": from.name, "from_kind": kind(from), "peers_from": machines(from), "names_from": names(from),
-        "to": to.address.as_ref().filter(|_| to.end == End::Route).unwrap_or(&to.name),
-        "to_kind": kind(to), "peers_to": machines(to), "names_to": names(to),
-        "address": to.address,
+        "from": from, "from_kind": from_kind, "peers_from": peers_from, "names_from": names_from,
+        "to": to, "to_kind": to_kind, "peers_to": peers_to, "names_to": names_to,
+        "address": address,
     })
 }
 
@@ -322,16 +329,6 @@ pub(super) fn parts(traffic: &Traffic) -> Vec<Value> {
         parts.push(json!({ "protocol": "ssh", "ports": [], "logins": logins }));
     }
     parts
-}
-
-fn joined<const N: usize>(parts: [&Value; N]) -> Value {
-    let fields = parts.into_iter().filter_map(Value::as_object);
-    Value::Object(
-        fields
-            .flatten()
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect::<Map<_, _>>(),
-    )
 }
 
 /// Returns the delta in lines, for tests of what is found.

@@ -1,18 +1,14 @@
 //! The answer of `access`: yes or no first, then by which rules, or what comes nearest.
 
-use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
 use super::access::{on_checks, parts, traffic};
+use super::terminal::aligned;
 use crate::access::{Answer, By, Near};
 use crate::text::{listed, visible};
 
-/// Returns the answer for people. `asked` are the words of the question; `label` is what people call a peer of that id.
-pub fn text(
-    answer: &Answer,
-    (from, to, wanted): (&str, &str, Option<&str>),
-    label: &dyn Fn(&str) -> String,
-) -> String {
+/// Returns the answer for people. `asked` are the words of the question.
+pub fn text(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> String {
     let (reaching, all) = answer.pairs;
     let word = match reaching {
         0 => "no",
@@ -37,18 +33,11 @@ pub fn text(
         visible(to),
         visible(&wanted)
     );
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    for by in &answer.rules {
-        table.add_row(vec![
-            format!("  by policy {}", visible(&by.policy)),
-            traffic(&by.traffic),
-            more(by, label),
-        ]);
-    }
-    if !answer.rules.is_empty() {
-        out.extend(table.lines().map(|line| format!("{}\n", line.trim_end())));
-    }
+    let rows = answer.rules.iter().map(|by| {
+        let policy = format!("  by policy {}", visible(&by.policy));
+        vec![policy, traffic(&by.traffic), more(by)]
+    });
+    out.extend(aligned(rows).iter().map(|line| format!("{line}\n")));
     if !answer.nearest.is_empty() {
         out.push_str("nearest:\n");
         let near = answer
@@ -60,34 +49,22 @@ pub fn text(
     out
 }
 
-fn more(by: &By, label: &dyn Fn(&str) -> String) -> String {
+fn more(by: &By) -> String {
     let through = by
         .through
-        .as_ref()
-        .map(|through| format!("through {}", shown(through, label)));
+        .iter()
+        .map(|through| format!("through {through}"));
     let checks = (!by.checks.is_empty()).then(|| on_checks(true, &by.checks));
-    let parts: Vec<String> = through.into_iter().chain(checks).collect();
+    let parts: Vec<String> = through.chain(checks).collect();
     visible(&parts.join(", ")).into_owned()
 }
 
-/// Through whom, with the names of peers for their ids.
-fn shown(through: &str, label: &dyn Fn(&str) -> String) -> String {
-    let parts = through
-        .split(", ")
-        .map(|part| match part.strip_prefix("peer ") {
-            Some(id) => format!("peer {}", label(id)),
-            None => part.to_owned(),
-        });
-    parts.collect::<Vec<_>>().join(", ")
-}
-
 /// Returns the answer for programs.
-pub fn json(answer: &Answer, label: &dyn Fn(&str) -> String) -> Value {
+pub fn json(answer: &Answer) -> Value {
     let (reaching, all) = answer.pairs;
     let rules = answer.rules.iter().flat_map(|by| {
-        let through = by.through.as_ref().map(|through| shown(through, label));
         let entry = move |part: Value| {
-            json!({ "policy": by.policy, "protocol": part["protocol"], "ports": part["ports"], "through": through,
+            json!({ "policy": by.policy, "protocol": part["protocol"], "ports": part["ports"], "through": by.through,
                     "posture_checks": by.checks })
         };
         parts(&by.traffic).into_iter().map(entry)

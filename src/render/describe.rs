@@ -14,13 +14,13 @@ use crate::text::visible;
 /// Most characters of a free text in a line.
 const MOST_TEXT: usize = 80;
 
-/// The sign of an operation on a terminal.
-pub(super) fn sign(operation: &Operation) -> &'static str {
+/// The sign of an operation on a terminal and its colour there, and its sign in a comment.
+pub(super) fn signs(operation: &Operation) -> [&'static str; 3] {
     match operation {
-        Operation::Create { .. } => "+",
-        Operation::Update { .. } => "~",
-        Operation::Replace { .. } => "-+",
-        Operation::Delete { .. } => "-",
+        Operation::Create { .. } => ["+", "32", "➕"],
+        Operation::Update { .. } => ["~", "33", "✏️"],
+        Operation::Replace { .. } => ["-+", "35", "♻️"],
+        Operation::Delete { .. } => ["-", "31", "❌"],
     }
 }
 
@@ -141,7 +141,23 @@ fn cut(text: &str) -> String {
     }
 }
 
+/// Returns what differs in one field behind its name.
+pub(super) fn named_field(change: &FieldChange) -> String {
+    format!("{} {}", field_name(change), field(change))
+}
+
+/// Returns what differs in the fields of a change that its line does not tell, each in a line.
+pub(super) fn fields(change: &Change) -> String {
+    let names = change.told_fields().map(|change| change.field.len());
+    let width = names.max().unwrap_or(0);
+    let line = |change: &FieldChange| {
+        let name = field_name(change);
+        format!("        {name:width$}   {}\n", field(change))
+    };
+    change.told_fields().map(line).collect()
+}
+
 /// Returns a field's name for people.
-pub(super) fn field_name(change: &FieldChange) -> String {
+fn field_name(change: &FieldChange) -> String {
     change.field.replace('_', " ")
 }

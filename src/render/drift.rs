@@ -3,9 +3,10 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::json::named;
-use super::markdown::{cell, code, line, object, text as inert};
+use super::json::{named, with};
+use super::markdown::{code, line};
 use super::{describe, words};
+use crate::address::Address;
 use crate::drift::{Cause, Doer, Drift, Item};
 use crate::plan::Plan;
 use crate::text::{count, visible};
@@ -29,171 +30,139 @@ pub fn heading(drift: &Drift) -> String {
     }
 }
 
-/// Returns the drift for a terminal or a log.
-pub fn terminal(drift: &Drift, plan: &Plan, file: &str) -> String {
-    let mut out = format!("NetBird drift from {file}: {}\n", heading(drift));
-    for (title, items) in [
-        ("Missing", &drift.missing),
-        ("Mismatched, NetBird → file", &drift.mismatched),
-    ] {
-        if !items.is_empty() {
-            out.push_str(&format!("\n{title}:\n"));
-        }
-        for item in items {
-            let why = why(item)
-                .map(|why| format!("  ({why})"))
-                .unwrap_or_default();
-            out.push_str(&format!(
-                "  {}{}\n",
-                visible(&item.address.to_string()),
-                visible(&why)
-            ));
-            if let Some(change) = &item.missing {
-                out.push_str(&format!("      {}\n", describe::summary(change, plan)));
-            }
-            let names = item.fields.iter().map(describe::field_name);
-            let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
-            for change in &item.fields {
-                out.push_str(&format!(
-                    "      {:width$}   {}\n",
-                    describe::field_name(change),
-                    describe::field(change)
-                ));
-            }
-        }
-    }
-    if !drift.unmanaged.is_empty() {
-        out.push_str("\nUnmanaged:\n");
-        for (address, what) in &drift.unmanaged {
-            let why = words::unmanaged(what)
-                .map(|why| format!("  ({why})"))
-                .unwrap_or_default();
-            out.push_str(&format!(
-                "  {}{}\n",
-                visible(&address.to_string()),
-                visible(&why)
-            ));
-        }
-    }
-    for (title, lines) in notes(drift) {
-        out.push_str(&format!("\n{title}:\n"));
-        lines
-            .iter()
-            .for_each(|line| out.push_str(&format!("  {}\n", visible(line))));
-    }
-    let ways = ways(drift, false);
-    out.push_str(match (drift.is_alarming(), ways.is_empty()) {
-        (true, _) => "\nNothing was corrected. What to do:\n",
-        (false, true) => "\nNothing to do.\n",
-        (false, false) => "\nNothing has to be done. If you like:\n",
-    });
-    ways.iter()
-        .for_each(|way| out.push_str(&format!("  {way}\n")));
-    out
+/// How a terminal and an issue show the same.
+struct Style {
+    /// Running text, with names in it.
+    text: fn(&str) -> String,
+    /// A command, or a file.
+    code: fn(&str) -> String,
+    /// The title of a list, with what leads to its first line.
+    title: fn(&str) -> String,
+    /// What stands before an entry of a list, and before what is said of it.
+    item: [&'static str; 2],
+    /// A list that is long and of little weight, with its title.
+    folded: fn(&str, &str) -> String,
 }
 
-/// What to do about it; nothing where there is nothing.
-fn ways(drift: &Drift, in_markdown: bool) -> Vec<String> {
-    let code = |text: &str| match in_markdown {
-        true => format!("`{text}`"),
-        false => text.to_owned(),
+/// Returns the drift for a terminal or a log.
+pub fn terminal(drift: &Drift, plan: &Plan, file: &str) -> String {
+    let style = Style {
+        text: |text| visible(text).into_owned(),
+        code: str::to_owned,
+        title: |title| format!("\n{title}:\n"),
+        item: ["  ", "      "],
+        folded: |title, list| format!("\n{title}:\n{list}"),
     };
-    let mut ways = Vec::new();
-    if drift.is_alarming() {
-        ways.push(format!(
-            "to have it as the file says: {}, then {} (in CI run the workflow apply by hand)",
-            code("netbird-gitops plan"),
-            code("netbird-gitops apply")
-        ));
-        ways.push(format!(
-            "to have it as NetBird has it: write that into the file ({} prints it), and merge",
-            code("netbird-gitops export")
-        ));
-    }
-    if !drift.unmanaged.is_empty() {
-        ways.push(format!(
-            "to manage what is unmanaged: {} ({} lists all that there is)",
-            code("netbird-gitops adopt KIND/NAME"),
-            code("netbird-gitops adopt --candidates")
-        ));
-    }
-    if !drift.enrolling.is_empty() {
-        ways.push(format!(
-            "to take in what enrolled: {} (in CI the workflow enrollment does it)",
-            code("netbird-gitops sync-events")
-        ));
-    }
-    ways
+    format!("NetBird drift from {file}: {}", style.shown(drift, plan))
 }
 
 /// Returns the drift as the text of an issue, behind its marker.
 pub fn markdown(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> String {
-    let mut out = format!(
-        "{marker}\n### NetBird drift from {}: {}\n",
-        code(file),
-        heading(drift)
-    );
-    for (title, what, items) in [
-        ("Missing", "what the file declares", &drift.missing),
-        ("Mismatched", "NetBird → file", &drift.mismatched),
-    ] {
-        if items.is_empty() {
-            continue;
+    let style = Style {
+        text: line,
+        code,
+        title: |title| format!("\n**{title}**\n\n"),
+        item: ["- ", "  - "],
+        folded: |title, list| {
+            format!("\n<details><summary>{title}</summary>\n\n{list}\n</details>\n")
+        },
+    };
+    let shown = style.shown(drift, plan);
+    format!("{marker}\n### NetBird drift from {}: {shown}", code(file))
+}
+
+impl Style {
+    /// The heading, what differs, and what to do.
+    fn shown(&self, drift: &Drift, plan: &Plan) -> String {
+        let [item, detail] = self.item;
+        let mut out = format!("{}\n", heading(drift));
+        for (title, items) in [
+            ("Missing", &drift.missing),
+            ("Mismatched, NetBird → file", &drift.mismatched),
+        ] {
+            if !items.is_empty() {
+                out.push_str(&(self.title)(title));
+            }
+            for of in items {
+                out.push_str(&format!("{item}{}\n", self.object(&of.address, why(of))));
+                let missing = of.missing.as_ref();
+                let missing = missing.map(|change| describe::summary(change, plan));
+                let parts = of.fields.iter().map(describe::named_field).chain(missing);
+                out.extend(parts.map(|part| format!("{detail}{}\n", (self.text)(&part))));
+            }
         }
-        out.push_str(&format!(
-            "\n**{title}**\n\n| kind | name | {what} | since |\n|---|---|---|---|\n"
-        ));
-        for item in items {
-            let missing = item.missing.as_ref();
-            let missing = missing.map(|change| inert(&describe::summary(change, plan)));
-            let fields: Vec<String> = item
-                .fields
-                .iter()
-                .map(|change| {
-                    inert(&format!(
-                        "{} {}",
-                        describe::field_name(change),
-                        describe::field(change)
-                    ))
-                })
-                .chain(missing)
-                .collect();
-            out.push_str(&format!(
-                "| {} | {} | {} | {} |\n",
-                item.address.kind.label(),
-                cell(&item.address.name),
-                fields.join("; "),
-                inert(&why(item).unwrap_or_default())
+        let list = |lines: Vec<String>| -> String {
+            let lines = lines.iter().map(|line| format!("{item}{line}\n"));
+            lines.collect()
+        };
+        let unmanaged = drift.unmanaged.iter();
+        let unmanaged = unmanaged.map(|(at, what)| self.object(at, words::unmanaged(what)));
+        let unmanaged: Vec<String> = unmanaged.collect();
+        if !unmanaged.is_empty() {
+            let number = count(unmanaged.len(), "object", "objects");
+            out.push_str(&(self.folded)(
+                &format!("Unmanaged, {number}"),
+                &list(unmanaged),
             ));
         }
-    }
-    if !drift.unmanaged.is_empty() {
-        let number = count(drift.unmanaged.len(), "object", "objects");
-        out.push_str(&format!(
-            "\n<details><summary>Unmanaged: {number}</summary>\n\n"
-        ));
-        for (address, what) in &drift.unmanaged {
-            let why = words::unmanaged(what)
-                .map(|why| format!(" ({})", inert(&why)))
-                .unwrap_or_default();
-            out.push_str(&format!("- {}{why}\n", object(address)));
+        let ghosts = drift.ghosts.iter().map(|ghost| (self.text)(ghost));
+        let enrolling = drift.enrolling.iter();
+        let enrolling = enrolling.map(|key| (self.text)(&format!("setup key {key:?}")));
+        for (title, lines) in [
+            ("Ghosts", ghosts.collect::<Vec<_>>()),
+            ("Enrolled, for the next sync-events", enrolling.collect()),
+            (
+                match drift.is_alarming() {
+                    true => "Nothing was corrected. What to do",
+                    false => "Nothing has to be done. If you like",
+                },
+                self.ways(drift),
+            ),
+        ] {
+            if !lines.is_empty() {
+                out.push_str(&(self.title)(title));
+                out.push_str(&list(lines));
+            }
         }
-        out.push_str("\n</details>\n");
+        out
     }
-    for (title, lines) in notes(drift) {
-        out.push_str(&format!("\n**{title}**\n\n"));
-        lines
-            .iter()
-            .for_each(|note| out.push_str(&format!("- {}\n", line(note))));
+
+    /// An object, and what is to be said of it.
+    fn object(&self, address: &Address, why: Option<String>) -> String {
+        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        (self.text)(&format!("{address}{why}"))
     }
-    out.push_str("\nNothing was corrected.\n");
-    let ways = ways(drift, true);
-    if !ways.is_empty() {
-        out.push('\n');
+
+    /// What to do about it; nothing where there is nothing.
+    fn ways(&self, drift: &Drift) -> Vec<String> {
+        let code = self.code;
+        let mut ways = Vec::new();
+        if drift.is_alarming() {
+            ways.push(format!(
+                "to have it as the file says: {}, then {} (in CI run the workflow apply by hand)",
+                code("netbird-gitops plan"),
+                code("netbird-gitops apply")
+            ));
+            ways.push(format!(
+                "to have it as NetBird has it: write that into the file ({} prints it), and merge",
+                code("netbird-gitops export")
+            ));
+        }
+        if !drift.unmanaged.is_empty() {
+            ways.push(format!(
+                "to manage what is unmanaged: {} ({} lists all that there is)",
+                code("netbird-gitops adopt KIND/NAME"),
+                code("netbird-gitops adopt --candidates")
+            ));
+        }
+        if !drift.enrolling.is_empty() {
+            ways.push(format!(
+                "to take in what enrolled: {} (in CI the workflow enrollment does it)",
+                code("netbird-gitops sync-events")
+            ));
+        }
+        ways
     }
-    ways.iter()
-        .for_each(|way| out.push_str(&format!("- {way}\n")));
-    out
 }
 
 /// Returns the last text of an issue that is closed, behind its marker: what was told there last is not true any more.
@@ -204,14 +173,6 @@ pub fn resolved(marker: &str, file: &str, at: Timestamp) -> String {
         code(file),
         code(&format!("{at:.0}"))
     )
-}
-
-/// Both objects as one.
-fn with(mut one: Value, more: Value) -> Value {
-    if let (Value::Object(one), Value::Object(more)) = (&mut one, more) {
-        one.extend(more);
-    }
-    one
 }
 
 /// Returns the drift as JSON.
@@ -253,44 +214,18 @@ pub fn json(drift: &Drift, file: &str) -> Value {
     })
 }
 
+/// Which side moved, and who did it.
 fn why(item: &Item) -> Option<String> {
-    let by = item
-        .doer
-        .as_ref()
-        .map(|Doer { name, at }| format!("by {name}, {at:.0}"));
-    match (&item.cause, by) {
-        (Some(Cause::File { commit, at }), by) => {
-            let file = format!(
-                "the file changed in {commit} on {}, and that was not applied",
-                day(*at)
-            );
-            Some(match by {
-                Some(by) => format!("{file}; NetBird was changed {by}"),
-                None => file,
-            })
-        }
-        (Some(Cause::Server), Some(by)) => Some(format!("NetBird was changed {by}")),
-        (Some(Cause::Server), None) => Some("NetBird was changed".into()),
-        (None, by) => by,
-    }
-}
-
-fn day(at: jiff::Timestamp) -> String {
-    at.to_string().chars().take(10).collect()
-}
-
-fn notes(drift: &Drift) -> Vec<(&'static str, Vec<String>)> {
-    let ghosts: Vec<String> = drift.ghosts.iter().cloned().collect();
-    let enrolling = drift
-        .enrolling
-        .iter()
-        .map(|key| format!("setup key {key:?}"))
-        .collect::<Vec<_>>();
-    let all = [
-        ("Ghosts", ghosts),
-        ("Enrolled, for the next sync-events", enrolling),
-    ];
-    all.into_iter()
-        .filter(|(_, lines)| !lines.is_empty())
-        .collect()
+    let file = match &item.cause {
+        Some(Cause::File { commit, at }) => Some(format!(
+            "the file changed in {commit} on {}, and that was not applied",
+            at.strftime("%F")
+        )),
+        _ => None,
+    };
+    let by = item.doer.as_ref();
+    let by = by.map(|Doer { name, at }| format!("NetBird was changed by {name}, {at:.0}"));
+    let server = (item.cause == Some(Cause::Server)).then(|| "NetBird was changed".into());
+    let parts: Vec<String> = file.into_iter().chain(by.or(server)).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }

@@ -23,70 +23,61 @@ pub(super) struct Impact {
 /// Returns what a reviewer must not miss of a change: that it takes something away, or opens something to all.
 pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
     let about = about(change, plan);
-    let impact = |verb, what| {
-        Some(Impact {
-            verb,
-            what,
-            harmless: false,
-        })
-    };
-    match &change.operation {
-        Operation::Delete { .. } if change.reason == Some(Reason::Second) => Some(Impact {
-            verb: "Deletes",
-            what: Sentence::default().say("the other one stays, and does the same"),
-            harmless: true,
-        }),
-        Operation::Delete { live } => Some(Impact {
-            verb: "Deletes",
-            what: loss(&live.resource, &about),
-            harmless: is_idle(live),
-        }),
+    let say = |words: &str| Sentence::default().say(words);
+    let (verb, what) = match &change.operation {
+        Operation::Delete { .. } if change.reason == Some(Reason::Second) => {
+            ("Deletes", say("the other one stays, and does the same"))
+        }
+        Operation::Delete { live } => ("Deletes", loss(&live.resource, &about)),
         Operation::Replace { live, after, .. } => {
             let what = match after {
-                Resource::SetupKey(_) if is_dead(live) => {
-                    Sentence::default().say("a new secret is made and sealed")
+                Resource::SetupKey(_) if live.is_dead_key() => {
+                    say("a new secret is made and sealed")
                 }
-                Resource::SetupKey(_) => Sentence::default()
-                    .say("a new secret is made and sealed, the old one stops working"),
+                Resource::SetupKey(_) => {
+                    say("a new secret is made and sealed, the old one stops working")
+                }
                 _ if change.address.kind.children().next().is_some() => {
                     loss(&live.resource, &about)
                 }
-                _ => Sentence::default().say("the new one is made before the old one goes"),
+                _ => say("the new one is made before the old one goes"),
             };
-            impact("Replaces", what)
+            ("Replaces", what)
         }
         Operation::Update { live, after, .. } => {
             let removed = change.removed_members();
             let after = after.over(&live.resource);
             if !removed.is_empty() {
+                let leaves = if removed.len() == 1 {
+                    " leaves"
+                } else {
+                    " leave"
+                };
                 let labels = removed.iter().map(|id| about.label(id));
-                return impact(
-                    "Takes members from",
-                    Sentence::default()
-                        .names(labels)
-                        .say(if removed.len() == 1 {
-                            " leaves"
-                        } else {
-                            " leave"
-                        }),
-                );
+                let what = Sentence::default().names(labels).say(leaves);
+                ("Takes members from", what)
+            } else if !change.moved.is_empty() {
+                let moved: Vec<String> = change.moved.iter().map(ToString::to_string).collect();
+                ("Moves machines by", say(&moved.join(", and ")))
+            } else if live.resource.is_on() && !after.is_on() {
+                ("Switches off", loss(&live.resource, &about))
+            } else {
+                let opens = after.opens_to_all(&about)?;
+                if live.resource.opens_to_all(&about).as_ref() == Some(&opens) {
+                    return None;
+                }
+                ("Opens", opens)
             }
-            if !change.moved.is_empty() {
-                let moved = change.moved.iter().map(ToString::to_string);
-                let moved = moved.collect::<Vec<_>>().join(", and ");
-                return impact("Moves machines by", Sentence::default().say(moved));
-            }
-            if live.resource.is_on() && !after.is_on() {
-                return impact("Switches off", loss(&live.resource, &about));
-            }
-            let opens = after.opens_to_all(&about)?;
-            if live.resource.opens_to_all(&about).as_ref() == Some(&opens) {
-                return None;
-            }
-            impact("Opens", opens)
         }
-        Operation::Create { after } => impact("Opens", after.opens_to_all(&about)?),
-    }
+        Operation::Create { after } => ("Opens", after.opens_to_all(&about)?),
+    };
+    let goes = change.deleted();
+    let harmless = goes.is_some_and(|live| change.reason == Some(Reason::Second) || is_idle(live));
+    Some(Impact {
+        verb,
+        what,
+        harmless,
+    })
 }
 
 /// Whether nobody gets anything from an object: it is dead, disabled, or has no members.
@@ -95,12 +86,7 @@ fn is_idle(live: &Live) -> bool {
         Resource::Group(group) => group.peers.as_ref().is_none_or(BTreeSet::is_empty),
         _ => false,
     };
-    is_empty || is_dead(live) || !live.resource.is_on()
-}
-
-/// Used, expired or revoked.
-fn is_dead(key: &Live) -> bool {
-    key.is_dead_key()
+    is_empty || live.is_dead_key() || !live.resource.is_on()
 }
 
 /// What is known of the object of a change beside its form.
@@ -109,7 +95,7 @@ pub(super) fn about<'a>(change: &'a Change, plan: &'a Plan) -> About<'a> {
         name: &change.address.name,
         is_new: matches!(change.operation, Operation::Create { .. }),
         goes: matches!(change.operation, Operation::Delete { .. }),
-        is_dead: change.operation.live().is_some_and(is_dead),
+        is_dead: change.operation.live().is_some_and(Live::is_dead_key),
         peer_labels: &plan.peer_labels,
         pending_members: &plan.pending_members,
     }

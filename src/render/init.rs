@@ -126,22 +126,26 @@ pub enum Checkout {
 }
 
 impl Document {
-    /// Returns how many files became that.
-    pub fn number(&self, became: Became) -> usize {
-        self.paths(became).count()
-    }
-
-    fn paths(&self, became: Became) -> impl Iterator<Item = &str> {
+    /// Returns the paths of the files that became that.
+    pub fn paths(&self, became: Became) -> impl Iterator<Item = &str> {
         let files = self.files.iter().filter(move |file| file.became == became);
         files.map(|file| file.path.as_str())
     }
 
+    /// Returns whether a file was written, or would be.
+    pub fn writes(&self) -> bool {
+        let is_new = |file: &File| matches!(file.became, Became::Written | Became::Overwritten);
+        self.files.iter().any(is_new)
+    }
+
     /// Returns whether a setting is missing that the workflows do not run without.
     pub fn lacks_settings(&self) -> bool {
-        let deeds = self.repository.iter().flat_map(|found| &found.deeds);
-        deeds
-            .into_iter()
-            .any(|deed| matches!(deed, Deed::NoValue(_) | Deed::NoBot))
+        self.has(|deed| matches!(deed, Deed::NoValue(_) | Deed::NoBot))
+    }
+
+    fn has(&self, deed: fn(&Deed) -> bool) -> bool {
+        let mut deeds = self.repository.iter().flat_map(|found| &found.deeds);
+        deeds.any(deed)
     }
 }
 
@@ -152,18 +156,6 @@ pub fn name(setting: &Setting) -> String {
         Setting::Secret(name) => format!("secret {name}"),
         Setting::Variable(name) => format!("variable {name}"),
         Setting::Rule { branch, .. } => format!("branch rule {branch}"),
-    }
-}
-
-/// Says that a setting is about to be made.
-pub fn making(setting: &Setting, repository: &str) -> String {
-    match setting {
-        Setting::Collaborator(bot) => format!("letting {bot} write to {repository}"),
-        Setting::Secret(name) => format!("storing the secret {name} in {repository}"),
-        Setting::Variable(name) => format!("storing the variable {name} in {repository}"),
-        Setting::Rule { branch, bot } => {
-            format!("protecting the branch {branch} of {repository}: {bot} alone may push to it")
-        }
     }
 }
 
@@ -351,10 +343,9 @@ fn said(note: &Note) -> String {
 
 /// Returns the run for programs.
 pub fn json(document: &Document) -> Value {
-    let files = document
-        .files
-        .iter()
-        .map(|file| json!({ "path": file.path, "status": status(file.became), "diff": file.diff }));
+    let files = document.files.iter().map(
+        |file| json!({ "path": file.path, "status": word(file.became, false), "diff": file.diff }),
+    );
     let settings = document.repository.iter().flat_map(|repository| {
         let deeds = repository.deeds.iter().enumerate();
         deeds.map(|(at, deed)| {
@@ -371,14 +362,4 @@ pub fn json(document: &Document) -> Value {
         "settings": settings.collect::<Vec<_>>(),
         "notes": document.notes.iter().map(said).collect::<Vec<_>>(),
     })
-}
-
-fn status(became: Became) -> &'static str {
-    match became {
-        Became::Written => "written",
-        Became::Overwritten => "overwritten",
-        Became::Unchanged => "unchanged",
-        Became::Differs => "differs",
-        Became::Theirs => "yours",
-    }
 }

@@ -22,12 +22,6 @@ pub fn document(document: &Document, applied: bool) -> String {
         (None, true) => "applied",
         (None, false) => "planned",
     };
-    let statuses = document
-        .statuses
-        .iter()
-        .cloned()
-        .map(Some)
-        .chain(std::iter::repeat(None));
     let nothing = Plan::default();
     let (changes, planned) = match plan {
         Some(plan) => (plan.changes.as_slice(), plan),
@@ -35,10 +29,9 @@ pub fn document(document: &Document, applied: bool) -> String {
     };
     let operations: Vec<Value> = changes
         .iter()
-        .zip(statuses)
         .enumerate()
-        .map(|(index, (change, status))| {
-            let mut operation = operation(change, planned, status);
+        .map(|(index, change)| {
+            let mut operation = operation(change, planned, document.statuses.get(index));
             operation["cause"] = json!(text(document.causes.get(index).and_then(Option::as_ref)));
             if let Some(duration) = document.durations_ms.get(index) {
                 operation["duration_ms"] = json!(duration);
@@ -103,14 +96,12 @@ pub fn document(document: &Document, applied: bool) -> String {
 
 /// Every membership to come that the file grants and the base branch's does not, or the other way round.
 fn memberships(document: &Document) -> Vec<Value> {
-    let all = &document.memberships.all;
-    let rows = memberships::rows(&document.memberships).into_iter();
-    let entries = rows.flat_map(|row| {
+    let entries = memberships::rows(&document.memberships).flat_map(|row| {
         let change = if row.joins { "joins" } else { "no_longer_joins" };
-        let entry = |group: &&str| {
-            json!({ "setup_key": row.key, "group": group, "change": change, "groups": all.get(row.key) })
+        let entry = move |group: &String| {
+            json!({ "setup_key": row.key, "group": group, "change": change, "groups": row.all })
         };
-        row.groups.iter().map(entry).collect::<Vec<_>>()
+        row.groups.iter().map(entry)
     });
     entries.collect()
 }
@@ -136,7 +127,7 @@ fn notice(said: &Said) -> Value {
     };
     let is_placed = |notice: &&&Notice| notice.about.is_some() || notice.place.is_some();
     let about: Vec<Value> = said.notices.iter().filter(is_placed).map(about).collect();
-    json!({ "code": first.code().word(), "message": said.text, "count": said.notices.len(), "about": about })
+    json!({ "code": first.code(), "message": said.text, "count": said.notices.len(), "about": about })
 }
 
 fn agreement(agreement: &Agreement) -> Value {
@@ -153,7 +144,7 @@ fn text(of: Option<&impl ToString>) -> Option<String> {
     of.map(ToString::to_string)
 }
 
-fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
+fn operation(change: &Change, plan: &Plan, status: Option<&Status>) -> Value {
     let changed = |field: &str, before: Value, after: Value| json!({ "field": field, "before": before, "after": after });
     // a record of what was made or went has all of it that there is
     let whole = |resource: &Resource| -> Vec<(String, Value)> {
@@ -187,16 +178,10 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
             .map(|change| changed(&change.field, change.before.clone(), change.after.clone()))
             .collect(),
     };
-    let (word, error) = match status {
-        None | Some(Status::Pending) => ("pending", None),
-        Some(Status::Success) => ("success", None),
-        Some(Status::Skipped) => ("skipped", None),
-        Some(Status::Failed(error)) => ("failed", Some(error)),
-        Some(Status::Unknown(error)) => ("unknown", Some(error)),
-    };
+    let status = status.unwrap_or(&Status::Pending);
     let kind = format!("{}_{}", change.operation.word(), change.address.kind.word());
     let mut operation = named(&change.address, "type", &kind);
-    operation["status"] = json!(word);
+    operation["status"] = json!(status.words()[0]);
     operation["reason"] = json!(words::reason(change.reason.as_ref()));
     operation["changes"] = json!(changes);
     if let Some(Resource::SetupKey(key)) = change.operation.after()
@@ -207,7 +192,7 @@ fn operation(change: &Change, plan: &Plan, status: Option<Status>) -> Value {
         operation["recipients"] = json!(own);
         operation["recipients_only"] = json!(key.sealed_for.only);
     }
-    if let Some(error) = error {
+    if let Some(error) = status.error() {
         operation["error"] = json!(error);
     }
     operation
@@ -220,6 +205,14 @@ pub(super) fn named(address: &Address, field: &str, what: &str) -> Value {
         named["within"] = json!(within);
     }
     named
+}
+
+/// Both objects as one.
+pub(super) fn with(mut one: Value, more: Value) -> Value {
+    if let (Value::Object(one), Value::Object(more)) = (&mut one, more) {
+        one.extend(more);
+    }
+    one
 }
 
 /// Numbers of what was done; in a plan, of what would be. A replacement counts as one created and one deleted.

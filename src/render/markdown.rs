@@ -7,16 +7,25 @@ mod parts;
 mod sealed;
 mod table;
 
+use super::style::Style;
 use super::{Document, Status, Unplanned};
 use crate::plan::Plan;
 use crate::text::count;
 
+pub(super) use escape::line;
 pub use escape::marker;
-pub(super) use escape::{cell, line};
-pub use escape::{code, object, text};
+pub use escape::{code, text};
 pub use sealed::keep_sealed;
 
 use escape::fenced;
+
+/// Names are code spans, and what is left alone is folded, so that all of it has room.
+const STYLE: Style = Style {
+    name: code,
+    text,
+    strong: |words| format!("**{words}**"),
+    names: |names| names.join(", "),
+};
 
 /// Size that a comment must not exceed, in characters: larger ones slow the page and are mailed to watchers.
 pub const BUDGET: usize = 60_000;
@@ -103,10 +112,9 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
 }
 
 fn title(document: &Document, applied: bool) -> String {
-    let title = if applied {
-        "NetBird apply"
-    } else {
-        "NetBird plan"
+    let title = match applied {
+        true => "NetBird apply",
+        false => "NetBird plan",
     };
     match document.environment.as_str() {
         "" | "default" => title.to_owned(),
@@ -117,20 +125,15 @@ fn title(document: &Document, applied: bool) -> String {
 fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
     let title = title(document, applied);
     if applied {
-        return format!("### {}", parts::done(document, plan, &title));
+        return format!("### {title}{}", STYLE.done(document, plan));
     }
-    let refused = match (document.blamed(), document.refusals.is_empty()) {
-        (Some(others), _) => format!(" – **apply would refuse it because of {}**", text(&others)),
-        (None, true) => String::new(),
-        (None, false) => " – **apply would refuse it**".into(),
-    };
-    let agreed = match plan.is_empty() {
-        true => String::new(),
-        false => parts::agreed(document),
-    };
+    let refused = STYLE.refused(document);
+    let refused = refused.map(|refused| format!(" – **{refused}**"));
     format!(
-        "### {title}: {}{agreed}{refused}",
-        parts::to_do(document, plan)
+        "### {title}: {}{}{}",
+        STYLE.to_do(document, plan),
+        STYLE.agreed(document),
+        refused.unwrap_or_default()
     )
 }
 
@@ -165,12 +168,10 @@ fn untouched(document: &Document) -> String {
 /// A plan that could not be made says so: an old plan never stands as if it were new.
 fn failure(document: &Document, applied: bool, budget: usize) -> String {
     let title = title(document, applied);
-    let what = if applied && document.refused {
-        "**refused**, nothing was changed"
-    } else if applied {
-        "**failed**, nothing was changed"
-    } else {
-        "**could not be made**"
+    let what = match (applied, document.refused) {
+        (true, true) => "**refused**: nothing was changed",
+        (true, false) => "**failed**: nothing was changed",
+        (false, _) => "**could not be made**",
     };
     let head = format!("### {title} {what}\n\n");
     let mut parts: Vec<String> = error(document, budget.saturating_sub(2_000))
@@ -197,15 +198,9 @@ fn error(document: &Document, most: usize) -> Option<String> {
         kept.push_str(line);
         kept.push('\n');
     }
-    let hint = document.hint.as_deref().map(|hint| fenced("", hint));
-    let blocks: Vec<String> = [
-        Some(fenced("", &kept)),
-        hint.map(|hint| format!("Way out:\n\n{hint}")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    Some(blocks.join("\n\n"))
+    let hint = document.hint.iter();
+    let hint = hint.map(|hint| format!("\n\nWay out:\n\n{}", fenced("", hint)));
+    Some(fenced("", &kept) + &hint.collect::<String>())
 }
 
 /// Says at the top what is missing below.
@@ -271,17 +266,6 @@ fn names_only(document: &Document, plan: &Plan, applied: bool, budget: usize) ->
         "{heading}\n\n{error}{}\n\n{list}\n\n{footer}\n",
         too_long(&what.join(", "))
     )
-}
-
-/// The word in the column of results.
-fn result(status: &Status) -> &'static str {
-    match status {
-        Status::Success => "done",
-        Status::Failed(_) => "**failed**",
-        Status::Unknown(_) => "**not known**",
-        Status::Pending => "to come",
-        Status::Skipped => "not tried",
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Document;
 use crate::change::Change;
-use crate::memberships::Memberships;
+use crate::memberships::{ByKey, Memberships};
 use crate::text::count;
 
 /// What one key's peer will join, or will not any more.
@@ -14,9 +14,9 @@ pub(super) struct Row<'a> {
     /// Whether it joins.
     pub(super) joins: bool,
     /// The groups that come or go.
-    pub(super) groups: Vec<&'a str>,
-    /// All groups that it will join, where there are others.
-    pub(super) all: Option<Vec<&'a str>>,
+    pub(super) groups: &'a BTreeSet<String>,
+    /// All groups that it will join.
+    pub(super) all: &'a BTreeSet<String>,
 }
 
 impl Document {
@@ -32,23 +32,20 @@ impl Document {
 }
 
 /// Returns the rows, by key: what comes before what goes.
-pub(super) fn rows(memberships: &Memberships) -> Vec<Row<'_>> {
-    let mut rows = Vec::new();
-    for (key, all) in &memberships.all {
-        for (joins, list) in [(true, &memberships.new), (false, &memberships.gone)] {
-            let Some(groups) = list.get(key) else {
-                continue;
-            };
-            let is_all = !joins || groups.len() == all.len();
-            rows.push(Row {
+pub(super) fn rows<'a>(memberships: &'a Memberships) -> impl Iterator<Item = Row<'a>> {
+    memberships.all.iter().flat_map(|(key, all)| {
+        let lists = [(true, &memberships.new), (false, &memberships.gone)];
+        let row = move |(joins, list): (bool, &'a ByKey)| {
+            let groups = list.get(key)?;
+            Some(Row {
                 key,
                 joins,
-                groups: groups.iter().map(String::as_str).collect(),
-                all: (!is_all).then(|| all.iter().map(String::as_str).collect()),
-            });
-        }
-    }
-    rows
+                groups,
+                all,
+            })
+        };
+        lists.into_iter().filter_map(row)
+    })
 }
 
 /// Returns `2 memberships to come`, where there are any.

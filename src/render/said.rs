@@ -76,7 +76,7 @@ fn many(sentence: &str, notices: &[&Notice]) -> String {
     let sentence = sentence.replacen("{}", &notices.len().to_string(), 1);
     let first = notices[0];
     let subject = match (&first.about, first.name()) {
-        (Some(group), Some(_)) => format!("{} ", words::subject(group)),
+        (Some(group), Some(_)) => format!("{} ", group.quoted()),
         _ => String::new(),
     };
     let named = |notice: &&Notice| match (&notice.about, notice.name(), &notice.place) {

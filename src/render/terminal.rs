@@ -2,18 +2,22 @@
 
 use comfy_table::{Table, presets};
 
-use super::impact::{Impact, impact, removed_members};
-use super::{
-    Counts, Document, Said, Status, Unplanned, access, describe, held_number, memberships,
-};
-use crate::address::Address;
+use super::impact::{Impact, impact};
+use super::style::Style;
+use super::{Document, Said, Status, Unplanned, access, describe};
 use crate::agreement::ways_out as ways_out_of;
-use crate::change::{Change, Operation};
-use crate::held::Held;
+use crate::change::Change;
 use crate::kind::Kind;
-use crate::memberships::Memberships;
 use crate::plan::Plan;
 use crate::text::{listed, visible};
+
+/// Names stand in quotes, and nothing stands out without colour.
+const STYLE: Style = Style {
+    name: |name| format!("\"{}\"", visible(name)),
+    text: shown,
+    strong: shown,
+    names: |names| listed(names),
+};
 
 /// Most lines of what was reachable anyway; JSON has them all.
 const MOST_COVERED: usize = 10;
@@ -29,18 +33,6 @@ impl Color {
         } else {
             text.to_owned()
         }
-    }
-
-    fn of(self, operation: &Operation, text: &str) -> String {
-        self.paint(
-            match operation {
-                Operation::Create { .. } => "32",
-                Operation::Update { .. } => "33",
-                Operation::Replace { .. } => "35",
-                Operation::Delete { .. } => "31",
-            },
-            text,
-        )
     }
 }
 
@@ -61,19 +53,13 @@ pub fn plan(document: &Document, color: Color) -> String {
     let Some(plan) = &document.plan else {
         return String::new();
     };
-    let memberships = document.memberships_to_tell();
-    let to_do = to_do(plan, &memberships);
-    let agreed = agreed(document);
-    let refused = match (document.blamed(), document.refusals.is_empty()) {
-        (Some(others), _) => {
-            let text = format!("; apply would refuse it because of {}", visible(&others));
-            color.paint("31", &text)
-        }
-        (None, true) => String::new(),
-        (None, false) => color.paint("31", "; apply would refuse it"),
-    };
+    let to_do = STYLE.to_do(document, plan);
+    let agreed = STYLE.agreed(document);
+    let refused = STYLE.refused(document);
+    let refused = refused.map(|refused| color.paint("31", &format!("; {refused}")));
     let mut out = format!(
-        "NetBird plan: {to_do}{agreed}{refused}\n{}\n",
+        "NetBird plan: {to_do}{agreed}{}\n{}\n",
+        refused.unwrap_or_default(),
         origin(document)
     );
     out.push_str(&refusals(document, color));
@@ -82,13 +68,25 @@ pub fn plan(document: &Document, color: Color) -> String {
         out.push_str(&changes(document, plan, color));
         out.push_str(&format!("\n{to_do}.\n"));
     }
-    let to_come = to_come(&memberships, color);
-    if !plan.is_empty() && !to_come.is_empty() {
-        out.push('\n');
+    let to_come = STYLE.memberships(&document.memberships_to_tell());
+    if !to_come.is_empty() {
+        let gap = if plan.is_empty() { "" } else { "\n" };
+        out.push_str(&format!("{gap}Memberships to come:\n"));
     }
-    out.push_str(&to_come);
-    out.push_str(&recipients(document));
-    out.push_str(&unmanaged(document, plan));
+    for (joins, line) in to_come {
+        out.push_str(&signed(joins, &line, color));
+    }
+    let recipients = document.key_recipients();
+    if !recipients.is_empty() {
+        let recipients = shown(&recipients.join(", "));
+        out.push_str(&format!("New keys are sealed for {recipients}.\n"));
+    }
+    let unmanaged = STYLE.unmanaged(document, plan);
+    if !unmanaged.is_empty() {
+        let unmanaged = unmanaged.join("; ");
+        out.push_str(&format!("Left alone, not managed here: {unmanaged}.\n"));
+    }
+    out.extend(held_back(document));
     if !plan.is_empty() {
         out.push_str(&format!("Digest of this plan: {}.\n", plan.digest()));
     }
@@ -100,12 +98,8 @@ pub fn plan(document: &Document, color: Color) -> String {
 /// Why an apply would not start.
 fn refusals(document: &Document, color: Color) -> String {
     let mut out = String::new();
-    if let Some(others) = document.blamed() {
-        out.push_str(&format!(
-            "This is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
-             deletions of {}.\n\n",
-            visible(&others)
-        ));
+    if let Some(blame) = STYLE.blame(document) {
+        out.push_str(&format!("{blame}\n\n"));
     }
     for refusal in &document.refusals {
         let label = color.paint("31", "apply would refuse:");
@@ -130,13 +124,6 @@ pub fn ways_out(document: &Document) -> String {
     ways.map(way).collect()
 }
 
-fn agreed(document: &Document) -> String {
-    match document.agreed_by().as_str() {
-        "" => String::new(),
-        by => format!(", agreed to by {}", visible(by)),
-    }
-}
-
 /// Returns what an apply did.
 pub fn applied(document: &Document, color: Color) -> String {
     if let Some(commit) = &document.superseded {
@@ -156,51 +143,24 @@ pub fn applied(document: &Document, color: Color) -> String {
             .map(|(change, _)| visible(&change.address.to_string()).into_owned())
             .collect()
     };
-    let done = with(|status| *status == Status::Success).map(|(change, _)| change);
-    let mut done = match Counts::of(done).done() {
-        _ if plan.is_empty() => no_changes(plan),
-        done if done.is_empty() => document.nothing_done().into(),
-        done => done,
-    };
-    let failed = with(|status| matches!(status, Status::Failed(_))).count();
-    let unknown = with(|status| matches!(status, Status::Unknown(_))).count();
     let not_tried = names(|status| matches!(status, Status::Skipped | Status::Pending));
-    for (number, words) in [
-        (failed, "failed"),
-        (unknown, "not known"),
-        (not_tried.len(), "not tried"),
-    ] {
-        if number > 0 {
-            done.push_str(&format!(", {number} {words}"));
-        }
-    }
-    let how = match &document.error {
-        None => "",
-        Some(_) if document.refused => " refused",
-        Some(_) if document.statuses.is_empty() => " failed",
-        Some(_) if failed + unknown + not_tried.len() == 0 => " did not converge",
-        Some(_) => " stopped",
-    };
-    let agreed = agreed(document);
-    let mut out = format!("NetBird apply{how}: {done}{agreed}\n{}", origin(document));
+    let mut out = format!(
+        "NetBird apply{}\n{}",
+        STYLE.done(document, plan),
+        origin(document)
+    );
     if document.error.is_some() {
         let done = names(|status| *status == Status::Success);
         if !done.is_empty() {
-            out.push_str(&format!("  done:      {}\n", listed(&done)));
+            out.push_str(&format!("  done: {}\n", listed(&done)));
         }
         for (change, status) in with(|_| true) {
-            let (label, error) = match status {
-                Status::Failed(error) => ("failed:   ", error),
-                Status::Unknown(error) => ("not known:", error),
-                Status::Success | Status::Pending | Status::Skipped => continue,
+            let Some(error) = status.error() else {
+                continue;
             };
-            let label = label.replace(label.trim_end(), &color.paint("31", label.trim_end()));
-            let address = change.address.to_string();
-            out.push_str(&format!(
-                "  {label} {}: {}\n",
-                visible(&address),
-                visible(error)
-            ));
+            let label = color.paint("31", &format!("{}:", status.words()[1]));
+            let address = shown(&change.address.to_string());
+            out.push_str(&format!("  {label} {address}: {}\n", visible(error)));
         }
         if !not_tried.is_empty() {
             out.push_str(&format!("  not tried: {}\n", listed(&not_tried)));
@@ -208,15 +168,12 @@ pub fn applied(document: &Document, color: Color) -> String {
     }
     if !document.created_keys.is_empty() {
         out.push_str("\nSealed keys; open one with: age -d -i IDENTITY FILE\n");
-        let mut table = blank_table();
-        for (name, key) in &document.created_keys {
-            table.add_row(vec![
-                format!(" {}", visible(name)),
-                visible(&key.file).into_owned(),
-                format!("for {}", visible(&key.recipients.join(", "))),
-            ]);
-        }
-        out.extend(table.lines().map(|line| format!("{}\n", line.trim_end())));
+        let rows = document.created_keys.iter().map(|(name, key)| {
+            let recipients = shown(&key.recipients.join(", "));
+            let name = format!(" {}", shown(name));
+            vec![name, shown(&key.file), format!("for {recipients}")]
+        });
+        out.extend(aligned(rows).iter().map(|line| format!("{line}\n")));
         let copies = document.created_keys.values();
         let copies: Vec<&String> = copies.filter_map(|key| key.stored.as_ref()).collect();
         if !copies.is_empty() {
@@ -225,60 +182,38 @@ pub fn applied(document: &Document, color: Color) -> String {
             out.extend(copies.iter().map(line));
         }
     }
-    out.push_str(&held_back(document));
+    out.extend(held_back(document));
     out.push_str(&notes(document, color));
     out.push_str(&ways_out(document));
     out
 }
 
-/// What is held back is not as the file says.
-fn no_changes(plan: &Plan) -> String {
-    match held_number(plan) {
-        None => "No changes, NetBird is as the file says".into(),
-        Some(held) => format!("No changes, {held}"),
-    }
+/// What was ours once and stays.
+fn held_back(document: &Document) -> impl Iterator<Item = String> {
+    let lines = STYLE.held(document).into_iter();
+    lines.map(|line| format!("Held back: {line}\n"))
 }
 
-fn to_do(plan: &Plan, memberships: &Memberships) -> String {
-    let to_come = memberships::to_come(memberships);
-    let counts = match (plan.is_empty(), &to_come) {
-        (true, None) => return no_changes(plan),
-        (true, Some(_)) => "nothing to do now".into(),
-        (false, _) => Counts::of(&plan.changes).to_do(),
-    };
-    let more = removed_members(plan).into_iter().chain(to_come);
-    more.fold(counts, |text, words| format!("{text}; {words}"))
+fn shown(text: &str) -> String {
+    visible(text).into_owned()
 }
 
-/// Who joins what once it enrolls.
-fn to_come(memberships: &Memberships, color: Color) -> String {
-    let names = |names: &[&str]| {
-        let names: Vec<_> = names.iter().map(|name| visible(name)).collect();
-        listed(&names)
-    };
-    let mut table = blank_table();
-    let rows = memberships::rows(memberships);
-    for row in &rows {
-        let (sign, what) = match row.joins {
-            true => (" +", format!("joins {}", names(&row.groups))),
-            false => (" -", format!("joins {} no more", names(&row.groups))),
-        };
-        let all = row.all.iter();
-        let all = all.map(|all| format!("; all its groups then: {}", names(all)));
-        table.add_row(vec![
-            sign.to_owned(),
-            visible(row.key).into_owned(),
-            what + &all.collect::<String>(),
-        ]);
+/// A line of what comes, or of what goes.
+fn signed(comes: bool, line: &str, color: Color) -> String {
+    let (sign, code) = if comes { ("+", "32") } else { ("-", "31") };
+    color.paint(code, &format!("  {sign}  {line}")) + "\n"
+}
+
+/// Rows with common columns, as lines.
+pub(super) fn aligned(rows: impl IntoIterator<Item = Vec<String>>) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.add_rows(rows);
+    if table.is_empty() {
+        return Vec::new();
     }
-    if rows.is_empty() {
-        return String::new();
-    }
-    let lines = table.lines().zip(&rows).map(|(line, row)| {
-        let code = if row.joins { "32" } else { "31" };
-        color.paint(code, line.trim_end()) + "\n"
-    });
-    format!("Once they enroll:\n{}", lines.collect::<String>())
+    let lines = table.lines();
+    lines.map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// Who reaches whom: what is lost and what is gained, what nobody must miss of it, and what was reachable anyway.
@@ -286,30 +221,18 @@ fn reach(document: &Document, color: Color) -> String {
     let Some(delta) = &document.access else {
         return String::new();
     };
-    let lines = access::lines(delta);
-    let shown = |text: &str| visible(text).into_owned();
     let side = |(name, more): &(String, String)| match more.is_empty() {
         true => shown(name),
         false => format!("{} ({})", shown(name), shown(more)),
     };
-    let mut table = blank_table();
-    for line in &lines {
-        table.add_row(vec![
-            if line.is_gained { " +" } else { " -" }.to_owned(),
-            side(&line.from),
-            format!("→ {}", side(&line.to)),
-            shown(&line.what),
-            format!("by {}", shown(&line.because)),
-        ]);
-    }
-    let rows = table.lines().zip(&lines).map(|(row, line)| {
-        let code = if line.is_gained { "32" } else { "31" };
-        color.paint(code, row.trim_end()) + "\n"
+    let lines = access::lines(delta);
+    let rows = lines.iter().map(|line| {
+        let (from, to) = (side(&line.from), format!("→ {}", side(&line.to)));
+        let because = format!("by {}", shown(&line.because));
+        vec![from, to, shown(&line.what), because]
     });
-    let rows: String = match lines.is_empty() {
-        true => String::new(),
-        false => rows.collect(),
-    };
+    let rows = aligned(rows).into_iter().zip(&lines);
+    let rows = rows.map(|(row, line)| signed(line.is_gained, row.trim_start(), color));
     let calls = access::calls(delta, false);
     let calls = calls
         .iter()
@@ -321,12 +244,7 @@ fn reach(document: &Document, color: Color) -> String {
         .iter()
         .take(MOST_COVERED)
         .map(|line| format!("    {}\n", shown(line)));
-    let all: String = [rows]
-        .into_iter()
-        .chain(calls)
-        .chain(covered)
-        .chain(more)
-        .collect();
+    let all: String = rows.chain(calls).chain(covered).chain(more).collect();
     match all.is_empty() {
         true => String::new(),
         false => format!("Who reaches whom:\n{all}\n"),
@@ -353,27 +271,20 @@ fn origin(document: &Document) -> String {
     visible(&text).into_owned() + "\n"
 }
 
-fn blank_table() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table
-}
-
 /// Blocks with common columns: what a reader must look at, the rest, and what others left to do.
 fn changes(document: &Document, plan: &Plan, color: Color) -> String {
-    let mut table = blank_table();
-    for change in &plan.changes {
-        table.add_row(vec![
-            format!("{:>2}", describe::sign(&change.operation)),
+    let lines = aligned(plan.changes.iter().map(|change| {
+        let [sign, ..] = describe::signs(&change.operation);
+        vec![
+            format!("{sign:>2}"),
             change.address.kind.label().to_owned(),
-            visible(&change.address.name).into_owned(),
+            shown(&change.address.name),
             describe::summary(change, plan),
-        ]);
-    }
-    let rows: Vec<(String, bool)> = table
-        .lines()
-        .zip(&plan.changes)
-        .map(|(line, change)| row(line.trim_end(), change, plan, color))
+        ]
+    }));
+    let rows = lines.iter().zip(&plan.changes);
+    let rows: Vec<(String, bool)> = rows
+        .map(|(line, change)| row(line, change, plan, color))
         .collect();
     let own = |loud: bool| -> String {
         let own = rows.iter().enumerate();
@@ -401,7 +312,9 @@ fn changes(document: &Document, plan: &Plan, color: Color) -> String {
 fn row(line: &str, change: &Change, plan: &Plan, color: Color) -> (String, bool) {
     let impact = impact(change, plan);
     let is_loud = impact.is_some();
-    let mut text = color.of(&change.operation, line) + "\n" + &fields(change);
+    let [_, colour, _] = describe::signs(&change.operation);
+    let mut text = color.paint(colour, line) + "\n";
+    text.push_str(&describe::fields(change));
     // the line itself says who is in a group
     let impact =
         impact.filter(|impact| change.address.kind != Kind::Group || impact.verb != "Deletes");
@@ -410,86 +323,11 @@ fn row(line: &str, change: &Change, plan: &Plan, color: Color) -> (String, bool)
 }
 
 fn warning(impact: &Impact, color: Color) -> String {
-    let plain = |text: &str| visible(text).into_owned();
-    let what = impact.what.render(plain, plain);
+    let what = impact.what.render(shown, shown);
     match impact.harmless {
         true => format!("        {what}\n"),
         false => format!("        {} {what}\n", color.paint("31", "!")),
     }
-}
-
-fn fields(change: &Change) -> String {
-    let fields: Vec<_> = change.told_fields().collect();
-    let width = fields
-        .iter()
-        .map(|change| change.field.len())
-        .max()
-        .unwrap_or(0);
-    let line = |change: &crate::kind::FieldChange| {
-        format!(
-            "        {:width$}   {}\n",
-            describe::field_name(change),
-            describe::field(change)
-        )
-    };
-    fields.into_iter().map(line).collect()
-}
-
-fn recipients(document: &Document) -> String {
-    match document.key_recipients() {
-        [] => String::new(),
-        recipients => format!(
-            "New keys are sealed for {}.\n",
-            visible(&recipients.join(", "))
-        ),
-    }
-}
-
-fn unmanaged(document: &Document, plan: &Plan) -> String {
-    let mut parts = Vec::new();
-    for (label, names) in document.unmanaged() {
-        let names: Vec<String> = names
-            .iter()
-            .map(|name| format!("\"{}\"", visible(name)))
-            .collect();
-        parts.push(format!("{label} {}", listed(&names)));
-    }
-    let mut out = String::new();
-    if !parts.is_empty() {
-        out.push_str(&format!(
-            "Left alone, not managed here: {}.\n",
-            parts.join("; ")
-        ));
-    }
-    out.push_str(&held_back(document));
-    for (group, members) in &plan.unmanaged_members {
-        let labels = members.iter().filter_map(|id| plan.peer_labels.get(id));
-        let labels: Vec<_> = labels.map(|label| visible(label)).collect();
-        out.push_str(&format!(
-            "Left alone in group \"{}\": {}.\n",
-            visible(group),
-            listed(&labels)
-        ));
-    }
-    out
-}
-
-fn held_back(document: &Document) -> String {
-    let mut out = String::new();
-    for (reason, way_out, held) in document.held() {
-        let names: Vec<String> = held.iter().map(|held| held_name(held)).collect();
-        out.push_str(&format!(
-            "Held back: {}: {}; {way_out}.\n",
-            visible(&listed(&names)),
-            visible(&reason)
-        ));
-    }
-    out
-}
-
-fn held_name(held: &Held) -> String {
-    let Address { kind, name, .. } = &held.address;
-    format!("{} \"{name}\" ({})", kind.label(), held.id)
 }
 
 fn notes(document: &Document, color: Color) -> String {

@@ -17,7 +17,7 @@ pub(crate) use held::{way_out, why};
 pub(crate) use hint::hint;
 pub(crate) use impossible::problems;
 pub(crate) use many::many;
-pub(crate) use notice::{merge, notice, open, remark, subject};
+pub(crate) use notice::{merge, notice, open, remark};
 pub(crate) use reason::reason;
 
 /// Returns what is to be said of what tells that a peer came by a key, behind what it is said of: nothing where the event log

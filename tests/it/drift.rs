@@ -89,7 +89,7 @@ fn what_was_edited_by_hand_is_the_servers_doing() {
         .run(&["drift"])
         .expect(2)
         .shows("Mismatched, NetBird → file:")
-        .shows("enabled   false → true")
+        .shows("enabled false → true")
         .shows("and that was not applied; NetBird was changed by Owner, ");
 }
 
@@ -193,8 +193,8 @@ fn the_issue_says_what_is_missing_and_when_it_is_resolved() {
     let open = issue();
     let body = open["body"].as_str().unwrap();
     assert!(
-        body.contains("| policy | `p` | a ↔ b: tcp 22 |"),
-        "a row says what is missing: {body}"
+        body.contains("- policy p\n  - a ↔ b: tcp 22\n"),
+        "an entry says what is missing: {body}"
     );
     assert_eq!(
         open["title"],
@@ -212,7 +212,7 @@ fn the_issue_says_what_is_missing_and_when_it_is_resolved() {
         "{body}"
     );
     assert!(
-        !body.contains('\u{2060}') && !body.contains("| policy |"),
+        !body.contains('\u{2060}') && !body.contains("- policy"),
         "{body}"
     );
 }

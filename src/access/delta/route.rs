@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::tally::{By, Share, Tally, place, shares};
-use super::{Maker, is_network};
+use rustc_hash::FxHashMap;
+
+use super::Maker;
+use super::tally::{By, Tally, place, shares};
 use crate::access::reach::{ClassAt, between};
 use crate::access::routes::Target;
 use crate::access::traffic::Traffic;
-use crate::access::world::{AFTER, BEFORE, End, SIDES};
-use crate::access::{Passage, Side, Why};
+use crate::access::world::{AFTER, BEFORE, SIDES};
+use crate::access::{Passage, Place, Side, Why};
 use crate::address::Address;
 use crate::kind::Kind;
 
@@ -22,8 +24,8 @@ impl Maker<'_> {
     /// What comes and goes behind a route: of machines that change, of routers that change, by rules that pair them anew.
     pub(super) fn target(&mut self, target: &Target) {
         let reach = &self.reach;
-        let routers = target.routers(reach);
-        let ways = SIDES.map(|side| target.ways(reach, side));
+        let routers = SIDES.into_iter().flat_map(|side| target.routers(side));
+        let routers: BTreeSet<ClassAt> = routers.collect();
         let is_all = target.differs() || routers.iter().any(|class| reach.at(*class).differs);
         let opening = target.opening(reach, &routers);
         let concerned = |class: ClassAt| -> Vec<usize> {
@@ -39,7 +41,7 @@ impl Maker<'_> {
             .collect();
         let mut passages = Vec::new();
         for client in target.clients() {
-            let mut found: [Tally<(Share, ())>; 2] = Default::default();
+            let mut found: [Tally; 2] = Default::default();
             let members = match is_all {
                 true => reach.in_group(client).to_vec(),
                 false => {
@@ -49,30 +51,30 @@ impl Maker<'_> {
                 }
             };
             // few things pass, for many classes
-            let mut known: Vec<(Passing, [Vec<usize>; 2])> = Vec::new();
+            let mut known: FxHashMap<Passing, [Vec<usize>; 2]> = FxHashMap::default();
             for class in members {
-                let passing = SIDES
-                    .map(|side| reach.by_checks(|checks| ways[side].traffic(reach, checks, class)));
+                let passing = SIDES.map(|side| {
+                    reach.by_checks(|checks| target.traffic(reach, side, checks, class))
+                });
                 if passing[BEFORE] == passing[AFTER] {
                     continue;
                 }
-                let at = known.iter().position(|(other, _)| *other == passing);
-                let at = at.unwrap_or_else(|| {
-                    let diff = between(&passing[BEFORE], &passing[AFTER]);
+                let places = known.entry(passing).or_insert_with_key(|[before, after]| {
+                    let diff = between(before, after);
                     let told = [(BEFORE, &diff.lost), (AFTER, &diff.gained)];
-                    let places = told.map(|(which, traffic)| match target.is_for(which, client) {
+                    told.map(|(which, traffic)| match target.is_for(which, client) {
                         true => {
-                            let shares = shares(traffic, &Traffic::everything()).into_iter();
-                            let shares = shares.map(|share| place(&mut found[which], (share, ())));
-                            shares.collect()
+                            let shares = shares(traffic, &Traffic::everything(), By::Rule);
+                            let shares = shares.into_iter();
+                            shares
+                                .map(|share| place(&mut found[which], share))
+                                .collect()
                         }
                         false => Vec::new(),
-                    });
-                    known.push((passing, places));
-                    known.len() - 1
+                    })
                 });
                 for which in SIDES {
-                    for place in &known[at].1[which] {
+                    for place in &places[which] {
                         let pairs = &mut found[which][*place].1;
                         pairs.all.push((class, class));
                         if target.differs() || pairs.because.len() >= MOST_RULES {
@@ -85,30 +87,21 @@ impl Maker<'_> {
                     }
                 }
             }
-            for which in SIDES {
-                for (((traffic, passes), ()), pairs, is_even) in
-                    self.gathered(std::mem::take(&mut found[which]))
-                {
-                    let from = self.side(client);
-                    let to = Side {
-                        end: End::Route,
-                        name: target.name.clone(),
-                        address: Some(target.target.clone()),
-                        networks: Some(target.target.clone())
-                            .filter(|target| is_network(target))
-                            .into_iter()
-                            .collect(),
-                        ..Side::default()
-                    };
+            for (which, found) in found.into_iter().enumerate() {
+                for (said, pairs, is_even) in self.gathered(found) {
                     let passage = Passage {
-                        from: self.counted(&from, Some(client), &pairs.from(), &BTreeSet::new()),
-                        to,
-                        traffic,
+                        from: self.side((client, true), &pairs.from(), &BTreeSet::new()),
+                        to: Side::Route(Place {
+                            name: target.name.clone(),
+                            address: target.target.clone(),
+                        }),
+                        traffic: said.traffic,
                         is_even,
-                        condition: passes.map(|passes| (passes, BTreeSet::new())),
+                        condition: said.passes.map(|passes| (passes, BTreeSet::new())),
                         why: Why {
                             rule: Address::new(Kind::Route, &target.name),
                             causes: pairs.because.into_iter().collect(),
+                            others: BTreeSet::new(),
                         },
                     };
                     passages.push((which, passage));
@@ -116,7 +109,7 @@ impl Maker<'_> {
             }
         }
         for (which, passage) in passages {
-            self.list(which).push(passage);
+            self.list(which, true).push(passage);
         }
     }
 }

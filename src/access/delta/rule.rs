@@ -1,16 +1,21 @@
 //! What comes and goes by a rule: pair by pair of the groups that it names, each set of rules looked at once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 use super::Maker;
-use super::tally::{By, CoveredBy, Facts, Found, Outcome, Pair, place, shares};
-use crate::access::reach::{Diff, FAIL, bits};
+use super::tally::{By, Outcome, Pair, Said, Tally, place, shares};
+use crate::access::reach::{FAIL, bits};
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, EVERYBODY, Grant, GroupAt, Node, Rule, SIDES};
-use crate::access::{Idle, Why, WhyIdle};
+use crate::access::{Idle, Passage, Side, Why, WhyIdle};
 use crate::address::Address;
 use crate::kind::Kind;
+
+/// Most rules that are named as those which let something through anyway.
+const MOST_RULES: usize = 3;
 
 impl Maker<'_> {
     /// What comes and goes by a rule: it is another one, or others are in its groups.
@@ -33,7 +38,6 @@ impl Maker<'_> {
                 }
             }
         }
-        let accepts = grants[AFTER].is_some_and(|grant| grant.accepts);
         // of an account without machines nothing can be said
         let is_empty = || {
             world
@@ -41,7 +45,7 @@ impl Maker<'_> {
                 .iter()
                 .all(|node| node.is_resource() || !node.is[AFTER])
         };
-        if is_idle && accepts && rule.differs() && !is_empty() {
+        if is_idle && rule.accepts(AFTER) && rule.differs() && !is_empty() {
             let why = self.why_idle(&from, &to);
             self.delta.idle.push(Idle {
                 policy: rule.name.clone(),
@@ -62,10 +66,8 @@ impl Maker<'_> {
             let has_all = grant.is_some_and(|grant| grant.to.contains(&EVERYBODY));
             of_destinations != EVERYBODY && has_all
         });
-        let mut found = Found::default();
-        let mut covered = CoveredBy::default();
-        let mut known: HashMap<Vec<u64>, Rc<Outcome>> = HashMap::new();
-        let mut last: Option<(Vec<u64>, Rc<Outcome>)> = None;
+        let mut told: [Tally; 2] = Default::default();
+        let mut known: FxHashMap<Vec<u64>, Rc<Outcome>> = FxHashMap::default();
         let mut is_met = false;
         let mut key = Vec::new();
         for a in sources.iter() {
@@ -91,71 +93,60 @@ impl Maker<'_> {
                     ssh: SIDES.map(|side| self.reach.has_ssh(side, *b)),
                 };
                 key.clear();
-                SIDES
-                    .iter()
-                    .for_each(|side| self.reach.rules_into(*side, *a, *b, &mut key));
+                for side in SIDES {
+                    self.reach.rules_into(side, *a, *b, &mut key);
+                }
                 key.push(pair.key());
-                let outcome = match &last {
-                    Some((other, outcome)) if *other == key => outcome.clone(),
-                    _ => {
-                        let outcome = match known.get(&key) {
-                            Some(outcome) => outcome.clone(),
-                            None => {
-                                let told = (&mut found, &mut covered);
-                                let outcome = Rc::new(self.outcome(at, &key, &pair, may, told));
-                                known.insert(key.clone(), outcome.clone());
-                                outcome
-                            }
-                        };
-                        last = Some((key.clone(), outcome.clone()));
+                let outcome = match known.get(&key) {
+                    Some(outcome) => outcome.clone(),
+                    None => {
+                        let outcome = Rc::new(self.outcome(at, &key, &pair, may, &mut told));
+                        known.insert(key.clone(), outcome.clone());
                         outcome
                     }
                 };
                 is_met |= outcome.is_met;
                 for which in SIDES {
-                    for place in &outcome.found[which] {
-                        let pairs = &mut found[which][*place].1;
+                    for place in &outcome.told[which] {
+                        let (said, pairs) = &mut told[which][*place];
                         pairs.all.push((*a, *b));
-                        pairs.because.extend(self.causes(by, *a, *b));
-                    }
-                    if let Some(place) = outcome.covered[which] {
-                        covered[which][place].1.all.push((*a, *b));
+                        if said.is_news {
+                            pairs.because.extend(self.causes(by, *a, *b));
+                        }
                     }
                 }
             }
         }
-        let ends = (self.side(from), self.side(to));
+        let world = self.reach.world;
         let checks = self.checks(at);
-        for which in SIDES {
-            let is_told = !found[which].is_empty();
-            for (((traffic, passes), by), pairs, is_even) in
-                self.gathered(std::mem::take(&mut found[which]))
-            {
+        for (which, told) in told.into_iter().enumerate() {
+            let has_news = told.iter().any(|(said, _)| said.is_news);
+            for (said, pairs, is_even) in self.gathered(told) {
+                // where something is gained, what was there already is no news
+                if !said.is_news && (has_news || !may[which]) {
+                    continue;
+                }
+                let others = pairs.rules.iter().take(MOST_RULES);
                 let why = Why {
                     rule: Address::new(Kind::Policy, &rule.name),
                     causes: pairs.because.iter().cloned().collect(),
+                    others: others.map(|at| world.rules[*at].name.clone()).collect(),
                 };
-                let condition = passes.map(|passes| (passes, checks.clone()));
+                let passage = |[from, to]: [Side; 2]| Passage {
+                    from,
+                    to,
+                    traffic: said.traffic.clone(),
+                    is_even,
+                    condition: said.passes.map(|passes| (passes, checks.clone())),
+                    why: why.clone(),
+                };
                 // the other side of a machine that joins is all of its group but itself
-                let named = (
-                    (by != By::Destination).then_some(from),
-                    (by != By::Source).then_some(to),
-                );
-                self.tell(
-                    which,
-                    &ends,
-                    named,
-                    &pairs,
-                    (traffic, is_even),
-                    condition,
-                    why,
-                );
-            }
-            // where something is gained, what was there already is no news
-            for (traffic, pairs) in std::mem::take(&mut covered[which]) {
-                if !is_told && may[which] {
-                    self.tell_covered(which, &ends, &pairs, traffic, &rule.name);
-                }
+                let ends = [
+                    (from, said.is_news && said.by != By::Destination),
+                    (to, said.is_news && said.by != By::Source),
+                ];
+                let passages = self.passages(ends, &pairs, passage);
+                self.list(which, said.is_news).extend(passages);
             }
         }
         is_met
@@ -168,47 +159,79 @@ impl Maker<'_> {
         key: &[u64],
         pair: &Pair,
         may: [bool; 2],
-        (found, covered): (&mut Found, &mut CoveredBy),
+        told: &mut [Tally; 2],
     ) -> Outcome {
         let words = self.reach.words();
         let rules = [key[..words].to_vec(), key[words..2 * words].to_vec()];
         let own = SIDES.map(|side| self.own(side, at, &rules[side], pair.ssh[side]));
-        let facts = Facts {
-            rule: at,
-            own,
-            rules,
-            ssh: pair.ssh,
-        };
-        let Facts { own, rules, .. } = &facts;
         let mut outcome = Outcome {
             is_met: !own[AFTER].is_empty(),
             ..Outcome::default()
         };
-        let diff = self.reach.diff(rules, pair.ssh);
-        if own[BEFORE] != own[AFTER] {
-            self.cover(&facts, diff.as_deref(), covered, &mut outcome);
-        }
-        let Some(diff) = diff else {
-            return outcome;
-        };
+        let diff = self.reach.diff(&rules, pair.ssh);
         let rule = &self.reach.world.rules[at];
-        let of_rule = own[BEFORE].union(&own[AFTER]);
-        for (which, traffic) in [&diff.lost, &diff.gained].into_iter().enumerate() {
-            if !may[which] || pair.is_of_all[which] {
-                continue;
+        for which in SIDES {
+            let accepts = rule.accepts(which);
+            let same = self.reach.same(&rules[which]);
+            // what rules that stay as they are let through: they tell it
+            let by_same = || self.reach.traffic(which, &same, pair.ssh[which], FAIL);
+            let moved = own[which].minus(&own[1 - which]);
+            let news = diff.as_deref().map(|diff| match which {
+                BEFORE => &diff.lost,
+                _ => &diff.gained,
+            });
+            let is_news = news.is_some_and(|news| {
+                let of_rule = moved.minus(&by_same());
+                news.iter().any(|news| !news.common(&of_rule).is_empty())
+            });
+            if accepts && !moved.is_empty() && !is_news {
+                // what is not lost is there after, and what is not gained was there before, or comes by others
+                let there = self.others(1 - which, at, &rules[1 - which], pair, &moved);
+                let here = self.others(which, at, &same, pair, &moved);
+                let others: BTreeSet<usize> = there.into_iter().chain(here).collect();
+                if !others.is_empty() {
+                    let said = Said {
+                        traffic: moved,
+                        passes: None,
+                        by: By::Rule,
+                        is_news: false,
+                    };
+                    let place = place(&mut told[which], said);
+                    told[which][place].1.rules.extend(others);
+                    outcome.told[which].push(place);
+                }
             }
-            // what a machine that changes gains by rules that stay is told by these
-            let accepts = rule.on(which).is_some_and(|on| on.accepts);
-            let of_rule = match pair.by == By::Rule && pair.is_moved && accepts {
-                true => of_rule.minus(&self.by_same_rules(which, &rules[which], pair.ssh[which])),
-                false => of_rule.clone(),
+            let Some(news) = news.filter(|_| may[which] && !pair.is_of_all[which]) else {
+                continue;
             };
-            for share in shares(traffic, &of_rule) {
-                let place = place(&mut found[which], (share, pair.by));
-                outcome.found[which].push(place);
+            // what a machine that changes gains by rules that stay is told by these
+            let mut of_rule = own[BEFORE].union(&own[AFTER]);
+            if pair.by == By::Rule && pair.is_moved && accepts {
+                of_rule = of_rule.minus(&by_same());
+            }
+            for share in shares(news, &of_rule, pair.by) {
+                let place = place(&mut told[which], share);
+                outcome.told[which].push(place);
             }
         }
         outcome
+    }
+
+    /// Of these rules, those beside one that let some of that through.
+    fn others(
+        &self,
+        side: usize,
+        rule: usize,
+        rules: &[u64],
+        pair: &Pair,
+        traffic: &Traffic,
+    ) -> Vec<usize> {
+        let lets_through = |other: &usize| {
+            let of_other = self.reach.of_rule(side, *other, pair.ssh[side]);
+            self.reach.world.rules[*other].accepts(side) && !of_other.common(traffic).is_empty()
+        };
+        let others = bits(rules.iter().copied()).filter(|other| *other != rule);
+        others.filter(lets_through).collect()
     }
 
     /// Whether something can be lost, and gained, from one group to another by a rule: it names them before and after, and
@@ -226,76 +249,11 @@ impl Maker<'_> {
         ]
     }
 
-    /// What rules that stay as they are let through on the side where it is lost from, or gained on: they tell it.
-    fn by_same_rules(&self, side: usize, rules: &[u64], ssh: bool) -> Traffic {
-        let same = self.reach.same(rules);
-        self.reach.traffic(side, &same, ssh, FAIL)
-    }
-
     /// What the rule itself lets through, or drops, between two classes.
     fn own(&self, side: usize, rule: usize, rules: &[u64], ssh: bool) -> Traffic {
         match rules[rule / 64] & (1 << (rule % 64)) {
             0 => Traffic::default(),
             _ => self.reach.of_rule(side, rule, ssh),
-        }
-    }
-
-    /// Notes what a rule lets through newly, or no more, and others do anyway.
-    fn cover(
-        &self,
-        facts: &Facts,
-        diff: Option<&Diff>,
-        covered: &mut CoveredBy,
-        outcome: &mut Outcome,
-    ) {
-        let Facts {
-            rule,
-            own,
-            rules,
-            ssh,
-        } = facts;
-        let accepts = |side: usize| {
-            let grant = self.reach.world.rules[*rule].on(side);
-            grant.is_some_and(|grant| grant.accepts)
-        };
-        for side in SIDES {
-            let moved = own[side].minus(&own[1 - side]);
-            if moved.is_empty() || !accepts(side) {
-                continue;
-            }
-            let anyway = self.by_same_rules(side, &rules[side], ssh[side]);
-            let is_news = diff.is_some_and(|diff| {
-                let news = [&diff.lost, &diff.gained][side];
-                let of_rule = moved.minus(&anyway);
-                news.iter().any(|news| !news.common(&of_rule).is_empty())
-            });
-            if is_news {
-                continue;
-            }
-            // what is not lost is there after, and what is not gained was there before, or comes by others
-            let same = self.reach.same(&rules[side]);
-            let others = [(1 - side, rules[1 - side].clone()), (side, same)];
-            let others = others.iter().flat_map(|(side, rules)| {
-                let ssh = ssh[*side];
-                let world = self.reach.world;
-                bits(rules)
-                    .filter(move |other| {
-                        let accepts = world.rules[*other].on(*side).is_some_and(|on| on.accepts);
-                        other != rule && accepts
-                    })
-                    .filter(|other| {
-                        let traffic = self.reach.of_rule(*side, *other, ssh);
-                        !traffic.common(&moved).is_empty()
-                    })
-                    .collect::<Vec<usize>>()
-            });
-            let others: BTreeSet<usize> = others.collect();
-            if others.is_empty() {
-                continue;
-            }
-            let place = place(&mut covered[side], moved);
-            covered[side][place].1.rules.extend(others);
-            outcome.covered[side] = Some(place);
         }
     }
 
@@ -312,10 +270,9 @@ impl Maker<'_> {
             members.map(|node| &world.nodes[*node as usize]).collect()
         };
         if nodes(from).iter().all(|node| node.is_resource()) {
-            let names = from.iter().map(|group| self.side(*group).name);
-            return WhyIdle::NoSource(names.collect());
+            return WhyIdle::NoSource(from.iter().map(|group| world.name(*group)).collect());
         }
-        let names = to.iter().map(|group| self.side(*group).name).collect();
+        let names = to.iter().map(|group| world.name(*group)).collect();
         let is_cut_off = |node: &&Node| node.is_resource() && !node.is_on[AFTER];
         match nodes(to) {
             to if to.is_empty() => WhyIdle::NoDestination(names),

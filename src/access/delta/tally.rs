@@ -43,19 +43,25 @@ impl Pairs {
     }
 }
 
-/// Pairs by what is said of them: few things are said, of many pairs.
-pub(super) type Tally<K> = Vec<(K, Pairs)>;
+/// What is said of pairs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Said {
+    pub(super) traffic: Traffic,
+    /// Whether it depends on the posture checks: `Some(true)` while they pass, `Some(false)` while they fail.
+    pub(super) passes: Option<bool>,
+    pub(super) by: By,
+    /// Whether it is lost or gained; else others let it through anyway.
+    pub(super) is_news: bool,
+}
 
-/// What is lost and what is gained by a rule.
-pub(super) type Found = [Tally<(Share, By)>; 2];
-/// What it lets through no more, and what newly, as others do anyway.
-pub(super) type CoveredBy = [Tally<Traffic>; 2];
+/// Pairs by what is said of them: few things are said, of many pairs.
+pub(super) type Tally = Vec<(Said, Pairs)>;
 
 /// The place of what is said in a tally.
-pub(super) fn place<K: PartialEq>(tally: &mut Tally<K>, key: K) -> usize {
-    let known = tally.iter().position(|(known, _)| *known == key);
+pub(super) fn place(tally: &mut Tally, said: Said) -> usize {
+    let known = tally.iter().position(|(known, _)| *known == said);
     known.unwrap_or_else(|| {
-        tally.push((key, Pairs::default()));
+        tally.push((said, Pairs::default()));
         tally.len() - 1
     })
 }
@@ -63,14 +69,10 @@ pub(super) fn place<K: PartialEq>(tally: &mut Tally<K>, key: K) -> usize {
 /// What is said of every pair that the same rules are about, as places in the tallies.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    pub(super) found: [Vec<usize>; 2],
-    pub(super) covered: [Option<usize>; 2],
+    pub(super) told: [Vec<usize>; 2],
     /// Whether the rule is about the pair, after.
     pub(super) is_met: bool,
 }
-
-/// Traffic, and whether it depends on the posture checks: `Some(true)` while they pass, `Some(false)` while they fail.
-pub(super) type Share = (Traffic, Option<bool>);
 
 /// What of a pair decides, beside the rules that are about it.
 pub(super) struct Pair {
@@ -80,15 +82,6 @@ pub(super) struct Pair {
     /// Whether the line of All tells it, of what is lost and of what is gained.
     pub(super) is_of_all: [bool; 2],
     /// Whether the destination has NetBird's SSH server on.
-    pub(super) ssh: [bool; 2],
-}
-
-/// What is known of a rule and a pair: what the rule itself is about, all the rules that are, and whether the destination has
-/// NetBird's SSH server on.
-pub(super) struct Facts {
-    pub(super) rule: usize,
-    pub(super) own: [Traffic; 2],
-    pub(super) rules: [Vec<u64>; 2],
     pub(super) ssh: [bool; 2],
 }
 
@@ -117,13 +110,20 @@ pub(super) enum By {
     /// The destination.
     Destination,
 }
-/// What of this is within `of`: by the state of the checks where that makes a difference.
-pub(super) fn shares(traffic: &[Traffic; 2], of: &Traffic) -> Vec<Share> {
+
+/// What of this is lost or gained within `of`: by the state of the checks where that makes a difference.
+pub(super) fn shares(traffic: &[Traffic; 2], of: &Traffic, by: By) -> Vec<Said> {
     let [pass, fail] = [PASS, FAIL].map(|checks| traffic[checks].common(of));
-    let always = (pass.common(&fail), None);
-    let passing = (pass.minus(&fail), Some(true));
-    let failing = (fail.minus(&pass), Some(false));
+    let said = |traffic, passes| Said {
+        traffic,
+        passes,
+        by,
+        is_news: true,
+    };
+    let always = said(pass.common(&fail), None);
+    let passing = said(pass.minus(&fail), Some(true));
+    let failing = said(fail.minus(&pass), Some(false));
     let all = [always, passing, failing];
-    let all = all.into_iter().filter(|(traffic, _)| !traffic.is_empty());
+    let all = all.into_iter().filter(|said| !said.traffic.is_empty());
     all.collect()
 }

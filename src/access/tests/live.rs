@@ -39,7 +39,7 @@ fn maps(actual: &Actual) -> BTreeMap<Id, BTreeSet<Id>> {
     let classes = 0..u32::try_from(reach.classes.len()).expect("few");
     for a in classes.clone() {
         for b in classes.clone() {
-            if !reach.pairing(BEFORE, a, b).is_empty() {
+            if reach.pairing(BEFORE, a, b).next().is_some() {
                 for a in &reach.at(a).nodes {
                     reach.at(b).nodes.iter().for_each(|b| put(*a, *b));
                 }

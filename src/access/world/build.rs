@@ -21,17 +21,16 @@ use crate::plan::Plan;
 pub(super) struct Object<'a> {
     pub(super) address: &'a Address,
     live: Option<&'a Live>,
+    change: Option<&'a Change>,
     after: Option<Resource>,
     network: [NetworkKey; 2],
-    is_changed: bool,
-    is_replaced: bool,
 }
 
 impl Object<'_> {
     /// Its form on a side.
     fn form(&self, side: usize) -> Option<&Resource> {
-        match (side, self.is_changed) {
-            (BEFORE, _) | (_, false) => self.live.map(|live| &live.resource),
+        match (side, self.change) {
+            (BEFORE, _) | (_, None) => self.live.map(|live| &live.resource),
             _ => self.after.as_ref(),
         }
     }
@@ -46,37 +45,28 @@ pub(super) fn objects<'a>(actual: &'a Actual, plan: &'a Plan) -> Vec<Object<'a>>
         let live = plan.parents.get(&parent);
         Some(live.map_or_else(|| format!("new {}", parent.name), |id| id.to_string()))
     };
-    let live = actual.each().map(|(address, live)| {
-        let change = changes.get(&live.id).copied();
-        let within = live.within.as_ref().map(|id| id.to_string());
-        let network_after = match change {
-            Some(change) if within.is_some() => network_of(&change.address),
-            _ => within.clone(),
+    let object = |address: &'a Address, live: Option<&'a Live>, change: Option<&'a Change>| {
+        let before = match live {
+            Some(live) => live.within.as_ref().map(|id| id.0.clone()),
+            None => network_of(address),
+        };
+        let after = match change {
+            Some(change) if before.is_some() => network_of(&change.address),
+            _ => before.clone(),
         };
         Object {
             address: change.map_or(address, |change| &change.address),
-            live: Some(live),
+            live,
+            change,
             after: change.and_then(|change| becomes(&change.operation)),
-            network: [within, network_after],
-            is_changed: change.is_some(),
-            is_replaced: change
-                .is_some_and(|change| matches!(change.operation, Operation::Replace { .. })),
+            network: [before, after],
         }
-    });
-    let new = plan.changes.iter().filter_map(|change| {
-        let Operation::Create { after } = &change.operation else {
-            return None;
-        };
-        let network = network_of(&change.address);
-        Some(Object {
-            address: &change.address,
-            live: None,
-            after: Some(after.clone()),
-            network: [network.clone(), network],
-            is_changed: true,
-            is_replaced: false,
-        })
-    });
+    };
+    let live = actual.each();
+    let live = live.map(|(at, live)| object(at, Some(live), changes.get(&live.id).copied()));
+    let is_new = |change: &&Change| matches!(change.operation, Operation::Create { .. });
+    let new = plan.changes.iter().filter(is_new);
+    let new = new.map(|change| object(&change.address, None, Some(change)));
     live.chain(new).collect()
 }
 
@@ -146,7 +136,7 @@ impl<'a> World<'a> {
                 self.put(*node, group, side);
             }
         }
-        if !object.is_changed {
+        if object.change.is_none() {
             return;
         }
         for node in members[BEFORE].symmetric_difference(&members[AFTER]) {
@@ -166,7 +156,7 @@ impl<'a> World<'a> {
         let name = &object.address.name;
         let key = object.live.and_then(|live| actual.keys.get(&live.id));
         let is_usable = key.is_some_and(|key| key.valid);
-        let makes = object.live.is_none() || object.is_replaced;
+        let makes = object.change.is_some_and(Change::makes_key);
         let is = [
             is_usable,
             object.form(AFTER).is_some() && (is_usable || makes),
@@ -248,16 +238,18 @@ impl<'a> World<'a> {
         is_moved: bool,
         forms: &[Option<NetworkResource>; 2],
     ) {
+        let Some(form) = forms.iter().flatten().last() else {
+            return;
+        };
         let name = &object.address.name;
         let is = SIDES.map(|side| forms[side].is_some());
         let is_on = SIDES.map(|side| {
             let form = forms[side].as_ref();
             form.is_some_and(|form| form.enabled.unwrap_or(true))
         });
-        let address = forms.iter().flatten().last();
         let what = What::Resource(Place {
             name: name.clone(),
-            address: address.map(|form| form.address.clone()),
+            address: form.address.clone(),
             is_moved,
             network: object.network.clone(),
         });
@@ -270,9 +262,9 @@ impl<'a> World<'a> {
             }
             self.put(node, alone, side);
         }
-        let causes = match object.is_changed {
-            true => vec![object.address.clone()],
-            false => object.address.parent().into_iter().collect(),
+        let causes = match object.change {
+            Some(_) => vec![object.address.clone()],
+            None => object.address.parent().into_iter().collect(),
         };
         self.nodes[node as usize].causes = causes;
     }
@@ -281,18 +273,15 @@ impl<'a> World<'a> {
         // old servers kept several rules in one policy; one that is changed has one
         let live = object.live.map(|live| Policy::rules(live, &actual.groups));
         let live = live.unwrap_or_default();
-        let after = match object.is_changed {
-            true => match &object.after {
-                Some(Resource::Policy(policy)) => vec![policy.clone()],
-                _ => Vec::new(),
-            },
-            false => Vec::new(),
+        let after = match &object.after {
+            Some(Resource::Policy(policy)) => vec![policy.clone()],
+            _ => Vec::new(),
         };
         for at in 0..live.len().max(after.len()) {
             let before = live.get(at).map(|rule| self.grant(rule));
-            let grants = match object.is_changed {
-                true => [before, after.get(at).map(|rule| self.grant(rule))],
-                false => [before.clone(), before],
+            let grants = match object.change {
+                Some(_) => [before, after.get(at).map(|rule| self.grant(rule))],
+                None => [before.clone(), before],
             };
             self.rules.push(Rule {
                 name: object.address.name.clone(),

@@ -99,7 +99,8 @@ impl Setup {
     pub(super) fn carry_out(&self, say: Say) -> (usize, Result<(), Failure>) {
         for (at, deed) in self.deeds.iter().enumerate() {
             let Deed::Make(setting) = deed else { continue };
-            say.progress(&visible(&render::making(setting, &self.name())));
+            let text = format!("setting {} of {}", render::name(setting), self.name());
+            say.progress(&visible(&text));
             if let Err(failure) = self.make(setting) {
                 return (at, Err(failure));
             }

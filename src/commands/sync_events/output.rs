@@ -199,7 +199,7 @@ fn entry(done: &Done) -> Value {
         "groups": done.enrollment.groups,
         "renamed_from": done.enrollment.renamed_from,
         "dns_label": done.dns_label,
-        "proof": done.enrollment.evidence.word(),
+        "proof": done.enrollment.evidence,
     });
     if !done.replaces.is_empty() {
         entry["replaces"] = json!(done.enrollment.replaces);

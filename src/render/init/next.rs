@@ -2,6 +2,7 @@
 
 use super::{Became, Checkout, Document, Network};
 use crate::init::setup::Deed;
+use crate::text::wrapped;
 
 /// One thing to do: a sentence, and commands.
 struct Step {
@@ -25,7 +26,7 @@ pub(super) fn text(document: &Document) -> String {
     let mut out = String::from("\nNext:\n");
     for (at, Step { what, commands }) in steps.iter().enumerate() {
         let number = format!("{}.", at + 1);
-        for (line, text) in wrapped(what).iter().enumerate() {
+        for (line, text) in wrapped(what, WIDTH, 0).iter().enumerate() {
             let lead = if line == 0 { number.as_str() } else { "" };
             let gap = if line == 0 { "\n" } else { "" };
             out.push_str(&format!("{gap}{lead:<3}{text}\n"));
@@ -40,19 +41,17 @@ pub(super) fn text(document: &Document) -> String {
 fn steps(document: &Document) -> Vec<Step> {
     let mut steps = Vec::new();
     if document.dry_run {
-        if document.number(Became::Written) + document.number(Became::Overwritten) > 0
-            || makes(document)
-        {
+        if document.writes() || document.has(|deed| matches!(deed, Deed::Make(_))) {
             steps.push(step("Do it: the same command without --dry-run.", &[]));
         }
         steps.extend(differing(document));
         return steps;
     }
     steps.extend(differing(document));
-    let changed = document.number(Became::Written) + document.number(Became::Overwritten) > 0;
+    let changed = document.writes();
     let begins = document.network != Network::Theirs || has_new_workflows(document);
     let is_new = changed && begins;
-    let waits = rule_waits(document);
+    let waits = document.has(|deed| matches!(deed, Deed::RuleWaits(_)));
     if is_new {
         steps.extend(beginning(document));
     }
@@ -78,20 +77,6 @@ fn steps(document: &Document) -> Vec<Step> {
     steps
 }
 
-/// Breaks a sentence between words.
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is one");
-        match line.chars().count() + word.chars().count() {
-            _ if line.is_empty() => line.push_str(word),
-            0..WIDTH => line.push_str(&format!(" {word}")),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 /// Characters of a line of text.
 const WIDTH: usize = 96;
 
@@ -99,11 +84,6 @@ const WIDTH: usize = 96;
 fn has_new_workflows(document: &Document) -> bool {
     let mut files = document.files.iter();
     files.all(|file| file.became == Became::Written || !file.path.contains('/'))
-}
-
-fn makes(document: &Document) -> bool {
-    let mut deeds = document.repository.iter().flat_map(|found| &found.deeds);
-    deeds.any(|deed| matches!(deed, Deed::Make(_)))
 }
 
 fn differing(document: &Document) -> Option<Step> {
@@ -233,11 +213,6 @@ fn add<'a>(files: impl Iterator<Item = &'a str>) -> String {
         }
     }
     format!("git add {}", paths.join(" "))
-}
-
-fn rule_waits(document: &Document) -> bool {
-    let mut deeds = document.repository.iter().flat_map(|found| &found.deeds);
-    deeds.any(|deed| matches!(deed, Deed::RuleWaits(_)))
 }
 
 /// A path as a shell takes it.

@@ -1,8 +1,10 @@
 //! Who reaches whom, in a comment: a table, and folded below it what was reachable anyway and a small graph.
 
+use std::mem::{Discriminant, discriminant};
+
 use super::escape::{cell, fenced, text};
 use super::parts::folded;
-use crate::access::{Delta, End, Passage};
+use crate::access::{Delta, Passage, Side};
 use crate::render::access::{Line, calls, covered, line_of, lines};
 use crate::text::visible;
 
@@ -102,15 +104,16 @@ fn graph(delta: &Delta) -> Option<String> {
         return None;
     }
     // a group, a machine and a resource may have the same name
-    let mut known: Vec<(End, String)> = Vec::new();
-    let mut node = |end: End, (name, more): &(String, String)| {
-        let name = match end {
-            End::Resource => format!("{name} ({more})"),
+    let mut known: Vec<(Discriminant<Side>, String)> = Vec::new();
+    let mut node = |side: &Side, (name, more): &(String, String)| {
+        let name = match side {
+            Side::Resource(_) => format!("{name} ({more})"),
             _ => name.clone(),
         };
-        let place = known.iter().position(|it| *it == (end, name.clone()));
+        let it = (discriminant(side), name);
+        let place = known.iter().position(|known| *known == it);
         place.unwrap_or_else(|| {
-            known.push((end, name));
+            known.push(it);
             known.len() - 1
         })
     };
@@ -119,8 +122,8 @@ fn graph(delta: &Delta) -> Option<String> {
     let mut styles = Vec::new();
     for (at, passage) in all.iter().enumerate() {
         let line = line_of(passage, at >= lost);
-        let from = node(passage.from.end, &line.from);
-        let to = node(passage.to.end, &line.to);
+        let from = node(&passage.from, &line.from);
+        let to = node(&passage.to, &line.to);
         let (arrow, colour) = match line.is_gained {
             true => ("-->", "#1a7f37"),
             false => ("-.->", "#cf222e"),

@@ -8,7 +8,7 @@
 use jiff::Timestamp;
 
 use crate::address::Address;
-use crate::text::visible;
+use crate::text::{visible, wrapped};
 
 const JOINER: char = '\u{2060}';
 
@@ -161,34 +161,12 @@ fn longest_run(text: &str, wanted: char) -> usize {
 /// The longest line of a block that nobody has to scroll.
 const WIDTH: usize = 100;
 
-/// Returns a line in pieces that a block shows without scrolling: broken at blanks, further pieces indented.
-fn wrapped(line: &str) -> Vec<String> {
-    let own = line.len() - line.trim_start_matches(' ').len();
-    let indent = " ".repeat(own + 2);
-    let mut pieces = Vec::new();
-    let mut piece = line[..own].to_owned();
-    let mut is_empty = true;
-    for word in line[own..].split(' ') {
-        if !is_empty && piece.chars().count() + 1 + word.chars().count() > WIDTH {
-            pieces.push(std::mem::replace(&mut piece, indent.clone()));
-            is_empty = true;
-        }
-        if !is_empty {
-            piece.push(' ');
-        }
-        piece.push_str(word);
-        is_empty = false;
-    }
-    pieces.push(piece);
-    pieces
-}
-
 /// Returns a fenced block at column 0, its fence longer than any inside, and without blank lines at its ends. Long lines
 /// go on in the next one, but for those without a blank.
 pub(super) fn fenced(language: &str, text: &str) -> String {
     // a line of a diff that went on would lose its sign
     let shown = |line: &str| match language {
-        "" => wrapped(&visible(line)),
+        "" => wrapped(&visible(line), WIDTH, 2),
         _ => vec![visible(line).into_owned()],
     };
     let lines: Vec<String> = text.lines().flat_map(shown).collect();

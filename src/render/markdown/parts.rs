@@ -1,116 +1,31 @@
 //! The parts of a comment around its table.
 
-use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
+use std::collections::BTreeSet;
 
+use serde_json::Value;
+
+use super::STYLE;
 use super::escape::{code, fenced, line, object, text};
-use crate::address::Address;
 use crate::agreement;
 use crate::change::{Change, list_changes};
-use crate::held::Held;
+use crate::kind::FieldChange;
 use crate::plan::Plan;
-use crate::render::impact::{impact, removed_members};
-use crate::render::{Counts, Document, Status, describe, held_number, memberships};
+use crate::render::impact::impact;
+use crate::render::{Document, describe};
 use crate::text::{count, listed};
 
 /// Most warnings at the top; the table has them all.
 const MOST_WARNINGS: usize = 20;
 
-fn no_changes(plan: &Plan) -> String {
-    let held = held_number(plan).map(|held| format!(", {held}"));
-    format!("No changes{}", held.unwrap_or_default())
-}
-
-/// `2 to create, **1 to delete**`, how many members groups lose, and how many memberships are to come.
-pub(super) fn to_do(document: &Document, plan: &Plan) -> String {
-    let to_come = memberships::to_come(&document.memberships_to_tell());
-    if plan.is_empty() {
-        return match to_come {
-            None => no_changes(plan),
-            Some(to_come) => format!("nothing to do now, **{to_come}**"),
-        };
-    }
-    let mut parts: Vec<String> = Counts::of(&plan.changes)
-        .parts(["to create", "to change", "to replace", "to delete"])
-        .map(|(words, deletes)| {
-            if deletes {
-                format!("**{words}**")
-            } else {
-                words
-            }
-        })
-        .collect();
-    parts.extend(removed_members(plan).map(|words| format!("**{words}**")));
-    parts.extend(to_come);
-    parts.join(", ")
-}
-
 /// Who joins what once it enrolls.
 pub(super) fn memberships(document: &Document) -> Option<String> {
-    let names = |names: &[&str]| {
-        let names: Vec<String> = names.iter().map(|name| code(name)).collect();
-        listed(&names)
+    let line = |(joins, line): (bool, String)| match joins {
+        true => format!("- ➕ {line}"),
+        false => format!("- ❌ {line}"),
     };
-    let memberships = document.memberships_to_tell();
-    let line = |row: &memberships::Row| {
-        let (key, groups) = (code(row.key), names(&row.groups));
-        let all = row.all.iter();
-        let all = all.map(|all| format!("; all its groups then: {}", names(all)));
-        match row.joins {
-            true => format!(
-                "- ➕ {key} will join {groups} when it enrolls{}",
-                all.collect::<String>()
-            ),
-            false => format!("- ❌ {key} will not join {groups} any more"),
-        }
-    };
-    let lines: Vec<String> = memberships::rows(&memberships).iter().map(line).collect();
+    let lines = STYLE.memberships(&document.memberships_to_tell());
+    let lines: Vec<String> = lines.into_iter().map(line).collect();
     (!lines.is_empty()).then(|| format!("Memberships to come:\n\n{}", lines.join("\n")))
-}
-
-/// What an apply did, in a heading.
-pub(super) fn done(document: &Document, plan: &Plan, title: &str) -> String {
-    if document.refused {
-        return format!("{title} **refused**, nothing was changed");
-    }
-    if plan.is_empty() {
-        return format!("{title}: {}", no_changes(plan));
-    }
-    let pairs = plan.changes.iter().zip(&document.statuses);
-    let succeeded = pairs.filter(|(_, status)| **status == Status::Success);
-    let counts = Counts::of(succeeded.map(|(change, _)| change));
-    let done: Vec<String> = counts
-        .parts(["created", "changed", "replaced", "deleted"])
-        .map(|(words, _)| words)
-        .collect();
-    let done = if done.is_empty() {
-        document.nothing_done().to_owned()
-    } else {
-        done.join(", ")
-    };
-    let rest = plan.changes.len()
-        - document
-            .statuses
-            .iter()
-            .filter(|status| **status == Status::Success)
-            .count();
-    // what a run says of itself before its end stays where it is killed
-    if document.statuses.contains(&Status::Pending) {
-        return format!("{title} **is under way**: {done}, {rest} to come");
-    }
-    match (rest, &document.error) {
-        (0, None) => format!("{title}: {done}{}", agreed(document)),
-        (0, Some(_)) => format!("{title} **did not converge**: {done}"),
-        (rest, _) => format!("{title} **stopped**: {done}, {rest} not done"),
-    }
-}
-
-/// Who agreed to what goes.
-pub(super) fn agreed(document: &Document) -> String {
-    match document.agreed_by().as_str() {
-        "" => String::new(),
-        by => format!(", agreed to by {}", code(by)),
-    }
 }
 
 /// Lines to copy, each in a block of its own.
@@ -136,16 +51,10 @@ pub(super) fn refusals(document: &Document) -> Option<String> {
         return None;
     }
     let line = |refusal: &crate::gates::Refusal| {
-        let names: Vec<String> = refusal
-            .names
-            .iter()
-            .take(10)
-            .map(|name| code(name))
-            .collect();
-        let names = match refusal.names.len() {
-            0 => String::new(),
-            number if number > 10 => format!(" ({} and {} more)", names.join(", "), number - 10),
-            _ => format!(" ({})", names.join(", ")),
+        let names: Vec<String> = refusal.names.iter().map(|name| code(name)).collect();
+        let names = match names.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", listed(&names)),
         };
         format!(
             "> - {}{names}. Way out: {}.",
@@ -154,14 +63,8 @@ pub(super) fn refusals(document: &Document) -> Option<String> {
         )
     };
     let lines: Vec<String> = document.refusals.iter().map(line).collect();
-    let why = match document.blamed() {
-        Some(others) => format!(
-            "This is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
-             deletions of {}.",
-            text(&others)
-        ),
-        None => "Apply would refuse this plan:".into(),
-    };
+    let why = STYLE.blame(document);
+    let why = why.unwrap_or_else(|| "Apply would refuse this plan:".into());
     (!lines.is_empty()).then(|| format!("> [!CAUTION]\n> {why}\n>\n{}", lines.join("\n")))
 }
 
@@ -181,14 +84,9 @@ pub(super) fn warnings(document: &Document, plan: &Plan) -> Option<String> {
         }
     }
     if !idle.is_empty() {
-        let more = match idle.len().saturating_sub(MOST_WARNINGS) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        idle.truncate(MOST_WARNINGS);
-        let names = idle.join(", ");
         lines.push(format!(
-            "> - Deletes, and nobody loses anything by it: {names}{more}."
+            "> - Deletes, and nobody loses anything by it: {}.",
+            listed(&idle)
         ));
     }
     if lines.is_empty() {
@@ -224,52 +122,36 @@ pub(super) fn details(plan: &Plan) -> Option<String> {
 
 fn diff(change: &Change) -> String {
     let mut out = String::new();
-    for field in change.told_fields() {
-        let Some((gone, new)) = list_changes(&field.before, &field.after) else {
-            let line = |value: &Value| {
-                format!(
-                    "{}: {}\n",
-                    field.field,
-                    describe::value(&field.field, value)
-                )
-            };
-            out.push_str(&lines(&line(&field.before), &line(&field.after)));
+    for FieldChange {
+        field,
+        before,
+        after,
+    } in change.told_fields()
+    {
+        let value = |value: &Value| describe::value(field, value);
+        // without a port it is every port
+        let no_port = Value::Array(Vec::new());
+        let is_of_all = field == "ports" && [before, after].contains(&&no_port);
+        let Some((gone, new)) = list_changes(before, after).filter(|_| !is_of_all) else {
+            let (before, after) = (value(before), value(after));
+            out.push_str(&format!("- {field}: {before}\n+ {field}: {after}\n"));
             continue;
         };
-        let entries = |entries: &[&Value]| -> String {
-            entries
-                .iter()
-                .map(|entry| format!("  {}\n", describe::value(&field.field, entry)))
-                .collect()
-        };
-        out.push_str(&format!("  {}:\n", field.field));
-        out.push_str(&lines(&entries(&gone), &entries(&new)));
-        let same = field.after.as_array().map_or(0, Vec::len) - new.len();
+        out.push_str(&format!("  {field}:\n"));
+        let same = after.as_array().map_or(0, Vec::len) - new.len();
+        out.extend(
+            gone.into_iter()
+                .map(|entry| format!("-   {}\n", value(entry))),
+        );
+        out.extend(
+            new.into_iter()
+                .map(|entry| format!("+   {}\n", value(entry))),
+        );
         if same > 0 {
             out.push_str(&format!("    ({same} unchanged)\n"));
         }
-        if field.field == "ports"
-            && [&field.before, &field.after].contains(&&Value::Array(Vec::new()))
-        {
-            let which = if field.after == Value::Array(Vec::new()) {
-                "+"
-            } else {
-                "-"
-            };
-            out.push_str(&format!("{which}   all ports\n"));
-        }
     }
     out
-}
-
-fn lines(before: &str, after: &str) -> String {
-    let diff = TextDiff::from_lines(before, after);
-    let line = |change: similar::Change<&str>| match change.tag() {
-        ChangeTag::Delete => format!("- {}", change.value()),
-        ChangeTag::Insert => format!("+ {}", change.value()),
-        ChangeTag::Equal => String::new(),
-    };
-    diff.iter_all_changes().map(line).collect()
 }
 
 pub(super) fn notices(document: &Document) -> Option<String> {
@@ -282,56 +164,25 @@ pub(super) fn notices(document: &Document) -> Option<String> {
 }
 
 pub(super) fn unmanaged(document: &Document, plan: &Plan) -> Option<String> {
-    let names =
-        |names: &mut dyn Iterator<Item = &str>| names.map(code).collect::<Vec<_>>().join(", ");
-    let unmanaged = document.unmanaged();
-    let mut counts: Vec<String> = unmanaged
-        .iter()
-        .map(|(label, names)| format!("{} {label}", names.len()))
-        .collect();
-    let mut lines: Vec<String> = unmanaged
-        .iter()
-        .map(|(label, list)| format!("- {label} {}", names(&mut list.iter().copied())))
-        .collect();
-    for (group, members) in &plan.unmanaged_members {
-        let mut labels = members
-            .iter()
-            .filter_map(|id| Some(plan.peer_labels.get(id)?.as_str()));
-        lines.push(format!(
-            "- in group {}: {}",
-            code(group),
-            names(&mut labels)
-        ));
-    }
-    let members: usize = plan
-        .unmanaged_members
-        .values()
-        .map(std::collections::BTreeSet::len)
-        .sum();
-    if members > 0 {
-        counts.push(count(members, "group member", "group members"));
-    }
+    let objects = document.unmanaged().into_iter();
+    let objects = objects.map(|(label, names)| format!("{} {label}", names.len()));
+    let members = plan.unmanaged_members.values().map(BTreeSet::len).sum();
+    let members = (members > 0).then(|| count(members, "group member", "group members"));
+    let counts: Vec<String> = objects.chain(members).collect();
     let title = format!("Not managed here, left alone: {}", counts.join(", "));
-    (!lines.is_empty()).then(|| folded(&title, &lines.join("\n")))
+    let lines = STYLE.unmanaged(document, plan);
+    (!lines.is_empty()).then(|| folded(&title, &bullets(&lines)))
 }
 
 /// What was ours once and stays, why, and what to do.
 pub(super) fn held(document: &Document) -> Option<String> {
-    let name = |held: &&Held| {
-        let Address { kind, name, .. } = &held.address;
-        format!("{} {} ({})", kind.label(), code(name), code(&held.id.0))
-    };
-    let part = |(reason, way_out, held): (String, &str, Vec<&Held>)| {
-        let names: Vec<String> = held.iter().map(name).collect();
-        format!(
-            "- {}: {}; {}.",
-            listed(&names),
-            text(&reason),
-            text(way_out)
-        )
-    };
-    let lines: Vec<String> = document.held().into_iter().map(part).collect();
-    (!lines.is_empty()).then(|| format!("**Held back:**\n\n{}", lines.join("\n")))
+    let lines = STYLE.held(document);
+    (!lines.is_empty()).then(|| format!("**Held back:**\n\n{}", bullets(&lines)))
+}
+
+fn bullets(lines: &[String]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    lines.join("\n")
 }
 
 pub(super) fn footer(document: &Document, plan: &Plan) -> String {

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::Level;
 use super::escape::{cell, code, object, text};
-use super::{Level, result};
 use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::kind::{FieldChange, Kind};
+use crate::change::Change;
+use crate::kind::Kind;
 use crate::plan::Plan;
 use crate::render::{Document, Status, describe, is_loud};
 
@@ -37,7 +37,8 @@ pub(super) fn table(document: &Document, plan: &Plan, level: Level) -> String {
         } else if level < Level::Folded {
             quiet.push(row(change, plan, status));
         } else {
-            let key = (change.address.kind, sign(&change.operation));
+            let [_, _, sign] = describe::signs(&change.operation);
+            let key = (change.address.kind, sign);
             folded.entry(key).or_default().push(&change.address);
         }
     }
@@ -102,14 +103,17 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
     let summary = describe::summary(change, plan);
     let summary = (!summary.is_empty()).then_some(summary);
     let what: Vec<String> = fields
-        .map(field)
+        .map(describe::named_field)
         .chain(summary)
         .map(|part| text(&part))
         .collect();
-    let result = status.map(|status| format!(" {} |", result(status)));
+    let result = status.map(|status| match (status.words()[1], status.error()) {
+        (words, Some(_)) => format!(" **{words}** |"),
+        (words, None) => format!(" {words} |"),
+    });
+    let [_, _, sign] = describe::signs(&change.operation);
     format!(
-        "| {} | {} | {} | {} |{}",
-        sign(&change.operation),
+        "| {sign} | {} | {} | {} |{}",
         change.address.kind.label(),
         cell(&change.address.name),
         what.join("; "),
@@ -119,22 +123,6 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
 
 /// A change in one short line, where there is no room for a table.
 pub(super) fn name_line(change: &Change) -> String {
-    format!("- {} {}", sign(&change.operation), object(&change.address))
-}
-
-fn field(change: &FieldChange) -> String {
-    format!(
-        "{} {}",
-        describe::field_name(change),
-        describe::field(change)
-    )
-}
-
-fn sign(operation: &Operation) -> &'static str {
-    match operation {
-        Operation::Create { .. } => "➕",
-        Operation::Update { .. } => "✏️",
-        Operation::Replace { .. } => "♻️",
-        Operation::Delete { .. } => "❌",
-    }
+    let [_, _, sign] = describe::signs(&change.operation);
+    format!("- {sign} {}", object(&change.address))
 }

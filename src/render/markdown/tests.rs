@@ -2,13 +2,13 @@
 
 mod inertness;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, file};
 
 use super::{BUDGET, document};
-use crate::access::{Delta, End, Passage, Side, Traffic, Why};
+use crate::access::{Delta, Members, Passage, Place, Side, Traffic, Why};
 use crate::address::Address;
 use crate::kind::Kind;
 use crate::notice::{Notice, OfAgreement};
@@ -126,10 +126,12 @@ fn a_plan_that_deletes_too_much_says_so_first() {
 /// What nobody must miss is there where there is room for names alone, and before them.
 #[test]
 fn what_is_called_out_stays_in_a_plan_of_names() {
-    let all = || Side {
-        name: "All".into(),
-        machines: 9,
-        ..Side::default()
+    let all = || {
+        Side::Group(Members {
+            group: "All".into(),
+            machines: 9,
+            ..Members::default()
+        })
     };
     let passage = |traffic| Passage {
         from: all(),
@@ -140,6 +142,7 @@ fn what_is_called_out_stays_in_a_plan_of_names() {
         why: Why {
             rule: Address::new(Kind::Policy, "wide"),
             causes: Vec::new(),
+            others: BTreeSet::new(),
         },
     };
     let mut made = large(0, 5_000);
@@ -157,24 +160,27 @@ fn what_is_called_out_stays_in_a_plan_of_names() {
 /// In the graph a group is not the resource of the same name.
 #[test]
 fn what_has_the_same_name_is_two_nodes() {
-    let side = |end, address: Option<&str>| Side {
-        end,
-        name: "printer".into(),
-        address: address.map(str::to_owned),
+    let group = Side::Group(Members {
+        group: "printer".into(),
         machines: 1,
-        ..Side::default()
-    };
+        ..Members::default()
+    });
+    let resource = Side::Resource(Place {
+        name: "printer".into(),
+        address: "10.20.0.9/32".into(),
+    });
     let mut made = examples::no_changes();
     made.access = Some(Delta {
         gained: vec![Passage {
-            from: side(End::Group, None),
-            to: side(End::Resource, Some("10.20.0.9/32")),
+            from: group,
+            to: resource,
             traffic: Traffic::everything(),
             is_even: true,
             condition: None,
             why: Why {
                 rule: Address::new(Kind::Policy, "print"),
                 causes: Vec::new(),
+                others: BTreeSet::new(),
             },
         }],
         ..Delta::default()

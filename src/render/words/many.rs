@@ -1,11 +1,10 @@
 //! The sentences of many notices of one cause.
 
-use crate::code::Code;
+use crate::code::Code as C;
 
 /// Returns what is said of several notices of one cause, `{}` for their number; of notices about members it follows the group.
 /// `None` where each is told.
-pub(crate) fn many(code: Code) -> Option<&'static str> {
-    use Code as C;
+pub(crate) fn many(code: C) -> Option<&'static str> {
     let sentence = match code {
         C::UndeclaredGroup => "{} groups are not declared here, so they must exist in NetBird",
         C::UndeclaredResource => {
@@ -37,15 +36,15 @@ pub(crate) fn many(code: Code) -> Option<&'static str> {
         }
         C::KeyByName => {
             "{} setup keys are taken for this file's by their names alone: no git history says when the file \
-                     declared them"
+             declared them"
         }
         C::KeyUntold => {
             "{} setup keys were never changed since they were made, so they may be such that nobody holds the \
-                     secret of; without git history that cannot be told"
+             secret of; without git history that cannot be told"
         }
         C::NoCopy => {
             "{} setup keys that nobody used yet have no sealed copy in the repository; where the sealed file is \
-                     lost, reissue_after makes a new key"
+             lost, reissue_after makes a new key"
         }
         C::ExpiresSoon => "{} setup keys expire within a day and are not used yet",
         C::DeadKey => "{} setup keys cannot be used any more; remake them with reissue_after",
@@ -60,7 +59,7 @@ pub(crate) fn many(code: Code) -> Option<&'static str> {
         C::MemberAbsent => "lists {} names that no peer bears",
         C::MemberTooYoung => {
             "lists {} names whose peers are younger than the commit that listed them, so they are not added; \
-                     list them again in a new commit if they are meant"
+             list them again in a new commit if they are meant"
         }
         C::MemberUnproved => {
             "lists {} names that prove nothing without git history, so their peers are not added"
@@ -70,49 +69,9 @@ pub(crate) fn many(code: Code) -> Option<&'static str> {
         }
         C::RecipientsChanged => {
             "{} setup keys have other recipients than before; the keys that live stay sealed as they are: \
-                     reissue_after makes new ones"
+             reissue_after makes new ones"
         }
-        C::Syntax
-        | C::Duplicate
-        | C::UnknownField
-        | C::MissingField
-        | C::WrongType
-        | C::Value
-        | C::Name
-        | C::Reference
-        | C::Members
-        | C::Overlap
-        | C::Rename
-        | C::NothingManaged
-        | C::IdleSection
-        | C::Logins
-        | C::LookAlike
-        | C::ReplaceIdle
-        | C::KeyNamesake
-        | C::KeyUnclear
-        | C::Copy
-        | C::UnusedKey
-        | C::EnrollmentOpen
-        | C::BoundByTime
-        | C::FlippedBack
-        | C::ToBeReplaced
-        | C::SshEveryPort
-        | C::AnyLocalUser
-        | C::PeerMeant
-        | C::PeerAwaited
-        | C::MemberTwin
-        | C::PeerStays
-        | C::SectionGone
-        | C::Agreement
-        | C::History
-        | C::Merge
-        | C::NewRecipient
-        | C::NoRecipient
-        | C::ProtectsNothing
-        | C::PersonsToken
-        | C::LeftForNext
-        | C::TwinStays
-        | C::Meanwhile => return None,
+        _ => return None,
     };
     Some(sentence)
 }

@@ -7,7 +7,6 @@ mod member;
 mod object;
 mod run;
 
-use crate::address::Address;
 use crate::notice::{Notice, What};
 
 pub(crate) use history::merge;
@@ -34,7 +33,7 @@ pub(crate) fn notice(notice: &Notice) -> String {
     };
     let said = match (&notice.about, &notice.what) {
         (Some(address), What::Meanwhile(_)) => format!("{address}: {said}"),
-        (Some(address), _) => format!("{} {said}", subject(address)),
+        (Some(address), _) => format!("{} {said}", address.quoted()),
         (None, _) => said,
     };
     match (&notice.file, &notice.place) {
@@ -47,9 +46,4 @@ pub(crate) fn notice(notice: &Notice) -> String {
         }
         _ => said,
     }
-}
-
-/// Returns an object's kind and name, as a sentence about it begins.
-pub(crate) fn subject(address: &Address) -> String {
-    address.quoted()
 }

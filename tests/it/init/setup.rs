@@ -68,8 +68,8 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
         assert_eq!(gitea.call("DELETE", &file, body).0, 200);
         // the files are not pushed yet: by a rule they could not be any more
         let run = setup(&site, &["-vv"], &[]).expect(0);
-        run.says("letting gitops-bot write to acme/network")
-            .says("storing the secret BOT_TOKEN in acme/network")
+        run.says("setting collaborator gitops-bot of acme/network")
+            .says("setting secret BOT_TOKEN of acme/network")
             .shows("  set          collaborator gitops-bot  (may write)\n")
             .shows("  set          secret NETBIRD_PLAN_TOKEN\n")
             .shows("  set          variable AGE_PUBLIC_KEY\n")

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::super::escape::{cell, code, fenced, line, marker, text};
 use super::super::{BUDGET, document};
+use crate::access::{Members, Place, Side};
 use crate::address::Address;
 use crate::notice::{Notice, OfAgreement};
 use crate::render::{Document, examples};
@@ -60,8 +61,15 @@ fn with(evil: &str) -> Document {
         .for_each(|label| *label = evil.into());
     let access = document.access.as_mut().expect("made above");
     for passage in access.lost.iter_mut().chain(&mut access.gained) {
-        passage.from.name = evil.into();
-        passage.to.names = vec![evil.into()];
+        passage.from = Side::Resource(Place {
+            name: evil.into(),
+            address: evil.into(),
+        });
+        passage.to = Side::Group(Members {
+            group: evil.into(),
+            names: vec![evil.into()],
+            ..Members::default()
+        });
         passage.why.rule.name = evil.into();
     }
     plan.unmanaged = plan

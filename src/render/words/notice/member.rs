@@ -10,32 +10,16 @@ use crate::notice::{Machine, OfMember, WayOut};
 const NEW_KEY: &str =
     "give that machine a new key of this name, with \"enrolled\": false and reissue_after";
 
-/// The words for a group and its members, or for an entry and its peer.
-struct Verbs {
-    /// What an entry does with a name.
-    lists: &'static str,
-    /// What it did.
-    listed: &'static str,
-    /// The same, as an order.
-    list: &'static str,
-    /// What becomes of a peer that is meant.
-    added: &'static str,
-}
+/// What an entry does with a name, what it did, the same as an order, and what becomes of a peer that is meant.
+type Verbs = [&'static str; 4];
+
+const OF_GROUP: Verbs = ["lists", "listed", "list", "added"];
+const OF_ENTRY: Verbs = ["names", "named", "name", "taken"];
 
 pub(super) fn member(name: &str, of: &OfMember, at: Option<&Address>) -> String {
     let verbs = match at.is_none_or(|at| at.kind == Kind::Group) {
-        true => Verbs {
-            lists: "lists",
-            listed: "listed",
-            list: "list",
-            added: "added",
-        },
-        false => Verbs {
-            lists: "names",
-            listed: "named",
-            list: "name",
-            added: "taken",
-        },
+        true => OF_GROUP,
+        false => OF_ENTRY,
     };
     match of {
         // an entry of machines bears the name that it means
@@ -46,21 +30,16 @@ pub(super) fn member(name: &str, of: &OfMember, at: Option<&Address>) -> String 
                     let meant = meant.as_ref().map(|meant| format!("; {}", hint(meant)));
                     format!("is the name of no peer yet{}", meant.unwrap_or_default())
                 }
-                Some(why) => said(name, why, &verbs),
+                Some(why) => said(name, why, verbs),
             };
             format!("{why}: its settings wait until one is meant")
         }
-        _ => said(name, of, &verbs),
+        _ => said(name, of, verbs),
     }
 }
 
-fn said(name: &str, of: &OfMember, verbs: &Verbs) -> String {
-    let Verbs {
-        lists,
-        listed,
-        list,
-        added,
-    } = verbs;
+fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
+    let [lists, listed, list, added] = verbs;
     match of {
         OfMember::Meant(peer) => format!("{lists} {name:?}, which is the peer {}", who(peer)),
         OfMember::Awaited(None) => {

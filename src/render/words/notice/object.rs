@@ -97,10 +97,7 @@ pub(super) fn peer(of: &OfPeer) -> String {
 pub(super) fn meanwhile(of: &Meanwhile) -> String {
     match of {
         Meanwhile::Changed(fields) => {
-            let fields: Vec<String> = fields
-                .iter()
-                .map(|change| format!("{} {}", change.field, describe::field(change)))
-                .collect();
+            let fields: Vec<String> = fields.iter().map(describe::named_field).collect();
             format!(
                 "was changed by somebody meanwhile; the file says otherwise, so it is set again: {}",
                 fields.join(", ")
