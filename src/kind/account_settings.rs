@@ -182,18 +182,18 @@ impl Spec for AccountSettings {
         let mut extra = base_of(settings.get("extra"), &[]);
         let ours = self.fields();
         for field in TABLE.fields {
-            let Some(value) = ours.get(field.name) else {
+            let Some(value) = ours.get(field.row.name) else {
                 continue;
             };
             let value = match field.groups.and_then(|groups| groups(self)) {
                 Some(names) => groups.resolve(names)?,
                 None => value.clone(),
             };
-            let place = match Self::is_extra(field.name) {
+            let place = match Self::is_extra(field.row.name) {
                 true => &mut extra,
                 false => &mut settings,
             };
-            place.insert(field.name.into(), value);
+            place.insert(field.row.name.into(), value);
         }
         // one that holds nothing would reset it
         if !extra.is_empty() {
@@ -254,9 +254,7 @@ impl Spec for AccountSettings {
     /// machine.
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
         fields.retain(|name, value| {
-            let mut rows = TABLE.fields.iter();
-            let row = rows.find(|field| field.name == name);
-            let default = row.and_then(|field| field.default);
+            let default = TABLE.field(name).and_then(|field| field.row.default);
             let default = default.map(|text| serde_json::from_str(text).expect("JSON"));
             default.is_some_and(|default: Value| default != *value)
         });

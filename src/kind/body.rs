@@ -24,12 +24,13 @@ pub(super) fn fill<T: Serialize>(
 ) -> Result<(), Unresolved> {
     let ours = serde_json::to_value(it).expect("plain values serialise");
     let fields = table.fields.iter().filter(|field| field.forget.is_some());
-    for field in fields.filter(|field| names.contains(&field.name)) {
-        let value = match ours.get(field.name).filter(|value| !value.is_null()) {
+    for field in fields.filter(|field| names.contains(&field.row.name)) {
+        let value = match ours.get(field.row.name).filter(|value| !value.is_null()) {
             Some(value) => value.clone(),
             // null and absent are the same to the server, and null would not decode where a bool is wanted
-            None if body.get(field.name).is_none_or(Value::is_null) => {
+            None if body.get(field.row.name).is_none_or(Value::is_null) => {
                 let default = field
+                    .row
                     .default
                     .expect("a field that can be left out has a default");
                 serde_json::from_str(default).expect("a default is JSON")
@@ -44,7 +45,7 @@ pub(super) fn fill<T: Serialize>(
             }
             None => value,
         };
-        body.insert(field.name.into(), value);
+        body.insert(field.row.name.into(), value);
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::values::domain;
+use super::values::word::Word;
 use super::{
     About, Answers, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf, Resource,
     Sent, Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
@@ -49,24 +50,13 @@ pub enum RecordType {
     Cname,
 }
 
-impl RecordType {
-    const WORDS: [(&'static str, RecordType); 3] = [
+impl Word for RecordType {
+    const WHAT: &'static str = "type of record";
+    const WORDS: &'static [(&'static str, RecordType)] = &[
         ("A", RecordType::A),
         ("AAAA", RecordType::Aaaa),
         ("CNAME", RecordType::Cname),
     ];
-
-    fn of(word: &str) -> Option<RecordType> {
-        let mut words = RecordType::WORDS.into_iter();
-        words.find_map(|(known, kind)| (known == word).then_some(kind))
-    }
-
-    /// The word of it.
-    pub fn word(self) -> &'static str {
-        let mut words = RecordType::WORDS.into_iter();
-        let found = words.find_map(|(word, kind)| (kind == self).then_some(word));
-        found.expect("every type has a word")
-    }
 }
 
 /// What the field of a zone for them takes.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::rows::own_groups;
+use super::rows::fields;
 use super::values::names;
 use super::words::named;
 use super::{
@@ -13,7 +13,7 @@ use super::{
     Unresolved,
 };
 use crate::api::objects;
-use crate::config::{Cursor, Log, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Refused, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -27,19 +27,14 @@ pub struct DnsSettings {
 
 const TABLE: Table<DnsSettings> = Table {
     what: "the DNS settings",
-    fields: &[own_groups!(
-        disabled_management_groups,
-        Shape::Groups,
-        Some("[]"),
-        "Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.",
-        names::groups
-    )],
-    refused: &[Refused::new(
+    fields: fields![
+        /// Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.
+        own(groups) disabled_management_groups: names::GROUPS => [],
+    ],
+    refused: &[Refused::meaning(
+        "disabled_management_groups",
         &["disabled_groups", "groups", "disabled"],
-        "write \"disabled_management_groups\"",
-        None,
-    )
-    .meant("disabled_management_groups")],
+    )],
     rules: "{}",
 };
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::body::base_of;
 use super::dns_record;
-use super::rows::{groups, own};
-use super::values::{domain, flag, renamed_from};
+use super::rows::fields;
+use super::values::{FLAG, domain, names, renamed_from};
 use super::words::{disabled, named};
 use super::{
     About, Declared, Descriptor, End, Entries, Form, Groups, InFile, Live, Resource, Sent,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::api::objects;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
+use crate::config::{Cursor, Field, Log, Refused, Shape, Table, Takes, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -41,58 +41,43 @@ pub struct DnsZone {
 
 const TABLE: Table<DnsZone> = Table {
     what: "a DNS zone",
-    fields: &[
-        Field::<DnsZone>::required("domain", |zone, value, log| {
-            zone.domain = domain::read(value, domain::of_zone, log).unwrap_or_default()
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[A-Za-z0-9_.-]+$", "examples": ["corp.example"]}"#,
-            ),
-            None,
-            "The domain that it answers, with all below, in ASCII. Another one makes the zone anew, with its records.",
-        ),
-        groups!(
-            distribution_groups,
-            "Groups whose peers ask the zone, at least one.",
-            "the peers of these groups ask the zone"
-        ),
-        own!(
-            search_domain,
-            Shape::Flag,
-            Some("false"),
-            "The domain is a search domain too.",
-            flag
-        ),
-        own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
-        Field::<DnsZone>::list("records", |_, _, _| {}).says(
+    fields: fields![
+        /// The domain that it answers, with all below, in ASCII. Another one makes the zone anew, with its records.
+        needs domain: DOMAIN,
+        /// Groups whose peers ask the zone, at least one.
+        needs(groups) distribution_groups: names::SOME_GROUPS,
+        /// The domain is a search domain too.
+        own search_domain: FLAG => false,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+        ; Field::inside(
+            "records",
             Shape::Objects(dns_record::LIST),
-            None,
             "Its records. Left out: the records are left alone; empty: it shall have none.",
         ),
         renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["name"],
-            "a zone's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        Refused::NAME,
+        Refused::meaning("distribution_groups", &["groups", "peers"]),
+        Refused::meaning(
+            "search_domain",
+            &[
+                "search_domains_enabled",
+                "enable_search_domain",
+                "search_domains",
+            ],
         ),
-        Refused::new(
-            &["groups", "peers"],
-            "write \"distribution_groups\": whose peers ask the zone",
-            None,
-        )
-        .meant("distribution_groups"),
-        Refused::new(
-            &["search_domains_enabled", "enable_search_domain", "search_domains"],
-            "write \"search_domain\"",
-            None,
-        )
-        .meant("search_domain"),
     ],
     rules: "{}",
 };
+
+const DOMAIN: Takes<String> = Takes(
+    Shape::Schema(
+        r#"{"type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[A-Za-z0-9_.-]+$", "examples": ["corp.example"]}"#,
+    ),
+    |value, log| domain::read(value, domain::of_zone, log).unwrap_or_default(),
+);
 
 fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
     let mut zone = DnsZone::default();

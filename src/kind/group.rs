@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, embedded_ids, keep};
+use super::rows::fields;
 use super::values::{names, renamed_from};
 use super::words::named;
 use super::{
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::api::objects::{Reference, nullable};
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
+use crate::config::{Cursor, Log, Refused, Table, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -37,33 +38,15 @@ pub struct DeclaredGroup {
 
 const TABLE: Table<DeclaredGroup> = Table {
     what: "a group",
-    fields: &[
-        Field::<DeclaredGroup>::optional("peers", |group, value, log| {
-            group.peers = names::peers(value, log)
-        })
-        .says(
-            Shape::Schema(r##"{"type": "array", "items": {"$ref": "#/definitions/name"}}"##),
-            None,
-            "Names of setup keys and of live peers. Left out: the members are left alone.",
-        ),
-        renamed_from(),
+    fields: fields![
+        /// Names of setup keys and of live peers. Left out: the members are left alone.
+        own peers: names::PEERS,
+        ; renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["name"],
-            "a group's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
-        Refused::new(
-            &["members", "users"],
-            "a group's members are called \"peers\"",
-            Some("write \"peers\": [ … ] with names of setup keys and peers"),
-        ),
-        Refused::new(
-            &["id"],
-            "ids of NetBird never stand in this file",
-            Some("the entry's name is enough"),
-        ),
+        Refused::NAME,
+        Refused::ID,
+        Refused::meaning("peers", &["members", "users"]),
         Refused::new(
             &["resources"],
             "which groups a network resource is in stands with the resource",

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, fill};
-use super::rows::{groups, own};
-use super::values::{domain, flag, nameserver, renamed_from, text};
+use super::rows::fields;
+use super::values::{FLAG, TEXT, domain, names, nameserver, renamed_from};
 use super::words::{address, disabled, named};
 use super::{
     About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Refused, Shape, Table, Takes};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -51,85 +51,28 @@ pub struct Nameserver {
 
 const TABLE: Table<NameserverGroup> = Table {
     what: "a nameserver group",
-    fields: &[
-        own!(
-            description,
-            Shape::Text,
-            Some(r#""""#),
-            "Text for people.",
-            text
-        ),
-        Field::<NameserverGroup>::required("nameservers", |group, value, log| {
-            group.nameservers = nameserver::read(value, log)
-        })
-        .says(
-            Shape::Objects(nameserver::LIST),
-            None,
-            "1 to 3 name servers; clients ask the first one first, so their order counts.",
-        ),
-        groups!(
-            groups,
-            "Groups whose peers ask them, at least one.",
-            "the peers of these groups ask the nameservers"
-        ),
-        Field::<NameserverGroup>::optional("primary", |group, value, log| {
-            group.primary = value.boolean(log)
-        })
-        .says(
-            Shape::Flag,
-            None,
-            "Answers for every domain: true exactly where domains is empty, and follows from it when left out.",
-        ),
-        Field::<NameserverGroup>::optional("domains", |group, value, log| {
-            group.domains = domains(value, log)
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 254, "not": {"pattern": "^\\*"}}}"#,
-            ),
-            None,
-            "Domains they answer for, with all below; kept as written, no wildcard. Left out: they answer for all.",
-        ),
-        own!(
-            search_domains_enabled,
-            Shape::Flag,
-            Some("false"),
-            "The domains are search domains too; false where there are none.",
-            flag
-        ),
-        own!(
-            enabled,
-            Shape::Flag,
-            Some("true"),
-            "Whether it is in use.",
-            flag
-        ),
-        renamed_from(),
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// 1 to 3 name servers; clients ask the first one first, so their order counts.
+        needs nameservers: Takes(Shape::Objects(nameserver::LIST), nameserver::read),
+        /// Groups whose peers ask them, at least one.
+        needs(groups) groups: names::SOME_GROUPS,
+        /// Answers for every domain: true exactly where domains is empty, and follows from it when left out.
+        may primary: FLAG,
+        /// Domains they answer for, with all below; kept as written, no wildcard. Left out: they answer for all.
+        may domains: DOMAINS,
+        /// The domains are search domains too; false where there are none.
+        own search_domains_enabled: FLAG => false,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+        ; renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["servers", "name_servers", "dns"],
-            "write \"nameservers\"",
-            None,
-        )
-        .meant("nameservers"),
-        Refused::new(
-            &["match_domains", "search_domains"],
-            "write \"domains\"",
-            None,
-        )
-        .meant("domains"),
-        Refused::new(
-            &["distribution_groups", "peers"],
-            "write \"groups\": who asks these servers",
-            None,
-        )
-        .meant("groups"),
-        Refused::new(
-            &["name"],
-            "a nameserver group's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
+        Refused::NAME,
+        Refused::meaning("nameservers", &["servers", "name_servers", "dns"]),
+        Refused::meaning("domains", &["match_domains", "search_domains"]),
+        Refused::meaning("groups", &["distribution_groups", "peers"]),
     ],
     rules: r#"{
         "if": {"properties": {"domains": {"minItems": 1}}, "required": ["domains"]},
@@ -137,6 +80,13 @@ const TABLE: Table<NameserverGroup> = Table {
         "else": {"properties": {"primary": {"const": true}, "search_domains_enabled": {"const": false}}}
     }"#,
 };
+
+const DOMAINS: Takes<Vec<String>> = Takes(
+    Shape::Schema(
+        r#"{"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 254, "not": {"pattern": "^\\*"}}}"#,
+    ),
+    |list, log| domain::list(list, domain::of_nameservers, log).unwrap_or_default(),
+);
 
 fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
     let mut group = NameserverGroup::default();
@@ -193,11 +143,6 @@ fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
             "a group without domains has none to search: search_domains_enabled can only be false",
         );
     }
-}
-
-fn domains(list: &Cursor<'_>, log: &mut Log) -> Vec<String> {
-    let elements = list.list(log, "a list of domains").unwrap_or_default();
-    domain::list(&elements, domain::of_nameservers, log)
 }
 
 /// A server that is listed twice is asked where it stands first.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::body::{base_of, fill};
-use super::rows::own;
-use super::values::{renamed_from, text};
+use super::rows::fields;
+use super::values::{TEXT, renamed_from};
 use super::{
     About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Unresolved,
     network_resource, network_router,
@@ -25,38 +25,33 @@ pub struct Network {
 
 const TABLE: Table<Network> = Table {
     what: "a network",
-    fields: &[
-        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
-        Field::<Network>::section("resources", |_, _, _| {}).says(
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        ; Field::inside(
+            "resources",
             Shape::Named(network_resource::LIST),
-            None,
             "What is reached in it, by name. Left out: the resources are left alone; empty: it shall have none.",
         ),
-        Field::<Network>::list("routers", |_, _, _| {}).says(
+        Field::inside(
+            "routers",
             Shape::Objects(network_router::LIST),
-            None,
             "Through whom it is reached. Left out: the routers are left alone; empty: it shall have none.",
         ),
         renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["name"],
-            "a network's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
+        Refused::NAME,
         Refused::new(
             &["address", "addresses", "cidr", "network", "subnet", "range"],
             "a network has no address: its resources have",
             Some("write \"resources\": { \"NAME\": { \"address\": \"10.20.0.0/16\" } }"),
-        )
-        .meant("resources"),
+        ),
         Refused::new(
             &["peer", "peers", "peer_groups", "routing_peers", "router"],
             "who routes stands in \"routers\"",
             Some("write \"routers\": [{ \"peer_groups\": [ … ] }]"),
-        )
-        .meant("routers"),
+        ),
         Refused::new(
             &["policies"],
             "policies stand at the top of the file",

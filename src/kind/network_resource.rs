@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, embedded_ids, fill};
-use super::rows::{own, own_groups};
-use super::values::{domain, flag, names, network, renamed_from, text};
+use super::rows::fields;
+use super::values::{FLAG, TEXT, domain, names, network, renamed_from};
 use super::words::{disabled, named};
 use super::{
     About, Answers, Declared, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Resource,
     Sent, Spec, Special, Unresolved,
 };
 use crate::api::objects;
-use crate::config::{Cursor, Field, Flaw, Log, Objects, Refused, Shape, Table, quote};
+use crate::config::{Cursor, Flaw, Log, Objects, Refused, Shape, Table, Takes, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -41,50 +41,39 @@ pub struct NetworkResource {
 
 const TABLE: Table<NetworkResource> = Table {
     what: "a network resource",
-    fields: &[
-        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
-        Field::<NetworkResource>::required("address", |resource, value, log| {
-            let text = value.string(log, "an address, a network or a domain");
-            let address = text.map(address);
-            match address {
-                Some(Ok(address)) => resource.address = address,
-                Some(Err(flaw)) => drop(flaw.report(value.place(), log)),
-                None => {}
-            }
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "string", "minLength": 1, "maxLength": 255, "examples": ["10.20.0.9", "10.20.0.0/16", "*.corp.example"]}"#,
-            ),
-            None,
-            "An IPv4 or IPv6 address or network, or a domain; *. may begin it.",
-        ),
-        own_groups!(
-            groups,
-            Shape::Groups,
-            Some("[]"),
-            "Groups that it is in: a policy to one of them is for it. They own the membership: a group's peers say nothing of it.",
-            names::groups
-        ),
-        own!(enabled, Shape::Flag, Some("true"), "Whether it can be reached.", flag),
-        renamed_from(),
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// An IPv4 or IPv6 address or network, or a domain; *. may begin it.
+        needs address: ADDRESS,
+        /// Groups that it is in: a policy to one of them is for it. They own the membership: a group's peers say nothing of it.
+        own(groups) groups: names::GROUPS => [],
+        /// Whether it can be reached.
+        own enabled: FLAG => true,
+        ; renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["name"],
-            "a resource's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
+        Refused::NAME,
         Refused::new(
             &["type"],
             "its type follows from its address: host, subnet or domain",
             Some("leave it out"),
         ),
-        Refused::new(&["cidr", "domain", "ip", "subnet"], "write \"address\"", None)
-            .meant("address"),
+        Refused::meaning("address", &["cidr", "domain", "ip", "subnet"]),
     ],
     rules: "{}",
 };
+
+const ADDRESS: Takes<String> = Takes(
+    Shape::Schema(
+        r#"{"type": "string", "minLength": 1, "maxLength": 255, "examples": ["10.20.0.9", "10.20.0.0/16", "*.corp.example"]}"#,
+    ),
+    |value, log| {
+        let text = value.string(log, "an address, a network or a domain");
+        let address = text.and_then(|text| value.checked(address(text), log));
+        address.unwrap_or_default()
+    },
+);
 
 /// What the field of a network for them takes.
 pub(super) const LIST: Objects = Objects {

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, fill};
-use super::peer_ref::{self, PeerRef};
-use super::rows::own;
+use super::peer_ref::PeerRef;
+use super::rows::fields;
 use super::through;
-use super::values::{flag, metric, names};
+use super::values::{FLAG, whole};
 use super::words::disabled;
 use super::{
     About, Answers, Declared, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::api::objects;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Objects, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Objects, Refused, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -41,45 +41,25 @@ pub struct NetworkRouter {
 
 const TABLE: Table<NetworkRouter> = Table {
     what: "a router",
-    fields: &[
-        Field {
-            groups: Some(|router| Some(&router.peer_groups)),
-            ..Field::<NetworkRouter>::optional("peer_groups", |router, value, log| {
-                let why = "the peers of these groups do the routing";
-                router.peer_groups = names::some_groups(value, log, why);
-            })
-            .says(
-                Shape::SomeGroups,
-                None,
-                through::PEER_GROUPS,
-            )
-        },
-        Field::<NetworkRouter>::optional("peer", |router, value, log| {
-            router.peer = peer_ref::peer(value, log)
-        })
-        .says(
-            Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
-            None,
-            through::PEER,
-        ),
-        own!(
-            metric,
-            Shape::Whole(1, 9999),
-            Some("9999"),
-            "Priority among the routers of the network; the lowest wins.",
-            metric
-        ),
-        own!(masquerade, Shape::Flag, Some("true"), "Routed traffic bears the router's address.", flag),
-        own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
+    fields: fields![
+        /// Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
+        may(groups) peer_groups: through::GROUPS,
+        /// The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.
+        may peer: through::PEER,
+        /// Priority among the routers of the network; the lowest wins.
+        own metric: whole::<1, 9999>() => 9999,
+        /// Routed traffic bears the router's address.
+        own masquerade: FLAG => true,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
     ],
     refused: &[
-        Refused::new(&["name", "description"], "a router has neither name nor description", None),
         Refused::new(
-            &["peers", "groups", "routing_peers"],
-            "write \"peer_groups\": [ … ] with names of groups, or \"peer\" with the name of one peer",
+            &["name", "description"],
+            "a router has neither name nor description",
             None,
-        )
-        .meant("peer_groups"),
+        ),
+        Refused::meaning("peer_groups", &["peers", "groups", "routing_peers"]),
     ],
     rules: r#"{"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}"#,
 };

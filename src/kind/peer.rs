@@ -6,14 +6,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::rows::own;
-use super::values::flag;
+use super::rows::fields;
+use super::values::FLAG;
 use super::{
     About, Declared, Descriptor, Entries, Groups, Live, PeerRef, Resource, Sent, Spec, Special,
     Unresolved,
 };
 use crate::api::objects;
-use crate::config::{Cursor, Log, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Refused, Table};
 use crate::entry::Entry;
 use crate::sentence::Sentence;
 
@@ -39,28 +39,13 @@ pub(crate) const EXPIRY: [&str; 2] = ["login_expiration_enabled", "inactivity_ex
 
 const TABLE: Table<Peer> = Table {
     what: "a peer",
-    fields: &[
-        own!(
-            ssh_enabled,
-            Shape::Flag,
-            None,
-            "Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.",
-            flag
-        ),
-        own!(
-            login_expiration_enabled,
-            Shape::Flag,
-            None,
-            "Whether its person has to log in again after a time. Of a peer of a setup key it is false, and stays so.",
-            flag
-        ),
-        own!(
-            inactivity_expiration_enabled,
-            Shape::Flag,
-            None,
-            "Whether its person has to after it was offline for a time; likewise.",
-            flag
-        ),
+    fields: fields![
+        /// Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.
+        own ssh_enabled: FLAG,
+        /// Whether its person has to log in again after a time. Of a peer of a setup key it is false, and stays so.
+        own login_expiration_enabled: FLAG,
+        /// Whether its person has to after it was offline for a time; likewise.
+        own inactivity_expiration_enabled: FLAG,
     ],
     refused: &[
         Refused::new(
@@ -83,7 +68,7 @@ const TABLE: Table<Peer> = Table {
             "a self-hosted NetBird answers 200 to it and ignores it",
             Some("leave it out"),
         ),
-        Refused::new(&["ssh"], "write \"ssh_enabled\"", None).meant("ssh_enabled"),
+        Refused::meaning("ssh_enabled", &["ssh"]),
     ],
     rules: "{}",
 };

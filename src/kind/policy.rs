@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, default, fill, keep};
+use super::values::word::Word;
 use super::words::{disabled, listed, named};
 use super::{
     ALL, About, Descriptor, End, Entries, Form, Groups, Live, PeerRef, Refers, Resource, Sent,
@@ -81,9 +82,9 @@ impl Policy {
             .map(ToString::to_string)
             .collect();
         match (protocol.takes_ports(), ports.is_empty()) {
-            (false, _) => protocol.name().to_owned(),
-            (true, true) => format!("{} on all ports", protocol.name()),
-            (true, false) => format!("{} {}", protocol.name(), listed(&ports)),
+            (false, _) => protocol.word().to_owned(),
+            (true, true) => format!("{} on all ports", protocol.word()),
+            (true, false) => format!("{} {}", protocol.word(), listed(&ports)),
         }
     }
 

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, fill};
-use super::peer_ref::{self, PeerRef};
-use super::rows::{own, own_groups};
+use super::peer_ref::PeerRef;
+use super::rows::fields;
 use super::through;
-use super::values::{domain, flag, metric, names, network, renamed_from, text};
+use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
 use super::words::{disabled, named};
 use super::{
     ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource, Sent, Spec,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::api::objects;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Refused, Shape, Table, Takes};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -57,118 +57,61 @@ pub struct Route {
 
 const TABLE: Table<Route> = Table {
     what: "a route",
-    fields: &[
-        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
-        Field::<Route>::optional("network", |route, value, log| {
-            route.network = network::read(value, log)
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "string", "pattern": "^[0-9A-Fa-f:.]+/(0|[1-9][0-9]{0,2})$", "examples": ["192.168.1.0/24", "fd00::/64"]}"#,
-            ),
-            None,
-            "An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.",
-        ),
-        Field::<Route>::optional("domains", |route, value, log| {
-            route.domains = domains(value, log)
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1, "maxLength": 255}}"#,
-            ),
-            None,
-            "1 to 32 domains in Unicode; *. may begin one. Exactly one of network and domains.",
-        ),
-        Field {
-            groups: Some(|route| Some(&route.peer_groups)),
-            ..Field::<Route>::optional("peer_groups", |route, value, log| {
-                let why = "the peers of these groups do the routing";
-                route.peer_groups = names::some_groups(value, log, why);
-            })
-            .says(
-                Shape::SomeGroups,
-                None,
-                through::PEER_GROUPS,
-            )
-        },
-        Field::<Route>::optional("peer", |route, value, log| {
-            route.peer = peer_ref::peer(value, log)
-        })
-        .says(
-            Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
-            None,
-            through::PEER,
-        ),
-        own_groups!(
-            groups,
-            Shape::SomeGroups,
-            Some(r#"["All"]"#),
-            "Groups whose peers get the route, at least one. Left out, a new route goes to All, with a notice.",
-            receivers
-        ),
-        own_groups!(
-            access_control_groups,
-            Shape::Groups,
-            Some("[]"),
-            "Groups whose policies guard what is behind the route.",
-            names::groups
-        ),
-        own!(
-            metric,
-            Shape::Whole(1, 9999),
-            Some("9999"),
-            "Priority among equal routes; the lowest wins.",
-            metric
-        ),
-        own!(masquerade, Shape::Flag, Some("true"), "Routed traffic bears the router's address.", flag),
-        own!(
-            keep_route,
-            Shape::Flag,
-            Some("false"),
-            "A domain route outlives a change of its addresses.",
-            flag
-        ),
-        own!(
-            skip_auto_apply,
-            Shape::Flag,
-            Some("false"),
-            "Clients leave it off until somebody switches it on.",
-            flag
-        ),
-        own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
-        renamed_from(),
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.
+        may network: NETWORK,
+        /// 1 to 32 domains in Unicode; *. may begin one. Exactly one of network and domains.
+        may domains: DOMAINS,
+        /// Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
+        may(groups) peer_groups: through::GROUPS,
+        /// The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.
+        may peer: through::PEER,
+        /// Groups whose peers get the route, at least one. Left out, a new route goes to All, with a notice.
+        own(groups) groups: Takes(Shape::SomeGroups, receivers) => ["All"],
+        /// Groups whose policies guard what is behind the route.
+        own(groups) access_control_groups: names::GROUPS => [],
+        /// Priority among equal routes; the lowest wins.
+        own metric: whole::<1, 9999>() => 9999,
+        /// Routed traffic bears the router's address.
+        own masquerade: FLAG => true,
+        /// A domain route outlives a change of its addresses.
+        own keep_route: FLAG => false,
+        /// Clients leave it off until somebody switches it on.
+        own skip_auto_apply: FLAG => false,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+        ; renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["network_id"],
-            "a route's network_id is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
-        Refused::new(&["name"], "a route's name is the name of its entry", None),
-        Refused::new(
-            &["peers", "routing_peers", "routing_groups"],
-            "routes go through groups of peers, or through one",
-            Some("write \"peer_groups\": [ … ] with names of groups, or \"peer\" with the name of one peer"),
-        )
-        .meant("peer_groups"),
-        Refused::new(
-            &["networks", "cidr", "prefix", "range"],
-            "a route has one network",
-            Some("write \"network\": \"192.168.1.0/24\"; another network is an entry of its own"),
-        )
-        .meant("network"),
-        Refused::new(
-            &["distribution_groups"],
-            "write \"groups\": who gets the route",
-            None,
-        )
-        .meant("groups"),
+        Refused {
+            names: &["network_id", "name"],
+            ..Refused::NAME
+        },
+        Refused::meaning("peer_groups", &["peers", "routing_peers", "routing_groups"]),
+        Refused::meaning("network", &["networks", "cidr", "prefix", "range"]),
+        Refused::meaning("groups", &["distribution_groups"]),
     ],
     rules: r#"{"allOf": [
         {"oneOf": [{"required": ["network"]}, {"required": ["domains"]}]},
         {"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}
     ]}"#,
 };
+
+const NETWORK: Takes<Option<String>> = Takes(
+    Shape::Schema(
+        r#"{"type": "string", "pattern": "^[0-9A-Fa-f:.]+/(0|[1-9][0-9]{0,2})$", "examples": ["192.168.1.0/24", "fd00::/64"]}"#,
+    ),
+    network::read,
+);
+
+const DOMAINS: Takes<Option<BTreeSet<String>>> = Takes(
+    Shape::Schema(
+        r#"{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1, "maxLength": 255}}"#,
+    ),
+    domains,
+);
 
 fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
     let mut route = Route::default();
@@ -212,16 +155,13 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
 
 fn receivers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     let why = "the peers of these groups get the route; left out, a new route goes to All";
-    Some(names::some_groups(list, log, why))
+    names::some_groups(list, log, why)
 }
 
 fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
-    let elements = list.list(log, "a list of domains")?;
-    let count = elements.len();
-    let domains: BTreeSet<String> = domain::list(&elements, domain::of_route, log)
-        .into_iter()
-        .collect();
-    if count == 0 {
+    let domains = domain::list(list, domain::of_route, log)?;
+    let domains: BTreeSet<String> = domains.into_iter().collect();
+    if list.elements().next().is_none() {
         log.error(list.place(), "\"domains\" cannot be empty")
             .suggest("a route to no domain goes nowhere".to_owned());
     }

@@ -33,8 +33,8 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
         };
         let rows = Self::TABLE.map_or(&[][..], |table| table.fields).iter();
         for row in rows.filter(|row| row.forget.is_some()) {
-            if fields.get(row.name).is_some_and(Value::is_null) {
-                fields.remove(row.name);
+            if fields.get(row.row.name).is_some_and(Value::is_null) {
+                fields.remove(row.row.name);
             }
         }
         fields

@@ -4,18 +4,25 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::peer_ref::{self, PeerRef};
+use super::values::names;
 use super::words::named;
-use super::{About, End, PeerRef, Shape, Tie};
+use super::{About, End, Shape as FormShape, Tie};
 use crate::code::Code;
-use crate::config::{Cursor, Log, Table};
+use crate::config::{Cursor, Log, Shape, Table, Takes};
 use crate::text::visible;
 
-/// What `peer_groups` is, for the schema and the reference.
-pub(super) const PEER_GROUPS: &str =
-    "Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.";
+/// Groups whose peers do the routing.
+pub(super) const GROUPS: Takes<BTreeSet<String>> = Takes(Shape::SomeGroups, |list, log| {
+    let why = "the peers of these groups do the routing";
+    names::some_groups(list, log, why).unwrap_or_default()
+});
 
-/// What `peer` is.
-pub(super) const PEER: &str = "The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.";
+/// The one peer that does the routing.
+pub(super) const PEER: Takes<Option<PeerRef>> = Takes(
+    Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
+    peer_ref::read,
+);
 
 /// Notes where an entry has both fields, or neither: the server refuses that (docs/netbird-api.md, "Routes", "Networks").
 pub(super) fn check<T>(entry: &Cursor<'_>, table: &Table<T>, way_out: &str, log: &mut Log) {
@@ -39,7 +46,7 @@ pub(super) fn check<T>(entry: &Cursor<'_>, table: &Table<T>, way_out: &str, log:
 }
 
 /// Returns whether a file can say it, and the tie that it is.
-pub(super) fn form(peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> (Shape, Tie) {
+pub(super) fn form(peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> (FormShape, Tie) {
     let tie = match peer {
         Some(peer) => Tie {
             end: End::ThroughPeer,
@@ -51,8 +58,8 @@ pub(super) fn form(peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> (Shape,
         },
     };
     match tie.names.is_empty() {
-        true => (Shape::Elsewhere, tie),
-        false => (Shape::Plain, tie),
+        true => (FormShape::Elsewhere, tie),
+        false => (FormShape::Plain, tie),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::address::Address;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Table, quote};
+use crate::config::{Cursor, Field, Log, Presence, Refused, Table, quote};
 use crate::desired::Desired;
 use crate::kind::values::names;
 use crate::kind::{Declared, Entries, InFile, Inside, Kind, NameOf};
@@ -72,7 +72,11 @@ fn fields(place: &[&'static str]) -> Vec<Field<Desired>> {
     };
     // an empty one of these wants nothing to be gone
     let field = |(kind, name): (Kind, &'static str)| match kind.goes_with_entry() {
-        true => Field::section(name, read),
+        true => {
+            let mut field = Field::optional(name, read);
+            field.row.presence = Presence::Section;
+            field
+        }
         false => Field::optional(name, read),
     };
     Kind::sections().filter_map(name).map(field).collect()
@@ -120,8 +124,7 @@ const REFUSED: &[Refused] = &[
         &["network", "resources", "network_resources", "routers"],
         "resources and routers stand in the network that they are in",
         Some("write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }"),
-    )
-    .meant("networks"),
+    ),
     Refused::new(&["posture_checks", "tokens"], NOT_MANAGED, Some(AS_IT_IS)),
     Refused::new(
         &["accounts", "settings", "account_settings"],
@@ -223,7 +226,7 @@ fn no_names<R>(section: &Cursor<'_>, log: &mut Log) -> Option<R> {
 }
 
 fn check_name(entry: &Cursor<'_>, kind: Kind, log: &mut Log) {
-    names::check_declared(entry, log);
+    names::check_own(entry.name(), || entry.key_place(), log);
     names::check_length(
         entry,
         kind.label(),

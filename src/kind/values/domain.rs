@@ -15,31 +15,26 @@ const MAX_LABEL_CHARS: usize = 63;
 
 /// Reads a list of domains by `one` of the checks below; says which are no domains, and which are there twice.
 pub(crate) fn list(
-    list: &[Cursor<'_>],
+    list: &Cursor<'_>,
     one: fn(&str) -> Result<String, Flaw>,
     log: &mut Log,
-) -> Vec<String> {
+) -> Option<Vec<String>> {
     let mut domains: Vec<String> = Vec::new();
     let mut known = Vec::new();
-    for element in list {
-        let Some(text) = element.string(log, "a domain") else {
+    for element in list.list(log, "a list of domains")? {
+        let Some(domain) = read(&element, one, log) else {
             continue;
         };
-        match one(text) {
-            Ok(domain) if known.contains(&spelling::domain(&domain)) => {
-                let text = format!("{} is in the list twice", quote(&domain));
-                log.notice(Code::Repeated, element.place(), text);
-            }
-            Ok(domain) => {
-                known.push(spelling::domain(&domain));
-                domains.push(domain);
-            }
-            Err(flaw) => {
-                flaw.report(element.place(), log);
-            }
+        let spelled = spelling::domain(&domain);
+        if known.contains(&spelled) {
+            let text = format!("{} is in the list twice", quote(&domain));
+            log.notice(Code::Repeated, element.place(), text);
+        } else {
+            known.push(spelled);
+            domains.push(domain);
         }
     }
-    domains
+    Some(domains)
 }
 
 /// Checks a domain of a route and returns it as the server renders it: lower case, Unicode. `*.` may begin it.
@@ -121,9 +116,7 @@ pub(crate) fn read(
     log: &mut Log,
 ) -> Option<String> {
     let text = value.string(log, "a domain")?;
-    one(text)
-        .map_err(|flaw| flaw.report(value.place(), log))
-        .ok()
+    value.checked(one(text), log)
 }
 
 /// Checks the domain of a zone, or a full name in one, and returns it in lower case: the server takes ASCII only, and to it

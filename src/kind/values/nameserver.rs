@@ -1,9 +1,10 @@
 //! The name servers of a nameserver group (docs/netbird-api.md, "Nameserver groups").
 
-use super::network;
+use super::{network, whole};
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Objects, Shape, Table, quote};
+use crate::config::{Cursor, Log, Objects, Shape, Table, Takes, quote};
 use crate::kind::Nameserver;
+use crate::kind::rows::fields;
 
 const MAX_NAMESERVERS: usize = 3;
 const DNS_PORT: u16 = 53;
@@ -12,41 +13,24 @@ const DNS_PORT: u16 = 53;
 #[derive(Default)]
 struct Draft {
     ip: Option<String>,
-    port: Option<u16>,
+    port: Option<i64>,
+    /// Always `udp`.
+    ns_type: (),
 }
 
-const TABLE: Table<Draft> =
-    Table {
-        what: "a nameserver",
-        fields: &[
-            Field::<Draft>::required("ip", |server, value, log| server.ip = ip(value, log)).says(
-                Shape::Schema(r#"{"type": "string", "minLength": 2}"#),
-                None,
-                "IPv4 or IPv6 address.",
-            ),
-            Field::<Draft>::optional("port", |server, value, log| server.port = port(value, log))
-                .says(Shape::Whole(1, 65_535), Some("53"), "Its UDP port."),
-            Field::<Draft>::optional("ns_type", |_, value, log| {
-                let text = value.string(log, "\"udp\"");
-                if let Some(text) = text.filter(|text| !text.eq_ignore_ascii_case("udp")) {
-                    log.error(
-                        value.place(),
-                        format!(
-                            "{} is no type of nameserver: NetBird knows \"udp\" only",
-                            quote(text)
-                        ),
-                    );
-                }
-            })
-            .says(
-                Shape::Schema(r#"{"type": "string", "pattern": "^[Uu][Dd][Pp]$"}"#),
-                Some(r#""udp""#),
-                "NetBird knows udp only; any case.",
-            ),
-        ],
-        refused: &[],
-        rules: "{}",
-    };
+const TABLE: Table<Draft> = Table {
+    what: "a nameserver",
+    fields: fields![
+        /// IPv4 or IPv6 address.
+        needs ip: Takes(Shape::Schema(r#"{"type": "string", "minLength": 2}"#), ip),
+        /// Its UDP port.
+        own port: whole::<1, 65_535>() => 53,
+        /// NetBird knows udp only; any case.
+        may ns_type: Takes(Shape::Schema(r#"{"type": "string", "pattern": "^[Uu][Dd][Pp]$"}"#), udp) => "udp",
+    ],
+    refused: &[],
+    rules: "{}",
+};
 
 /// What the field for them takes.
 pub(crate) const LIST: Objects = Objects {
@@ -81,9 +65,10 @@ pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
         let mut draft = Draft::default();
         element.object(log, &TABLE, &mut draft);
         let Some(ip) = draft.ip else { continue };
+        let port = draft.port.and_then(|port| u16::try_from(port).ok());
         let server = Nameserver {
             ip,
-            port: draft.port.unwrap_or(DNS_PORT),
+            port: port.unwrap_or(DNS_PORT),
         };
         if servers.contains(&server) {
             let text = "this nameserver is in the list twice";
@@ -97,20 +82,18 @@ pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
 
 fn ip(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let text = value.string(log, "an IP address")?;
-    network::address(text)
-        .map_err(|flaw| flaw.report(value.place(), log))
-        .ok()
+    value.checked(network::address(text), log)
 }
 
-/// The server takes any number, 0 and 70000 too (docs/netbird-api.md, "Nameserver groups").
-fn port(value: &Cursor<'_>, log: &mut Log) -> Option<u16> {
-    let port = value.integer(log, "a port from 1 to 65535")?;
-    let valid = u16::try_from(port).ok().filter(|port| *port > 0);
-    if valid.is_none() {
-        log.error(value.place(), "a port is 1 to 65535")
-            .suggest("left out, it is 53".to_owned());
+fn udp(value: &Cursor<'_>, log: &mut Log) {
+    let text = value.string(log, "\"udp\"").unwrap_or("udp");
+    if !text.eq_ignore_ascii_case("udp") {
+        let message = format!(
+            "{} is no type of nameserver: NetBird knows \"udp\" only",
+            quote(text)
+        );
+        log.error(value.place(), message);
     }
-    valid
 }
 
 #[cfg(test)]
