@@ -102,6 +102,14 @@ macro_rules! kinds {
             }
         }
 
+        $(
+            impl From<$form> for Resource {
+                fn from(form: $form) -> Self {
+                    Resource::$kind(form)
+                }
+            }
+        )+
+
         impl Resource {
             /// The kind.
             pub fn kind(&self) -> Kind {
@@ -270,12 +278,14 @@ impl Resource {
 
     /// Returns the object in one line; empty where its name says all.
     pub fn summary(&self, about: &About) -> String {
-        each!(self, it => it.summary(about))
+        let summary = each!(self, it => it.summary(about));
+        let end = if self.is_on() { "" } else { ", disabled" };
+        summary + end
     }
 
     /// Returns whether it is not switched off.
     pub fn is_on(&self) -> bool {
-        each!(self, it => it.is_on())
+        each!(self, it => it.enabled()) != Some(false)
     }
 
     /// Returns who loses what when it goes or is switched off.
@@ -444,12 +454,12 @@ pub struct Live {
 
 impl Live {
     /// What is read of an answer; where it stands, if in anything, is told by its list.
-    fn new(id: Id, name: String, resource: Resource, wire: Entry) -> Self {
+    fn new(id: Id, name: String, resource: impl Into<Resource>, wire: Entry) -> Self {
         Live {
             id,
             name,
             within: None,
-            resource,
+            resource: resource.into(),
             wire,
         }
     }

@@ -105,7 +105,7 @@ impl Refused {
     pub(crate) const ID: Refused = Refused::new(
         &["id"],
         "ids of NetBird never stand in this file",
-        Some("the entry's name is enough"),
+        Some("leave it out: names are enough"),
     );
 
     /// Spellings, what to say of them, and what to do.
@@ -312,6 +312,29 @@ impl Cursor<'_> {
             };
             member.name() == name || !known && meant() == Some(name)
         })
+    }
+
+    /// Notes where an object has both of two fields, one of which the server wants, or neither.
+    pub(crate) fn one_of<T>(
+        &self,
+        table: &Table<T>,
+        [one, other]: [&str; 2],
+        way_out: &str,
+        log: &mut Log,
+    ) {
+        let what = table.what;
+        match (self.get(one), self.get(other)) {
+            (Some(_), Some(second)) => {
+                let text = format!("{what} has \"{one}\" or \"{other}\", not both");
+                log.error(second.key_place(), text)
+                    .suggest(way_out.to_owned());
+            }
+            (None, None) if !self.mentions(table, one) && !self.mentions(table, other) => {
+                let text = format!("{what} needs \"{one}\" or \"{other}\"");
+                log.error(self.key_place(), text).coded(Code::MissingField);
+            }
+            _ => (),
+        }
     }
 
     fn unknown<T>(&self, log: &mut Log, table: &Table<T>) {

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::body::base_of;
 use super::{
-    About, Descriptor, End, Entries, Form, Groups, Live, Moves, One, Resource, Sent,
-    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
+    About, Descriptor, End, Entries, Form, Groups, Live, Moves, One, Sent, Spec, Special, Tie,
+    Trace, Unresolved, spec,
 };
 use crate::config::Table;
 use crate::entry::Entry;
@@ -21,7 +21,7 @@ use crate::id::Id;
 use crate::sentence::Sentence;
 use crate::spelling;
 
-use entry::{TABLE, entry};
+use entry::TABLE;
 
 /// The settings in canonical form. `None` = not ours; of a live one, that this NetBird has no such setting.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -139,7 +139,7 @@ impl Spec for AccountSettings {
         can_be_renamed: false,
         deletion_event: None,
         entries: Entries::One(One {
-            read: entry,
+            read: spec::entry::<AccountSettings>,
             is_listed: true,
         }),
         outline: || TABLE.outline(),
@@ -166,10 +166,11 @@ impl Spec for AccountSettings {
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let answer: Answer = wire.read()?;
+        let id = answer.id.clone();
         Ok(Live::new(
-            answer.id.clone(),
+            id,
             String::new(),
-            Resource::AccountSettings(answer.canonical(groups)?),
+            answer.canonical(groups)?,
             wire,
         ))
     }
@@ -216,28 +217,20 @@ impl Spec for AccountSettings {
 
     /// What moves machines: the history says since when the file has it.
     fn form(&self) -> Form {
-        let text = |field, value: &Option<String>| {
-            let value = value.clone()?;
-            Some(Tie {
-                end: End::Setting(field),
-                names: BTreeSet::from([value]),
-            })
-        };
-        let groups = self.ipv6_enabled_groups.clone().map(|names| Tie {
-            end: End::Setting("ipv6_enabled_groups"),
-            names,
-        });
-        let ties = [
-            text("dns_domain", &self.dns_domain),
-            text("network_range", &self.network_range),
-            text("network_range_v6", &self.network_range_v6),
-            groups,
+        let texts = [
+            ("dns_domain", &self.dns_domain),
+            ("network_range", &self.network_range),
+            ("network_range_v6", &self.network_range_v6),
         ];
-        Form {
-            shape: FormShape::Plain,
-            ties: ties.into_iter().flatten().collect(),
-            more: BTreeSet::new(),
-        }
+        let texts = texts.into_iter().filter_map(|(field, value)| {
+            let value = value.as_ref()?;
+            Some(Tie::one(End::Setting(field), value))
+        });
+        let groups = self.ipv6_enabled_groups.iter().map(|names| Tie {
+            end: End::Setting("ipv6_enabled_groups"),
+            names: names.clone(),
+        });
+        Form::tied(texts.chain(groups))
     }
 
     fn moves(field: &str) -> Option<Moves> {

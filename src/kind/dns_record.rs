@@ -5,7 +5,6 @@
 
 mod entry;
 
-use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
 
 use serde::{Deserialize, Serialize};
@@ -14,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::values::domain;
 use super::values::word::Word;
 use super::{
-    About, Answers, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf, Resource,
-    Sent, Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
+    About, Answers, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf, Sent,
+    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
 };
 use crate::config::{Objects, Table};
 use crate::entry::Entry;
@@ -139,12 +138,7 @@ impl Spec for DnsRecord {
             r#type: kind,
             ttl: Some(record.ttl),
         };
-        Ok(Live::new(
-            record.id,
-            name,
-            Resource::DnsRecord(canonical),
-            wire,
-        ))
+        Ok(Live::new(record.id, name, canonical, wire))
     }
 
     fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
@@ -170,11 +164,7 @@ impl Spec for DnsRecord {
                 Some(_) => FormShape::Plain,
                 None => FormShape::Elsewhere,
             },
-            ties: vec![Tie {
-                end: End::Content,
-                names: BTreeSet::from([self.content.clone()]),
-            }],
-            more: BTreeSet::new(),
+            ..Form::tied([Tie::one(End::Content, &self.content)])
         }
     }
 

@@ -6,14 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::rows::fields;
+use super::spec::entry;
 use super::values::names;
 use super::words::named;
-use super::{
-    About, Declared, Descriptor, Entries, Groups, Kind, Live, One, Resource, Sent, Spec, Special,
-    Unresolved,
-};
+use super::{About, Descriptor, Entries, Groups, Live, One, Sent, Spec, Special, Unresolved};
 use crate::api::objects;
-use crate::config::{Cursor, Log, Refused, Table};
+use crate::config::{Refused, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -38,12 +36,6 @@ const TABLE: Table<DnsSettings> = Table {
     rules: "{}",
 };
 
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut settings = DnsSettings::default();
-    entry.object(log, &TABLE, &mut settings);
-    Some(Declared::one(Resource::DnsSettings(settings)))
-}
-
 /// The answer of `GET /dns/settings`.
 #[derive(Debug, Clone, Deserialize)]
 struct Answer {
@@ -63,7 +55,7 @@ impl Spec for DnsSettings {
         can_be_renamed: false,
         deletion_event: None,
         entries: Entries::One(One {
-            read: entry,
+            read: entry::<DnsSettings>,
             is_listed: false,
         }),
         outline: || TABLE.outline(),
@@ -81,13 +73,8 @@ impl Spec for DnsSettings {
         let canonical = DnsSettings {
             disabled_management_groups: Some(groups.read(&settings.disabled_management_groups)),
         };
-        Ok(Live {
-            id: Id(Kind::DnsSettings.word().to_owned()), // it has none
-            name: String::new(),
-            within: None,
-            resource: Resource::DnsSettings(canonical),
-            wire,
-        })
+        let id = Id(Self::KIND.word.to_owned()); // it has none
+        Ok(Live::new(id, String::new(), canonical, wire))
     }
 
     /// Always with a list: without one, or with null, the server answers 404 and changes nothing (docs/netbird-api.md, "DNS

@@ -9,11 +9,12 @@ use serde_json::{Map, Value, json};
 use super::body::base_of;
 use super::dns_record;
 use super::rows::fields;
+use super::spec::entry;
 use super::values::{FLAG, domain, names, renamed_from};
-use super::words::{disabled, named};
+use super::words::named;
 use super::{
-    About, Declared, Descriptor, End, Entries, Form, Groups, InFile, Live, Resource, Sent,
-    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
+    About, Descriptor, End, Entries, Form, Groups, InFile, Live, Resource, Sent, Spec, Special,
+    Tie, Trace, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -79,19 +80,6 @@ const DOMAIN: Takes<String> = Takes(
     |value, log| domain::read(value, domain::of_zone, log).unwrap_or_default(),
 );
 
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut zone = DnsZone::default();
-    entry.object(log, &TABLE, &mut zone);
-    if entry.name().len() > LONGEST_NAME {
-        let text = format!(
-            "a zone's name has at most {LONGEST_NAME} bytes; this one has {}",
-            entry.name().len()
-        );
-        log.error(entry.key_place(), text);
-    }
-    Some(Declared::one(Resource::DnsZone(zone)))
-}
-
 /// The server takes one zone for a domain.
 fn one_zone_a_domain(zones: &[InFile<'_>], log: &mut Log) {
     let mut first: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
@@ -146,7 +134,7 @@ impl Spec for DnsZone {
         collection: "/dns/zones",
         can_be_renamed: true,
         deletion_event: Some("dns.zone.delete"),
-        entries: Entries::Named(entry),
+        entries: Entries::Named(entry::<DnsZone>),
         outline: || TABLE.outline(),
         special: Special {
             longest_name: LONGEST_NAME,
@@ -159,6 +147,15 @@ impl Spec for DnsZone {
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        let bytes = entry.name().len();
+        if bytes > LONGEST_NAME {
+            let text =
+                format!("a zone's name has at most {LONGEST_NAME} bytes; this one has {bytes}");
+            log.error(entry.key_place(), text);
+        }
+    }
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let zone: Answer = wire.read()?;
         let canonical = DnsZone {
@@ -167,12 +164,7 @@ impl Spec for DnsZone {
             search_domain: Some(zone.enable_search_domain),
             enabled: Some(zone.enabled),
         };
-        Ok(Live::new(
-            zone.id,
-            zone.name,
-            Resource::DnsZone(canonical),
-            wire,
-        ))
+        Ok(Live::new(zone.id, zone.name, canonical, wire))
     }
 
     /// Without the records, which a PUT leaves alone.
@@ -201,14 +193,7 @@ impl Spec for DnsZone {
     }
 
     fn form(&self) -> Form {
-        Form {
-            shape: FormShape::Plain,
-            ties: vec![Tie {
-                end: End::Domain,
-                names: BTreeSet::from([self.domain.clone()]),
-            }],
-            more: BTreeSet::new(),
-        }
+        Form::tied([Tie::one(End::Domain, &self.domain)])
     }
 
     fn form_in_words(&self) -> &'static str {
@@ -226,16 +211,12 @@ impl Spec for DnsZone {
     }
 
     fn summary(&self, _about: &About) -> String {
-        format!(
-            "{}, asked by {}{}",
-            visible(&self.domain),
-            named(self.distribution_groups.iter().map(String::as_str)),
-            disabled(self.enabled)
-        )
+        let groups = named(self.distribution_groups.iter().map(String::as_str));
+        format!("{}, asked by {groups}", visible(&self.domain))
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, _about: &About) -> Sentence {

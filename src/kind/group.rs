@@ -10,8 +10,7 @@ use super::rows::fields;
 use super::values::{names, renamed_from};
 use super::words::named;
 use super::{
-    ALL, About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Trace,
-    Unresolved,
+    ALL, About, Declared, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Trace, Unresolved,
 };
 use crate::api::objects::{Reference, nullable};
 use crate::code::Code;
@@ -116,12 +115,8 @@ impl Spec for Group {
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
         let group: Answer = wire.read()?;
         let peers = group.peers.into_iter().map(|peer| peer.id).collect();
-        Ok(Live::new(
-            group.id,
-            group.name,
-            Resource::Group(Group { peers: Some(peers) }),
-            wire,
-        ))
+        let canonical = Group { peers: Some(peers) };
+        Ok(Live::new(group.id, group.name, canonical, wire))
     }
 
     /// A PUT that leaves out `peers` or `resources` empties them, so both are always sent.

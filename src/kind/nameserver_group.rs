@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, fill};
 use super::rows::fields;
+use super::spec::entry;
 use super::values::{FLAG, TEXT, domain, names, nameserver, renamed_from};
-use super::words::{address, disabled, named};
-use super::{
-    About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Unresolved,
-};
+use super::words::{address, named};
+use super::{About, Descriptor, Entries, Groups, Live, Spec, Special, Unresolved};
 use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Log, Refused, Shape, Table, Takes};
@@ -87,20 +85,6 @@ const DOMAINS: Takes<Vec<String>> = Takes(
     ),
     |list, log| domain::list(list, domain::of_nameservers, log).unwrap_or_default(),
 );
-
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut group = NameserverGroup::default();
-    entry.object(log, &TABLE, &mut group);
-    if entry.is_object() {
-        check_primary(&group, entry, log);
-    }
-    let primary = group.primary.unwrap_or(group.domains.is_empty());
-    group.primary = Some(primary);
-    if primary {
-        group.search_domains_enabled = Some(false); // there are none to search
-    }
-    Some(Declared::one(Resource::NameserverGroup(group)))
-}
 
 /// Primary means for all domains: the server takes it exactly where there are none (docs/netbird-api.md, "Nameserver
 /// groups").
@@ -235,7 +219,7 @@ impl Spec for NameserverGroup {
         collection: "/dns/nameservers",
         can_be_renamed: true,
         deletion_event: Some("nameserver.group.delete"),
-        entries: Entries::Named(entry),
+        entries: Entries::Named(entry::<NameserverGroup>),
         outline: || TABLE.outline(),
         special: Special {
             longest_name: 40,
@@ -245,6 +229,15 @@ impl Spec for NameserverGroup {
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        check_primary(self, entry, log);
+        let primary = self.primary.unwrap_or(self.domains.is_empty());
+        self.primary = Some(primary);
+        if primary {
+            self.search_domains_enabled = Some(false); // there are none to search
+        }
+    }
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let group: Answer = wire.read()?;
@@ -262,26 +255,18 @@ impl Spec for NameserverGroup {
             search_domains_enabled: Some(group.search_domains_enabled),
             enabled: Some(group.enabled),
         };
-        let resource = Resource::NameserverGroup(canonical);
-        Ok(Live::new(group.id, group.name, resource, wire))
+        Ok(Live::new(group.id, group.name, canonical, wire))
     }
 
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { name, live, groups } = sent;
-        let mut body = base_of(live, &["id"]);
-        body.insert("name".into(), json!(name));
+    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
         let server =
             |server: &Nameserver| json!({ "ip": server.ip, "ns_type": "udp", "port": server.port });
-        body.insert(
-            "nameservers".into(),
-            self.nameservers.iter().map(server).collect(),
-        );
+        let servers = self.nameservers.iter().map(server).collect();
+        body.insert("nameservers".into(), servers);
         body.insert("groups".into(), groups.resolve(&self.groups)?);
         body.insert("primary".into(), json!(self.primary));
         body.insert("domains".into(), json!(self.domains));
-        let names: Vec<&str> = TABLE.names().collect();
-        fill(&mut body, &TABLE, self, groups, &names)?;
-        Ok(Value::Object(body))
+        Ok(())
     }
 
     fn says_the_same(&self, live: &Self, field: &str) -> bool {
@@ -300,16 +285,12 @@ impl Spec for NameserverGroup {
             Some(true) => "everything".to_owned(),
             _ => named(self.domains.iter().map(String::as_str)),
         };
-        format!(
-            "{} for {what}, asked by {}{}",
-            self.servers(),
-            named(self.groups.iter().map(String::as_str)),
-            disabled(self.enabled)
-        )
+        let groups = named(self.groups.iter().map(String::as_str));
+        format!("{} for {what}, asked by {groups}", self.servers())
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, _about: &About) -> Sentence {

@@ -1,17 +1,15 @@
 //! Networks: what is reached through routers, as a place for resources and routers (docs/netbird-api.md, "Networks").
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use super::body::{base_of, fill};
 use super::rows::fields;
+use super::spec::entry;
 use super::values::{TEXT, renamed_from};
 use super::{
-    About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Unresolved,
-    network_resource, network_router,
+    About, Descriptor, Entries, Groups, Live, Spec, Special, network_resource, network_router,
 };
 use crate::api::objects;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::config::{Field, Refused, Shape, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -61,12 +59,6 @@ const TABLE: Table<Network> = Table {
     rules: "{}",
 };
 
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut network = Network::default();
-    entry.object(log, &TABLE, &mut network);
-    Some(Declared::one(Resource::Network(network)))
-}
-
 /// An entry of `GET /networks`, without the ids of what is in it.
 #[derive(Debug, Clone, Deserialize)]
 struct Answer {
@@ -89,39 +81,26 @@ impl Spec for Network {
         collection: "/networks",
         can_be_renamed: true,
         deletion_event: Some("network.delete"),
-        entries: Entries::Named(entry),
+        entries: Entries::Named(entry::<Network>),
         outline: || TABLE.outline(),
         special: Special::NONE,
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const ANSWER_ONLY: &'static [&'static str] = &[
+        "id",
+        "routers",
+        "resources",
+        "policies",
+        "routing_peers_count",
+    ];
 
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
         let network: Answer = wire.read()?;
         let canonical = Network {
             description: Some(network.description),
         };
-        Ok(Live::new(
-            network.id,
-            network.name,
-            Resource::Network(canonical),
-            wire,
-        ))
-    }
-
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { name, live, groups } = sent;
-        let computed = [
-            "id",
-            "routers",
-            "resources",
-            "policies",
-            "routing_peers_count",
-        ];
-        let mut body = base_of(live, &computed);
-        body.insert("name".into(), json!(name));
-        fill(&mut body, &TABLE, self, groups, &["description"])?;
-        Ok(Value::Object(body))
+        Ok(Live::new(network.id, network.name, canonical, wire))
     }
 
     fn summary(&self, _about: &About) -> String {

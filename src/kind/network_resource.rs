@@ -9,16 +9,17 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, embedded_ids, fill};
+use super::body::embedded_ids;
 use super::rows::fields;
+use super::spec::inside;
 use super::values::{FLAG, TEXT, domain, names, network, renamed_from};
-use super::words::{disabled, named};
+use super::words::named;
 use super::{
-    About, Answers, Declared, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Resource,
-    Sent, Spec, Special, Unresolved,
+    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Spec, Special,
+    Unresolved,
 };
 use crate::api::objects;
-use crate::config::{Cursor, Flaw, Log, Objects, Refused, Shape, Table, Takes, quote};
+use crate::config::{Flaw, Objects, Refused, Shape, Table, Takes, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -105,12 +106,6 @@ fn address(text: &str) -> Result<String, Flaw> {
     domain::of_route(text)
 }
 
-fn read(entry: &Cursor<'_>, _network: &Declared, log: &mut Log) -> Option<(String, Resource)> {
-    let mut resource = NetworkResource::default();
-    entry.object(log, &TABLE, &mut resource);
-    Some((entry.name().to_owned(), Resource::NetworkResource(resource)))
-}
-
 /// The one spelling of an address of an answer.
 fn canonical(text: &str) -> String {
     match text.parse::<IpAddr>() {
@@ -157,7 +152,7 @@ impl Spec for NetworkResource {
                 ids: "resources",
                 path: "/networks/resources",
             },
-            read,
+            read: inside::<NetworkResource>,
             written: |resource, _| resource,
             name: NameOf::Key,
         }),
@@ -169,6 +164,7 @@ impl Spec for NetworkResource {
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const ANSWER_ONLY: &'static [&'static str] = &["id", "type"];
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let resource: Answer = wire.read()?;
@@ -179,24 +175,14 @@ impl Spec for NetworkResource {
             groups: Some(groups.read(&ids)),
             enabled: Some(resource.enabled),
         };
-        Ok(Live::new(
-            resource.id,
-            resource.name,
-            Resource::NetworkResource(canonical),
-            wire,
-        ))
+        Ok(Live::new(resource.id, resource.name, canonical, wire))
     }
 
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { name, live, groups } = sent;
-        let mut body = base_of(live, &["id", "type"]);
-        body.insert("name".into(), json!(name));
+    fn required(&self, body: &mut Map<String, Value>, _groups: &Groups) -> Result<(), Unresolved> {
         body.insert("address".into(), json!(self.address));
         let ids = embedded_ids(body.get("groups"));
         body.insert("groups".into(), ids);
-        let fields = ["description", "groups", "enabled"];
-        fill(&mut body, &TABLE, self, groups, &fields)?;
-        Ok(Value::Object(body))
+        Ok(())
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
@@ -222,15 +208,11 @@ impl Spec for NetworkResource {
             0 => "in no group".to_owned(),
             _ => format!("in {}", named(groups.map(String::as_str))),
         };
-        format!(
-            "{} {groups}{}",
-            visible(&self.address),
-            disabled(self.enabled)
-        )
+        format!("{} {groups}", visible(&self.address))
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, _about: &About) -> Sentence {

@@ -7,15 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, fill};
 use super::peer_ref::PeerRef;
 use super::rows::fields;
+use super::spec::inside;
 use super::through;
 use super::values::{FLAG, whole};
-use super::words::disabled;
 use super::{
-    About, Answers, Declared, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live,
-    NameOf, Resource, Sent, Spec, Special, Trace, Unresolved,
+    About, Answers, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live, NameOf,
+    Resource, Spec, Special, Trace, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -71,13 +70,6 @@ pub(super) const LIST: Objects = Objects {
     outline: NetworkRouter::KIND.outline,
 };
 
-fn read(entry: &Cursor<'_>, _network: &Declared, log: &mut Log) -> Option<(String, Resource)> {
-    let mut router = NetworkRouter::default();
-    entry.object(log, &TABLE, &mut router);
-    through::check(entry, &TABLE, "make two routers", log);
-    Some((String::new(), Resource::NetworkRouter(router)))
-}
-
 /// An entry of `GET /networks/routers`.
 #[derive(Debug, Clone, Deserialize)]
 struct Answer {
@@ -131,7 +123,7 @@ impl Spec for NetworkRouter {
                 ids: "routers",
                 path: "/networks/routers",
             },
-            read,
+            read: inside::<NetworkRouter>,
             written: |router, _| router,
             name: NameOf::Texts {
                 of_parent: &[],
@@ -156,6 +148,10 @@ impl Spec for NetworkRouter {
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        entry.one_of(&TABLE, through::FIELDS, "make two routers", log);
+    }
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let router: Answer = wire.read()?;
         let canonical = NetworkRouter {
@@ -165,24 +161,15 @@ impl Spec for NetworkRouter {
             masquerade: Some(router.masquerade),
             enabled: Some(router.enabled),
         };
-        Ok(Live::new(
-            router.id,
-            String::new(),
-            Resource::NetworkRouter(canonical),
-            wire,
-        ))
+        Ok(Live::new(router.id, String::new(), canonical, wire))
     }
 
     /// Of peer and peer_groups, the other one is sent empty.
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { live, groups, .. } = sent;
-        let mut body = base_of(live, &["id"]);
+    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
         let peer = self.peer.as_ref().map_or("", PeerRef::text);
         body.insert("peer".into(), json!(peer));
         body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?);
-        let fields = ["metric", "masquerade", "enabled"];
-        fill(&mut body, &TABLE, self, groups, &fields)?;
-        Ok(Value::Object(body))
+        Ok(())
     }
 
     fn peers(&mut self) -> Vec<&mut PeerRef> {
@@ -193,8 +180,7 @@ impl Spec for NetworkRouter {
         let (shape, through) = through::form(self.peer.as_ref(), &self.peer_groups);
         Form {
             shape,
-            ties: vec![through],
-            more: BTreeSet::new(),
+            ..Form::tied([through])
         }
     }
 
@@ -216,11 +202,11 @@ impl Spec for NetworkRouter {
 
     fn summary(&self, about: &About) -> String {
         let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
-        format!("through {through}{}", disabled(self.enabled))
+        format!("through {through}")
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, about: &About) -> Sentence {

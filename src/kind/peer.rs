@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::rows::fields;
+use super::spec::entry;
 use super::values::FLAG;
-use super::{
-    About, Declared, Descriptor, Entries, Groups, Live, PeerRef, Resource, Sent, Spec, Special,
-    Unresolved,
-};
+use super::{About, Descriptor, Entries, Groups, Live, PeerRef, Sent, Spec, Special, Unresolved};
 use crate::api::objects;
 use crate::config::{Cursor, Log, Refused, Table};
 use crate::entry::Entry;
@@ -73,15 +71,6 @@ const TABLE: Table<Peer> = Table {
     rules: "{}",
 };
 
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut peer = Peer {
-        peer: Some(PeerRef::Name(entry.name().to_owned())),
-        ..Peer::default()
-    };
-    entry.object(log, &TABLE, &mut peer);
-    Some(Declared::one(Resource::Peer(peer)))
-}
-
 /// The switches of an answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -125,22 +114,22 @@ impl Spec for Peer {
         collection: "/peers",
         can_be_renamed: false,
         deletion_event: None,
-        entries: Entries::Enrolled(entry),
+        entries: Entries::Enrolled(entry::<Peer>),
         outline: || TABLE.outline(),
         special: Special::NONE,
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
+    fn settle(&mut self, entry: &Cursor<'_>, _log: &mut Log) {
+        self.peer = Some(PeerRef::Name(entry.name().to_owned()));
+    }
+
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
         let mut peer: objects::Peer = wire.read()?;
         peer.answer = Some(wire.clone());
-        Ok(Live::new(
-            peer.id.clone(),
-            peer.name.clone(),
-            Resource::Peer(Peer::of(&peer)),
-            wire,
-        ))
+        let canonical = Peer::of(&peer);
+        Ok(Live::new(peer.id, peer.name, canonical, wire))
     }
 
     /// All of it goes back as it came, but for what is ours: left out, a switch would be switched off (docs/netbird-api.md,

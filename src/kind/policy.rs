@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::body::{base_of, default, fill, keep};
 use super::values::word::Word;
-use super::words::{disabled, listed, named};
+use super::words::{listed, named};
 use super::{
     ALL, About, Descriptor, End, Entries, Form, Groups, Live, PeerRef, Refers, Resource, Sent,
-    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
+    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved, spec,
 };
-use crate::config::Table;
+use crate::config::{Cursor, Log, Table};
 use crate::entry::Entry;
 use crate::sentence::Sentence;
 use crate::text::visible;
@@ -143,7 +143,7 @@ impl Spec for Policy {
         collection: "/policies",
         can_be_renamed: true,
         deletion_event: Some("policy.delete"),
-        entries: Entries::Named(entry::read),
+        entries: Entries::Named(spec::entry::<Policy>),
         outline: || entry::TABLE.outline(),
         special: Special {
             traces: &[
@@ -161,6 +161,10 @@ impl Spec for Policy {
 
     const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
 
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        entry::settle(self, entry, log);
+    }
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         answer::read(wire, groups)
     }
@@ -169,13 +173,8 @@ impl Spec for Policy {
         let Sent { name, live, groups } = sent;
         let mut body = base_of(live, &["id", "rules"]);
         body.insert("name".into(), json!(name));
-        fill(
-            &mut body,
-            &entry::TABLE,
-            self,
-            groups,
-            &["description", "enabled"],
-        )?;
+        let of_policy = |field: &str| ["description", "enabled"].contains(&field);
+        fill(&mut body, self, groups, of_policy)?;
         if let Some(checks) = &self.source_posture_checks {
             let id = |name: &String| Ok(json!(groups.other(Refers::Check, name)?));
             let ids: Result<Value, Unresolved> = checks.iter().map(id).collect();
@@ -189,8 +188,8 @@ impl Spec for Policy {
         let mut rule = base_of(rule, &[]);
         default(&mut rule, "name", json!(name));
         default(&mut rule, "description", json!(""));
-        let fields = ["enabled", "action", "bidirectional", "protocol"];
-        fill(&mut rule, &entry::TABLE, self, groups, &fields)?;
+        let of_rule = ["enabled", "action", "bidirectional", "protocol"];
+        fill(&mut rule, self, groups, |field| of_rule.contains(&field))?;
         for (field, resource, names, target) in [
             (
                 "sources",
@@ -307,15 +306,14 @@ impl Spec for Policy {
             end,
             names: names.clone(),
         };
-        let one = |end, name: &str| tie(end, &BTreeSet::from([name.to_owned()]));
         let from = match &self.source_resource {
-            Some(Target::Peer(peer)) => one(End::FromPeer, peer.text()),
-            Some(Target::Resource(name)) => one(End::From, name),
+            Some(Target::Peer(peer)) => Tie::one(End::FromPeer, peer.text()),
+            Some(Target::Resource(name)) => Tie::one(End::From, name),
             None => tie(End::From, &self.sources),
         };
         let to = match &self.destination_resource {
-            Some(Target::Peer(peer)) => one(End::ToPeer, peer.text()),
-            Some(Target::Resource(name)) => one(End::ToResource, name),
+            Some(Target::Peer(peer)) => Tie::one(End::ToPeer, peer.text()),
+            Some(Target::Resource(name)) => Tie::one(End::ToResource, name),
             None => tie(End::To, &self.destinations),
         };
         let checks = self.source_posture_checks.as_ref();
@@ -421,11 +419,11 @@ impl Spec for Policy {
             let checks = named(checks.iter().map(String::as_str));
             text.push_str(&format!(", for those who pass {checks}"));
         }
-        text + disabled(self.enabled)
+        text
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, about: &About) -> Sentence {
@@ -456,7 +454,7 @@ impl Spec for Policy {
 
     /// What an enabled policy lets through from or to every peer.
     fn opens_to_all(&self, about: &About) -> Option<Sentence> {
-        if self.action == Some(Action::Drop) || !self.is_on() {
+        if self.action == Some(Action::Drop) || self.enabled == Some(false) {
             return None;
         }
         let everything = matches!(self.protocol, None | Some(Protocol::All));

@@ -5,15 +5,14 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, fill};
 use super::peer_ref::PeerRef;
 use super::rows::fields;
+use super::spec::entry;
 use super::through;
 use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
-use super::words::{disabled, named};
+use super::words::named;
 use super::{
-    ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource, Sent, Spec,
-    Special, Tie, Trace, Unresolved,
+    ALL, About, Descriptor, End, Entries, Form, Groups, Live, Spec, Special, Tie, Trace, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -87,6 +86,7 @@ const TABLE: Table<Route> = Table {
     refused: &[
         Refused {
             names: &["network_id", "name"],
+            message: "its network_id is its name, which is the name of its entry",
             ..Refused::NAME
         },
         Refused::meaning("peer_groups", &["peers", "routing_peers", "routing_groups"]),
@@ -112,46 +112,6 @@ const DOMAINS: Takes<Option<BTreeSet<String>>> = Takes(
     ),
     domains,
 );
-
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut route = Route::default();
-    entry.object(log, &TABLE, &mut route);
-    if entry.is_object() {
-        match (entry.get("network"), entry.get("domains")) {
-            (Some(_), Some(domains)) => {
-                log.error(
-                    domains.key_place(),
-                    "a route has a network or domains, not both",
-                )
-                .suggest("make two routes".to_owned());
-            }
-            (None, None)
-                if !entry.mentions(&TABLE, "network") && !entry.mentions(&TABLE, "domains") =>
-            {
-                log.error(
-                    entry.key_place(),
-                    "a route needs \"network\" or \"domains\"",
-                );
-            }
-            _ => (),
-        }
-        through::check(
-            entry,
-            &TABLE,
-            "put the peer into one of the groups, or make two routes",
-            log,
-        );
-        if !entry.mentions(&TABLE, "groups") {
-            log.notice(
-                Code::RouteForAll,
-                entry.key_place(),
-                "a new route without \"groups\" goes to every peer (All)",
-            )
-            .suggest("name the groups that shall get it in \"groups\"".to_owned());
-        }
-    }
-    Some(Declared::one(Resource::Route(route)))
-}
 
 fn receivers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     let why = "the peers of these groups get the route; left out, a new route goes to All";
@@ -248,7 +208,7 @@ impl Spec for Route {
         collection: "/routes",
         can_be_renamed: true,
         deletion_event: Some("route.delete"),
-        entries: Entries::Named(entry),
+        entries: Entries::Named(entry::<Route>),
         outline: || TABLE.outline(),
         special: Special {
             longest_name: 40,
@@ -265,6 +225,28 @@ impl Spec for Route {
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const ANSWER_ONLY: &'static [&'static str] = &[
+        "id",
+        "network_type",
+        "network",
+        "domains",
+        "peer",
+        "peer_groups",
+    ];
+
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        entry.one_of(&TABLE, ["network", "domains"], "make two routes", log);
+        let way_out = "put the peer into one of the groups, or make two routes";
+        entry.one_of(&TABLE, through::FIELDS, way_out, log);
+        if !entry.mentions(&TABLE, "groups") {
+            log.notice(
+                Code::RouteForAll,
+                entry.key_place(),
+                "a new route without \"groups\" goes to every peer (All)",
+            )
+            .suggest("name the groups that shall get it in \"groups\"".to_owned());
+        }
+    }
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let route: Answer = wire.read()?;
@@ -287,41 +269,20 @@ impl Spec for Route {
             enabled: Some(route.enabled),
             peer: PeerRef::read(route.peer),
         };
-        Ok(Live::new(
-            route.id,
-            route.network_id,
-            Resource::Route(canonical),
-            wire,
-        ))
+        Ok(Live::new(route.id, route.network_id, canonical, wire))
     }
 
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { name, live, groups } = sent;
-        // of network and domains, and of peer and peer_groups, the other one must be absent: presence is what counts
-        let mut body = base_of(
-            live,
-            &[
-                "id",
-                "network_type",
-                "network",
-                "domains",
-                "peer",
-                "peer_groups",
-            ],
-        );
-        body.insert("network_id".into(), json!(name));
-        if let Some(network) = &self.network {
-            body.insert("network".into(), json!(network));
-        } else {
-            body.insert("domains".into(), json!(self.domains));
-        }
+    /// Of network and domains, and of peer and peer_groups, the other one must be absent: presence is what counts.
+    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
+        match &self.network {
+            Some(network) => body.insert("network".into(), json!(network)),
+            None => body.insert("domains".into(), json!(self.domains)),
+        };
         match &self.peer {
             Some(peer) => body.insert("peer".into(), json!(peer)),
             None => body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?),
         };
-        let names: Vec<&str> = TABLE.names().collect();
-        fill(&mut body, &TABLE, self, groups, &names)?;
-        Ok(Value::Object(body))
+        Ok(())
     }
 
     fn peers(&mut self) -> Vec<&mut PeerRef> {
@@ -337,8 +298,7 @@ impl Spec for Route {
         };
         Form {
             shape,
-            ties: vec![network, through],
-            more: BTreeSet::new(),
+            ..Form::tied([network, through])
         }
     }
 
@@ -372,14 +332,11 @@ impl Spec for Route {
             0 => String::new(),
             _ => format!(", guarded by policies to {}", named(guards)),
         };
-        format!(
-            "{what} through {through}, for {to}{guarded}{}",
-            disabled(self.enabled)
-        )
+        format!("{what} through {through}, for {to}{guarded}")
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, _about: &About) -> Sentence {

@@ -8,9 +8,12 @@ use super::peer_ref::{self, PeerRef};
 use super::values::names;
 use super::words::named;
 use super::{About, End, Shape as FormShape, Tie};
-use crate::code::Code;
-use crate::config::{Cursor, Log, Shape, Table, Takes};
+use crate::config::{Shape, Takes};
 use crate::text::visible;
+
+/// The two fields, of which an entry has one: the server refuses both, and neither (docs/netbird-api.md, "Routes",
+/// "Networks").
+pub(super) const FIELDS: [&str; 2] = ["peer_groups", "peer"];
 
 /// Groups whose peers do the routing.
 pub(super) const GROUPS: Takes<BTreeSet<String>> = Takes(Shape::SomeGroups, |list, log| {
@@ -24,34 +27,10 @@ pub(super) const PEER: Takes<Option<PeerRef>> = Takes(
     peer_ref::read,
 );
 
-/// Notes where an entry has both fields, or neither: the server refuses that (docs/netbird-api.md, "Routes", "Networks").
-pub(super) fn check<T>(entry: &Cursor<'_>, table: &Table<T>, way_out: &str, log: &mut Log) {
-    let what = table.what;
-    match (entry.get("peer_groups"), entry.get("peer")) {
-        (Some(_), Some(peer)) => {
-            let text = format!("{what} goes through groups of peers or through one peer, not both");
-            log.error(peer.key_place(), text)
-                .suggest(way_out.to_owned());
-        }
-        (None, None)
-            if entry.is_object()
-                && !entry.mentions(table, "peer_groups")
-                && !entry.mentions(table, "peer") =>
-        {
-            let text = format!("{what} needs \"peer_groups\" or \"peer\"");
-            log.error(entry.key_place(), text).coded(Code::MissingField);
-        }
-        _ => (),
-    }
-}
-
 /// Returns whether a file can say it, and the tie that it is.
 pub(super) fn form(peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> (FormShape, Tie) {
     let tie = match peer {
-        Some(peer) => Tie {
-            end: End::ThroughPeer,
-            names: BTreeSet::from([peer.text().to_owned()]),
-        },
+        Some(peer) => Tie::one(End::ThroughPeer, peer.text()),
         None => Tie {
             end: End::Through,
             names: groups.clone(),

@@ -19,15 +19,6 @@ pub(crate) fn listed(texts: &[String]) -> String {
     }
 }
 
-/// What stands behind the description of an object that is switched off.
-pub(crate) fn disabled(enabled: Option<bool>) -> &'static str {
-    if enabled == Some(false) {
-        ", disabled"
-    } else {
-        ""
-    }
-}
-
 /// Returns an address with its port, where that is not 53.
 pub(crate) fn address(ip: &str, port: i64) -> String {
     match port {

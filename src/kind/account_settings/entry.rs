@@ -6,7 +6,6 @@ use super::AccountSettings;
 use crate::config::{Cursor, Flaw, Log, Refused, Shape, Table, Takes, quote};
 use crate::kind::rows::fields;
 use crate::kind::values::{FLAG, TEXT, domain, names, network, whole};
-use crate::kind::{Declared, Resource};
 
 /// Most seconds of inactivity: the server makes a negative number of more.
 const MOST_SECS: i64 = 9_223_372_036;
@@ -200,11 +199,4 @@ fn allowed(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
         Some(name.to_owned())
     };
     Some(list.iter().filter_map(name).collect())
-}
-
-/// Reads the section.
-pub(super) fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut settings = AccountSettings::default();
-    entry.object(log, &TABLE, &mut settings);
-    Some(Declared::one(Resource::AccountSettings(settings)))
 }

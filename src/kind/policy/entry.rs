@@ -8,7 +8,6 @@ use crate::config::{Cursor, Log, Refused, Shape, Table, Takes, quote};
 use crate::kind::rows::fields;
 use crate::kind::values::word::{self, Word};
 use crate::kind::values::{FLAG, TEXT, names, ports, renamed_from};
-use crate::kind::{Declared, Resource};
 
 pub(super) const TABLE: Table<Policy> = Table {
     what: "a policy",
@@ -91,42 +90,23 @@ const CHECKS: &str = r#"{"type": "array", "items": {"type": "string", "minLength
 
 const USERS: &str = r#"{"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string", "minLength": 1}}}"#;
 
-pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut policy = Policy::default();
-    entry.object(log, &TABLE, &mut policy);
-    one_of(entry, "sources", "source_resource", log);
-    one_of(entry, "destinations", "destination_resource", log);
-    check_ports(&policy, entry, log);
-    check_ssh(&policy, entry, log);
+/// Notes what the server would not take together, and what opens more than it says.
+pub(super) fn settle(policy: &mut Policy, entry: &Cursor<'_>, log: &mut Log) {
+    // the server refuses both on one side, and neither (docs/netbird-api.md, "Policies: what is accepted")
+    for side in [
+        ["sources", "source_resource"],
+        ["destinations", "destination_resource"],
+    ] {
+        entry.one_of(&TABLE, side, "make two policies", log);
+    }
+    check_ports(policy, entry, log);
+    check_ssh(policy, entry, log);
     if policy
         .protocol
         .is_some_and(|protocol| !protocol.takes_ports())
     {
         // such a rule has none: ports left over from another protocol are a difference
         policy.ports = Some(BTreeSet::new());
-    }
-    Some(Declared::one(Resource::Policy(policy)))
-}
-
-/// The server refuses both on one side, and neither (docs/netbird-api.md, "Policies: what is accepted").
-fn one_of(entry: &Cursor<'_>, groups: &str, target: &str, log: &mut Log) {
-    if !entry.is_object() {
-        return;
-    }
-    match (entry.get(groups), entry.get(target)) {
-        (Some(_), Some(target)) => {
-            let text = format!(
-                "a policy has \"{groups}\" or \"{}\", not both",
-                target.name()
-            );
-            log.error(target.key_place(), text)
-                .suggest("make two policies".to_owned());
-        }
-        (None, None) if !entry.mentions(&TABLE, groups) && !entry.mentions(&TABLE, target) => {
-            let text = format!("a policy needs \"{groups}\" or \"{target}\"");
-            log.error(entry.key_place(), text).coded(Code::MissingField);
-        }
-        _ => (),
     }
 }
 

@@ -59,12 +59,7 @@ impl Word for Protocol {
         ),
         (&["http", "https"], "write \"tcp\" with its \"ports\""),
     ];
-
-    /// In any case, as the server takes it.
-    fn of(text: &str) -> Option<Protocol> {
-        let mut words = Protocol::WORDS.iter();
-        words.find_map(|(word, one)| word.eq_ignore_ascii_case(text).then_some(*one))
-    }
+    const IS_ANY_CASE: bool = true;
 }
 
 impl Protocol {

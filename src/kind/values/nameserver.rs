@@ -131,7 +131,7 @@ mod tests {
     dns.nameserver_groups.n: a nameserver group needs "groups"
 "primary": true, "nameservers": [], "groups": []
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 0
-    dns.nameserver_groups.n.groups: "groups" cannot be empty | the peers of these groups ask the nameservers
+    dns.nameserver_groups.n.groups: "groups" cannot be empty | name at least one group
 "primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}], "groups": ["g"]
 "primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
@@ -147,17 +147,17 @@ mod tests {
     dns.nameserver_groups.n.nameservers: expected a list of nameservers, found an object
     dns.nameserver_groups.n.groups: expected a list of group names, found the string "g" | write ["g"]
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 0}], "groups": ["g"]
-    dns.nameserver_groups.n.nameservers[0].port: a port is 1 to 65535 | left out, it is 53
+    dns.nameserver_groups.n.nameservers[0].port: 0 is not a whole number from 1 to 65535
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]
-    dns.nameserver_groups.n.nameservers[0].port: a port is 1 to 65535 | left out, it is 53
+    dns.nameserver_groups.n.nameservers[0].port: 65536 is not a whole number from 1 to 65535
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]
-    dns.nameserver_groups.n.nameservers[0].port: expected a port from 1 to 65535, found the string "53" | write 53 without quotes
+    dns.nameserver_groups.n.nameservers[0].port: expected a whole number from 1 to 65535, found the string "53" | write 53 without quotes
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers[0].ns_type: "tcp" is no type of nameserver: NetBird knows "udp" only
     dns.nameserver_groups.n.nameservers[0].prot: unknown field "prot" | did you mean "port"?
 "primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n"
     dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is no IP address | a port stands in "port"
-    dns.nameserver_groups.n.name: a nameserver group's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    dns.nameserver_groups.n.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
 
 "#]],
         );

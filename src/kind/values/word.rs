@@ -8,6 +8,8 @@ pub(crate) trait Word: Copy + PartialEq + 'static {
     const WHAT: &'static str;
     /// The words.
     const WORDS: &'static [(&'static str, Self)];
+    /// Whether the file may have them in any case; they are in lower case then.
+    const IS_ANY_CASE: bool = false;
     /// What to write instead of other words, which are in lower case here.
     const INSTEAD: &'static [(&'static [&'static str], &'static str)] = &[];
 
@@ -33,10 +35,10 @@ pub(crate) fn read<T: Word>(value: &Cursor<'_>, log: &mut Log) -> Option<T> {
         words().map(quote).collect::<Vec<_>>().join(", ")
     );
     let text = value.string(log, &known)?;
-    let found = T::of(text);
+    let lower = text.to_lowercase();
+    let found = T::of(if T::IS_ANY_CASE { &lower } else { text });
     if found.is_none() {
         let message = format!("{} is no {}: it is {known}", quote(text), T::WHAT);
-        let lower = text.to_lowercase();
         let mut instead = T::INSTEAD.iter();
         let instead = instead.find(|(others, _)| others.contains(&lower.as_str()));
         let hint = instead.map(|(_, hint)| (*hint).to_owned());
