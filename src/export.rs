@@ -436,7 +436,7 @@ fn flaws(file: &Value) -> Vec<String> {
         return Vec::new();
     }
     match Source::from_text("export", file.to_string()) {
-        Err(error) => vec![error.message()],
+        Err(error) => vec![error.in_words().0],
         Ok(source) => match validate(&source) {
             Ok(_) => Vec::new(),
             Err(problems) => problems

@@ -93,13 +93,6 @@ macro_rules! kinds {
                     $(Kind::$kind => &<$form as Spec>::KIND),+
                 }
             }
-
-            /// What another value of a field moves of the account's machines, if it does.
-            pub fn moves(self, field: &str) -> Option<Moves> {
-                match self {
-                    $(Kind::$kind => <$form as Spec>::moves(field)),+
-                }
-            }
         }
 
         $(
@@ -362,6 +355,12 @@ impl Kind {
     /// Whether that one has no place of its own in the API: it is read in a list of one.
     pub fn is_listed_one(self) -> bool {
         matches!(&self.descriptor().entries, Entries::One(one) if one.is_listed)
+    }
+
+    /// What another value of a field moves of the account's machines, if it does.
+    pub fn moves(self, field: &str) -> Option<Moves> {
+        let mut moves = self.descriptor().special.moves.iter();
+        moves.find_map(|(name, what)| (*name == field).then_some(*what))
     }
 
     /// The kinds that have a section of their own in the file.

@@ -95,7 +95,7 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     manages_something(&root, &entries, &desired, &mut log);
 
     let mut findings = log.findings;
-    findings.sort_by_key(|finding| (finding.line, finding.column)); // stable: what was found first stays first
+    findings.sort_by_key(|finding| (finding.place.line, finding.place.column)); // stable: what was found first stays first
     if findings
         .iter()
         .any(|finding| finding.severity == Severity::Error)

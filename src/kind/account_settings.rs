@@ -158,6 +158,12 @@ impl Spec for AccountSettings {
                     Trace::Tie(End::Setting("ipv6_enabled_groups")),
                 ),
             ],
+            moves: &[
+                ("dns_domain", Moves::Names),
+                ("network_range", Moves::Addresses),
+                ("network_range_v6", Moves::AddressesV6),
+                ("ipv6_enabled_groups", Moves::HavingV6),
+            ],
             ..Special::NONE
         },
     };
@@ -217,30 +223,21 @@ impl Spec for AccountSettings {
 
     /// What moves machines: the history says since when the file has it.
     fn form(&self) -> Form {
-        let texts = [
-            ("dns_domain", &self.dns_domain),
-            ("network_range", &self.network_range),
-            ("network_range_v6", &self.network_range_v6),
-        ];
-        let texts = texts.into_iter().filter_map(|(field, value)| {
-            let value = value.as_ref()?;
-            Some(Tie::one(End::Setting(field), value))
-        });
-        let groups = self.ipv6_enabled_groups.iter().map(|names| Tie {
-            end: End::Setting("ipv6_enabled_groups"),
-            names: names.clone(),
-        });
-        Form::tied(texts.chain(groups))
-    }
-
-    fn moves(field: &str) -> Option<Moves> {
-        Some(match field {
-            "dns_domain" => Moves::Names,
-            "network_range" => Moves::Addresses,
-            "network_range_v6" => Moves::AddressesV6,
-            "ipv6_enabled_groups" => Moves::HavingV6,
-            _ => return None,
-        })
+        let fields = self.fields();
+        let traces = Self::KIND.special.traces.iter();
+        Form::tied(traces.filter_map(|(field, trace)| {
+            let (Trace::Tie(end), Some(value)) = (trace, fields.get(*field)) else {
+                return None;
+            };
+            let list = value
+                .as_array()
+                .map_or(std::slice::from_ref(value), Vec::as_slice);
+            let names = list.iter().filter_map(Value::as_str).map(str::to_owned);
+            Some(Tie {
+                end: *end,
+                names: names.collect(),
+            })
+        }))
     }
 
     /// What is otherwise than in a new account. The ranges are the account's own: in another account they would move every

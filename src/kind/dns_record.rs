@@ -16,7 +16,7 @@ use super::{
     About, Answers, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf, Sent,
     Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
 };
-use crate::config::{Objects, Table};
+use crate::config::Table;
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -57,13 +57,6 @@ impl Word for RecordType {
         ("CNAME", RecordType::Cname),
     ];
 }
-
-/// What the field of a zone for them takes.
-pub(super) const LIST: Objects = Objects {
-    word: DnsRecord::KIND.word,
-    count: None,
-    outline: DnsRecord::KIND.outline,
-};
 
 impl DnsRecord {
     /// Whether the server takes them for one record.

@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::base_of;
-use super::dns_record;
 use super::rows::fields;
-use super::spec::entry;
+use super::spec::{entry, objects};
 use super::values::{FLAG, domain, names, renamed_from};
 use super::words::named;
 use super::{
-    About, Descriptor, End, Entries, Form, Groups, InFile, Live, Resource, Sent, Spec, Special,
-    Tie, Trace, Unresolved,
+    About, Descriptor, DnsRecord, End, Entries, Form, Groups, InFile, Live, Resource, Sent, Spec,
+    Special, Tie, Trace, Unresolved,
 };
 use crate::api::objects;
 use crate::code::Code;
@@ -53,7 +52,7 @@ const TABLE: Table<DnsZone> = Table {
         own enabled: FLAG => true,
         ; Field::inside(
             "records",
-            Shape::Objects(dns_record::LIST),
+            Shape::Objects(objects::<DnsRecord>()),
             "Its records. Left out: the records are left alone; empty: it shall have none.",
         ),
         renamed_from(),

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::rows::fields;
-use super::spec::entry;
+use super::spec::{entry, objects};
 use super::values::{TEXT, renamed_from};
 use super::{
-    About, Descriptor, Entries, Groups, Live, Spec, Special, network_resource, network_router,
+    About, Descriptor, Entries, Groups, Live, NetworkResource, NetworkRouter, Spec, Special,
 };
 use crate::api::objects;
 use crate::config::{Field, Refused, Shape, Table};
@@ -28,12 +28,12 @@ const TABLE: Table<Network> = Table {
         own description: TEXT => "",
         ; Field::inside(
             "resources",
-            Shape::Named(network_resource::LIST),
+            Shape::Named(objects::<NetworkResource>()),
             "What is reached in it, by name. Left out: the resources are left alone; empty: it shall have none.",
         ),
         Field::inside(
             "routers",
-            Shape::Objects(network_router::LIST),
+            Shape::Objects(objects::<NetworkRouter>()),
             "Through whom it is reached. Left out: the routers are left alone; empty: it shall have none.",
         ),
         renamed_from(),

@@ -19,7 +19,7 @@ use super::{
     Unresolved,
 };
 use crate::api::objects;
-use crate::config::{Flaw, Objects, Refused, Shape, Table, Takes, quote};
+use crate::config::{Flaw, Refused, Shape, Table, Takes, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -75,13 +75,6 @@ const ADDRESS: Takes<String> = Takes(
         address.unwrap_or_default()
     },
 );
-
-/// What the field of a network for them takes.
-pub(super) const LIST: Objects = Objects {
-    word: NetworkResource::KIND.word,
-    count: None,
-    outline: NetworkResource::KIND.outline,
-};
 
 /// Checks an address, where the server answers 500 or takes a mistyped one for a domain (docs/netbird-api.md, "Networks").
 fn address(text: &str) -> Result<String, Flaw> {

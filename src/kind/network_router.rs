@@ -18,7 +18,7 @@ use super::{
 };
 use crate::api::objects;
 use crate::code::Code;
-use crate::config::{Cursor, Log, Objects, Refused, Table};
+use crate::config::{Cursor, Log, Refused, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -61,13 +61,6 @@ const TABLE: Table<NetworkRouter> = Table {
         Refused::meaning("peer_groups", &["peers", "groups", "routing_peers"]),
     ],
     rules: r#"{"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}"#,
-};
-
-/// What the field of a network for them takes.
-pub(super) const LIST: Objects = Objects {
-    word: NetworkRouter::KIND.word,
-    count: None,
-    outline: NetworkRouter::KIND.outline,
 };
 
 /// An entry of `GET /networks/routers`.

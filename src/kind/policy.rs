@@ -107,6 +107,24 @@ impl Policy {
         }
     }
 
+    /// What it has that no file can say.
+    fn unsayable(&self) -> Option<String> {
+        let is_empty = |groups: &BTreeSet<String>, target: &Option<Target>| {
+            target.is_none() && groups.is_empty()
+        };
+        if self.rules.0 != 1 {
+            Some(format!("{} rules", self.rules.0))
+        } else if matches!(self.source_resource, Some(Target::Resource(_))) {
+            Some("a network resource as its source, which does nothing".into())
+        } else if is_empty(&self.sources, &self.source_resource)
+            || is_empty(&self.destinations, &self.destination_resource)
+        {
+            Some("no sources, or no destinations".into())
+        } else {
+            None
+        }
+    }
+
     /// The groups of users who may log in, where it is a policy of NetBird's SSH: those of any other the server drops.
     pub(crate) fn users(&self) -> Option<&BTreeMap<String, BTreeSet<String>>> {
         match self.protocol {
@@ -124,11 +142,7 @@ fn side<'a>(
 ) -> Vec<&'a str> {
     match target {
         Some(Target::Resource(name)) => vec![name],
-        Some(Target::Peer(PeerRef::Name(name))) => vec![name],
-        Some(Target::Peer(PeerRef::Id(id))) => match about.peer_labels.get(id) {
-            Some(label) => vec![label],
-            None => vec![&id.0],
-        },
+        Some(Target::Peer(peer)) => vec![about.peer(peer)],
         None => groups.iter().map(String::as_str).collect(),
     }
 }
@@ -285,23 +299,10 @@ impl Spec for Policy {
     }
 
     fn beyond_the_file(&self) -> Option<String> {
-        match self.rules.0 {
-            1 => None,
-            rules => Some(format!("has {rules} rules")),
-        }
+        (self.rules.0 != 1).then(|| format!("has {} rules", self.rules.0))
     }
 
     fn form(&self) -> Form {
-        let has = |groups: &BTreeSet<String>, target: &Option<Target>| {
-            target.is_some() || !groups.is_empty()
-        };
-        let can_be_said = self.rules.0 == 1
-            && self
-                .source_resource
-                .as_ref()
-                .is_none_or(|of| of.resource().is_none())
-            && has(&self.sources, &self.source_resource)
-            && has(&self.destinations, &self.destination_resource);
         let tie = |end, names: &BTreeSet<String>| Tie {
             end,
             names: names.clone(),
@@ -324,9 +325,9 @@ impl Spec for Policy {
         ];
         let more = more.into_iter().filter_map(|(end, has)| has.then_some(end));
         Form {
-            shape: match can_be_said {
-                true => FormShape::Plain,
-                false => FormShape::Elsewhere,
+            shape: match self.unsayable() {
+                None => FormShape::Plain,
+                Some(_) => FormShape::Elsewhere,
             },
             ties: vec![from, to],
             more: more.collect(),
@@ -347,18 +348,8 @@ impl Spec for Policy {
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        if self.rules.0 != 1 {
-            return Err(format!("it has {} rules", self.rules.0));
-        }
-        if self
-            .source_resource
-            .as_ref()
-            .is_some_and(|of| of.resource().is_some())
-        {
-            return Err("it has a network resource as its source, which does nothing".into());
-        }
-        if self.form().shape == FormShape::Elsewhere {
-            return Err("it has no sources, or no destinations".into());
+        if let Some(why) = self.unsayable() {
+            return Err(format!("it has {why}"));
         }
         fields.retain(|field, _| entry::TABLE.names().any(|name| name == field));
         for (groups, target, in_its_place) in [

@@ -6,10 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::body::{base_of, fill};
-use super::{
-    Declared, Descriptor, Form, Groups, Live, Moves, PeerRef, Refers, Resource, Unresolved,
-};
-use crate::config::{Cursor, Log, Table};
+use super::{Declared, Descriptor, Form, Groups, Live, PeerRef, Refers, Resource, Unresolved};
+use crate::config::{Cursor, Log, Objects, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -111,11 +109,6 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
         false
     }
 
-    /// Returns what another value of that field moves of the account's machines, if it does.
-    fn moves(_field: &str) -> Option<Moves> {
-        None
-    }
-
     /// Returns what of its form the file cannot say, as what follows "it".
     fn beyond_the_file(&self) -> Option<String> {
         None
@@ -150,6 +143,15 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
     /// Returns what it lets through from or to every peer.
     fn opens_to_all(&self, _about: &About) -> Option<Sentence> {
         None
+    }
+}
+
+/// What a field for objects of a kind takes.
+pub(super) const fn objects<T: Spec>() -> Objects {
+    Objects {
+        word: T::KIND.word,
+        count: None,
+        outline: T::KIND.outline,
     }
 }
 

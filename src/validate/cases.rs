@@ -14,7 +14,7 @@ fn errors(text: &str) -> usize {
                 problems
                     .list
                     .iter()
-                    .all(|problem| problem.line >= 1 && problem.column >= 1)
+                    .all(|problem| problem.place.line >= 1 && problem.place.column >= 1)
             );
             problems
                 .list

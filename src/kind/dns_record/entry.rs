@@ -179,20 +179,18 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
         (RecordType::A, Some(IpAddr::V4(_))) | (RecordType::Aaaa, Some(IpAddr::V6(_))) => {
             Some(spelling::content(text))
         }
-        (RecordType::A, _) => {
-            let is_other = matches!(found, Some(IpAddr::V6(_)));
-            let hint = is_other.then(|| "the type of an IPv6 address is AAAA".to_owned());
-            let hint = hint.or_else(|| no_address(text, "A"));
-            log.error(place.place(), format!("{} is no IPv4 address", quote(text)))
-                .suggest(hint);
-            None
-        }
-        (RecordType::Aaaa, _) => {
-            let is_other = matches!(found, Some(IpAddr::V4(_)));
-            let hint = is_other.then(|| "the type of an IPv4 address is A".to_owned());
-            let hint = hint.or_else(|| no_address(text, "AAAA"));
-            log.error(place.place(), format!("{} is no IPv6 address", quote(text)))
-                .suggest(hint);
+        (RecordType::A | RecordType::Aaaa, _) => {
+            let (family, other, other_kind) = match kind {
+                RecordType::A => ("IPv4", "IPv6", "AAAA"),
+                _ => ("IPv6", "IPv4", "A"),
+            };
+            let hint = found.map(|_| format!("the type of an {other} address is {other_kind}"));
+            let hint = hint.or_else(|| no_address(text, kind.word()));
+            log.error(
+                place.place(),
+                format!("{} is no {family} address", quote(text)),
+            )
+            .suggest(hint);
             None
         }
         (RecordType::Cname, Some(_)) => {
@@ -241,22 +239,13 @@ pub(super) fn check(records: &[InFile<'_>], log: &mut Log) {
             continue;
         };
         let line = there.place().line;
-        match record.is_same(other) {
-            true => log
-                .error(
-                    place.place(),
-                    format!("the same record is in line {line} already"),
-                )
-                .coded(Code::Duplicate),
-            false => log
-                .error(
-                    place.place(),
-                    format!(
-                        "{} has a record in line {line} already: a CNAME stands alone under its name",
-                        quote(&record.name)
-                    ),
-                )
-                .coded(Code::Duplicate),
+        let message = match record.is_same(other) {
+            true => format!("the same record is in line {line} already"),
+            false => format!(
+                "{} has a record in line {line} already: a CNAME stands alone under its name",
+                quote(&record.name)
+            ),
         };
+        log.error(place.place(), message).coded(Code::Duplicate);
     }
 }
