@@ -420,9 +420,28 @@ pub enum Declared {
 }
 
 impl Declared {
-    /// The one object of that name.
-    pub(crate) fn one(resource: Resource) -> Self {
-        Declared::Resources(vec![resource])
+    /// The group, where it is one.
+    pub(crate) fn group(&self) -> Option<&DeclaredGroup> {
+        match self {
+            Declared::Group(group) => Some(group),
+            _ => None,
+        }
+    }
+
+    /// The setup key, where it is one.
+    pub(crate) fn setup_key(&self) -> Option<&DeclaredKey> {
+        match self {
+            Declared::SetupKey(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The objects in canonical form.
+    pub(crate) fn resources(&self) -> &[Resource] {
+        match self {
+            Declared::Resources(all) => all,
+            _ => &[],
+        }
     }
 
     /// Both, where they are objects of one name.

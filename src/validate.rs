@@ -74,7 +74,7 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     let (mut log, mut desired) = (Log::default(), Desired::default());
     root.duplicates(&mut log);
     if root.is_object() {
-        root.object(&mut log, &sections::top(), &mut desired);
+        root.object(&mut log, &sections::table(&[]), &mut desired);
     } else {
         root.wrong::<()>(
             &mut log,
@@ -90,7 +90,6 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     overlaps::check(&entries, &desired, &mut log);
     desired.renamed_from = renames::read(&entries, &mut log);
     let references = references::undeclared(&entries, &mut log);
-    references::undeclared_resources(&entries, &mut log);
     settings::check(&entries, &desired, &mut log);
     manages_something(&root, &entries, &desired, &mut log);
 

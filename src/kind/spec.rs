@@ -158,7 +158,7 @@ pub(super) const fn objects<T: Spec>() -> Objects {
 /// Reads an entry that is in canonical form as it stands.
 pub(super) fn entry<T: Spec + Default>(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
     let resource = form::<T>(entry, log).into();
-    Some(Declared::one(resource))
+    Some(Declared::Resources(vec![resource]))
 }
 
 /// Reads an object in the entry of another one: under its name, or in a list without one.
