@@ -84,8 +84,7 @@ struct Answer {
     /// As it was sent.
     content: String,
     /// In seconds.
-    #[serde(default)]
-    ttl: i64,
+    ttl: Option<i64>,
 }
 
 impl Spec for DnsRecord {
@@ -129,7 +128,7 @@ impl Spec for DnsRecord {
             content: spelling::content(&record.content),
             name: record.name,
             r#type: kind,
-            ttl: Some(record.ttl),
+            ttl: Some(record.ttl.unwrap_or_default()),
         };
         Ok(Live::new(record.id, name, canonical, wire))
     }

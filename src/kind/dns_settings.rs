@@ -10,7 +10,6 @@ use super::spec::entry;
 use super::values::names;
 use super::words::named;
 use super::{About, Descriptor, Entries, Groups, Live, One, Sent, Spec, Special, Unresolved};
-use crate::api::objects;
 use crate::config::{Refused, Table};
 use crate::entry::Entry;
 use crate::id::Id;
@@ -40,8 +39,7 @@ const TABLE: Table<DnsSettings> = Table {
 #[derive(Debug, Clone, Deserialize)]
 struct Answer {
     /// Groups.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    disabled_management_groups: Vec<Id>,
+    disabled_management_groups: Option<Vec<Id>>,
 }
 
 impl Spec for DnsSettings {
@@ -70,8 +68,9 @@ impl Spec for DnsSettings {
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let settings: Answer = wire.read()?;
+        let disabled = settings.disabled_management_groups.unwrap_or_default();
         let canonical = DnsSettings {
-            disabled_management_groups: Some(groups.read(&settings.disabled_management_groups)),
+            disabled_management_groups: Some(groups.read(&disabled)),
         };
         let id = Id(Self::KIND.word.to_owned()); // it has none
         Ok(Live::new(id, String::new(), canonical, wire))
@@ -101,7 +100,7 @@ impl Spec for DnsSettings {
 
     fn summary(&self, _about: &About) -> String {
         let groups = self.disabled_management_groups.iter().flatten();
-        let groups = named(groups.map(String::as_str));
+        let groups = named(groups);
         format!("no DNS settings for peers in {groups}")
     }
 

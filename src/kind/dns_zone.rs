@@ -15,7 +15,6 @@ use super::{
     About, Descriptor, DnsRecord, End, Entries, Form, Groups, InFile, Live, Resource, Sent, Spec,
     Special, Tie, Trace, Unresolved,
 };
-use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table, Takes, quote};
 use crate::entry::Entry;
@@ -116,11 +115,9 @@ struct Answer {
     /// In use or not.
     enabled: bool,
     /// Search domain or not.
-    #[serde(default)]
-    enable_search_domain: bool,
+    enable_search_domain: Option<bool>,
     /// Groups whose peers ask it.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    distribution_groups: Vec<Id>,
+    distribution_groups: Option<Vec<Id>>,
 }
 
 impl Spec for DnsZone {
@@ -159,8 +156,8 @@ impl Spec for DnsZone {
         let zone: Answer = wire.read()?;
         let canonical = DnsZone {
             domain: zone.domain,
-            distribution_groups: groups.read(&zone.distribution_groups),
-            search_domain: Some(zone.enable_search_domain),
+            distribution_groups: groups.read(&zone.distribution_groups.unwrap_or_default()),
+            search_domain: Some(zone.enable_search_domain.unwrap_or_default()),
             enabled: Some(zone.enabled),
         };
         Ok(Live::new(zone.id, zone.name, canonical, wire))
@@ -210,7 +207,7 @@ impl Spec for DnsZone {
     }
 
     fn summary(&self, _about: &About) -> String {
-        let groups = named(self.distribution_groups.iter().map(String::as_str));
+        let groups = named(&self.distribution_groups);
         format!("{}, asked by {groups}", visible(&self.domain))
     }
 

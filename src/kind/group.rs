@@ -155,7 +155,7 @@ impl Spec for Group {
             } else {
                 "join when they enroll"
             };
-            format!("{} {joins}", named(keys.iter().map(String::as_str)))
+            format!("{} {joins}", named(keys))
         });
         let parts: Vec<String> = members.into_iter().chain(pending).collect();
         match parts.is_empty() {

@@ -10,7 +10,6 @@ use super::spec::entry;
 use super::values::{FLAG, TEXT, domain, names, nameserver, renamed_from};
 use super::words::{address, named};
 use super::{About, Descriptor, Entries, Groups, Live, Spec, Special, Unresolved};
-use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Log, Refused, Shape, Table, Takes};
 use crate::entry::Entry;
@@ -179,24 +178,19 @@ struct Answer {
     /// Unique.
     name: String,
     /// Text for people.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    description: String,
+    description: Option<String>,
     /// Answers for everything.
     primary: bool,
     /// Domains it answers for.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    domains: Vec<String>,
+    domains: Option<Vec<String>>,
     /// Enabled or not.
     enabled: bool,
     /// Groups whose peers ask it.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    groups: Vec<Id>,
+    groups: Option<Vec<Id>>,
     /// Servers.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    nameservers: Vec<Server>,
+    nameservers: Option<Vec<Server>>,
     /// Domains are search domains too.
-    #[serde(default)]
-    search_domains_enabled: bool,
+    search_domains_enabled: Option<bool>,
 }
 
 /// One name server.
@@ -205,8 +199,7 @@ struct Server {
     /// Address.
     ip: String,
     /// The server does not check its range.
-    #[serde(default)]
-    port: i64,
+    port: Option<i64>,
 }
 
 impl Spec for NameserverGroup {
@@ -244,15 +237,15 @@ impl Spec for NameserverGroup {
         // the server does not check ports: 0 stands for one that does not fit, and is a difference to any declared one
         let server = |server: Server| Nameserver {
             ip: server.ip,
-            port: u16::try_from(server.port).unwrap_or(0),
+            port: u16::try_from(server.port.unwrap_or(0)).unwrap_or(0),
         };
         let canonical = NameserverGroup {
-            description: Some(group.description),
-            nameservers: first_ones(group.nameservers.into_iter().map(server)),
-            groups: groups.read(&group.groups),
+            description: Some(group.description.unwrap_or_default()),
+            nameservers: first_ones(group.nameservers.into_iter().flatten().map(server)),
+            groups: groups.read(&group.groups.unwrap_or_default()),
             primary: Some(group.primary),
-            domains: group.domains,
-            search_domains_enabled: Some(group.search_domains_enabled),
+            domains: group.domains.unwrap_or_default(),
+            search_domains_enabled: Some(group.search_domains_enabled.unwrap_or_default()),
             enabled: Some(group.enabled),
         };
         Ok(Live::new(group.id, group.name, canonical, wire))
@@ -283,9 +276,9 @@ impl Spec for NameserverGroup {
     fn summary(&self, _about: &About) -> String {
         let what = match self.primary {
             Some(true) => "everything".to_owned(),
-            _ => named(self.domains.iter().map(String::as_str)),
+            _ => named(&self.domains),
         };
-        let groups = named(self.groups.iter().map(String::as_str));
+        let groups = named(&self.groups);
         format!("{} for {what}, asked by {groups}", self.servers())
     }
 

@@ -8,7 +8,6 @@ use super::values::{TEXT, renamed_from};
 use super::{
     About, Descriptor, Entries, Groups, Live, NetworkResource, NetworkRouter, Spec, Special,
 };
-use crate::api::objects;
 use crate::config::{Field, Refused, Shape, Table};
 use crate::entry::Entry;
 use crate::id::Id;
@@ -67,8 +66,7 @@ struct Answer {
     /// Not unique.
     name: String,
     /// Text for people.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    description: String,
+    description: Option<String>,
 }
 
 impl Spec for Network {
@@ -98,7 +96,7 @@ impl Spec for Network {
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
         let network: Answer = wire.read()?;
         let canonical = Network {
-            description: Some(network.description),
+            description: Some(network.description.unwrap_or_default()),
         };
         Ok(Live::new(network.id, network.name, canonical, wire))
     }

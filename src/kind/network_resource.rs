@@ -18,7 +18,7 @@ use super::{
     About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Spec, Special,
     Unresolved,
 };
-use crate::api::objects;
+use crate::api::objects::Reference;
 use crate::config::{Flaw, Refused, Shape, Table, Takes, quote};
 use crate::entry::Entry;
 use crate::id::Id;
@@ -117,16 +117,13 @@ struct Answer {
     /// Unique in the account.
     name: String,
     /// Text for people.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    description: String,
+    description: Option<String>,
     /// With its prefix, or a domain as it was sent.
     address: String,
     /// Reached or not.
-    #[serde(default)]
-    enabled: bool,
+    enabled: Option<bool>,
     /// Groups that it is in.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    groups: Vec<objects::Reference>,
+    groups: Option<Vec<Reference>>,
 }
 
 impl Spec for NetworkResource {
@@ -161,12 +158,17 @@ impl Spec for NetworkResource {
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let resource: Answer = wire.read()?;
-        let ids: Vec<Id> = resource.groups.into_iter().map(|group| group.id).collect();
+        let ids: Vec<Id> = resource
+            .groups
+            .into_iter()
+            .flatten()
+            .map(|group| group.id)
+            .collect();
         let canonical = NetworkResource {
-            description: Some(resource.description),
+            description: Some(resource.description.unwrap_or_default()),
             address: canonical(&resource.address),
             groups: Some(groups.read(&ids)),
-            enabled: Some(resource.enabled),
+            enabled: Some(resource.enabled.unwrap_or_default()),
         };
         Ok(Live::new(resource.id, resource.name, canonical, wire))
     }
@@ -199,7 +201,7 @@ impl Spec for NetworkResource {
         let groups = self.groups.iter().flatten();
         let groups = match groups.clone().count() {
             0 => "in no group".to_owned(),
-            _ => format!("in {}", named(groups.map(String::as_str))),
+            _ => format!("in {}", named(groups)),
         };
         format!("{} {groups}", visible(&self.address))
     }

@@ -16,7 +16,6 @@ use super::{
     About, Answers, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live, NameOf,
     Resource, Spec, Special, Trace, Unresolved,
 };
-use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Log, Refused, Table};
 use crate::entry::Entry;
@@ -69,20 +68,15 @@ struct Answer {
     /// Id.
     id: Id,
     /// One router; empty where `peer_groups` are used.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    peer: String,
+    peer: Option<String>,
     /// Groups of routers.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    peer_groups: Vec<Id>,
+    peer_groups: Option<Vec<Id>>,
     /// Not checked by the server.
-    #[serde(default)]
-    metric: i64,
+    metric: Option<i64>,
     /// Hides the origin of routed traffic.
-    #[serde(default)]
-    masquerade: bool,
+    masquerade: Option<bool>,
     /// In use or not.
-    #[serde(default)]
-    enabled: bool,
+    enabled: Option<bool>,
 }
 
 /// Two routers of a network that are the same peer or the same groups: the server takes both, and nothing tells them apart.
@@ -148,11 +142,11 @@ impl Spec for NetworkRouter {
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let router: Answer = wire.read()?;
         let canonical = NetworkRouter {
-            peer: PeerRef::read(router.peer),
-            peer_groups: groups.read(&router.peer_groups),
-            metric: Some(router.metric),
-            masquerade: Some(router.masquerade),
-            enabled: Some(router.enabled),
+            peer: PeerRef::read(router.peer.unwrap_or_default()),
+            peer_groups: groups.read(&router.peer_groups.unwrap_or_default()),
+            metric: Some(router.metric.unwrap_or_default()),
+            masquerade: Some(router.masquerade.unwrap_or_default()),
+            enabled: Some(router.enabled.unwrap_or_default()),
         };
         Ok(Live::new(router.id, String::new(), canonical, wire))
     }

@@ -88,12 +88,19 @@ impl Policy {
         }
     }
 
-    fn from<'a>(&'a self, about: &About<'a>) -> Vec<&'a str> {
-        side(&self.sources, &self.source_resource, about)
-    }
-
-    fn to<'a>(&'a self, about: &About<'a>) -> Vec<&'a str> {
-        side(&self.destinations, &self.destination_resource, about)
+    /// Who may connect, and whom they reach.
+    fn sides(&self) -> [Side<'_>; 2] {
+        let from = Side {
+            field: "sources",
+            groups: &self.sources,
+            target: self.source_resource.as_ref(),
+        };
+        let to = Side {
+            field: "destinations",
+            groups: &self.destinations,
+            target: self.destination_resource.as_ref(),
+        };
+        [from, to]
     }
 
     /// Returns the rules of a live policy, each as a policy of its own.
@@ -109,16 +116,12 @@ impl Policy {
 
     /// What it has that no file can say.
     fn unsayable(&self) -> Option<String> {
-        let is_empty = |groups: &BTreeSet<String>, target: &Option<Target>| {
-            target.is_none() && groups.is_empty()
-        };
+        let is_empty = |side: &Side| side.target.is_none() && side.groups.is_empty();
         if self.rules.0 != 1 {
             Some(format!("{} rules", self.rules.0))
         } else if matches!(self.source_resource, Some(Target::Resource(_))) {
             Some("a network resource as its source, which does nothing".into())
-        } else if is_empty(&self.sources, &self.source_resource)
-            || is_empty(&self.destinations, &self.destination_resource)
-        {
+        } else if self.sides().iter().any(is_empty) {
             Some("no sources, or no destinations".into())
         } else {
             None
@@ -134,16 +137,30 @@ impl Policy {
     }
 }
 
-/// What stands on a side: the resource or the peer, or else the groups.
-fn side<'a>(
+/// A side of a policy: the resource or the peer, or else the groups.
+struct Side<'a> {
+    field: &'static str,
     groups: &'a BTreeSet<String>,
-    target: &'a Option<Target>,
-    about: &About<'a>,
-) -> Vec<&'a str> {
-    match target {
-        Some(Target::Resource(name)) => vec![name],
-        Some(Target::Peer(peer)) => vec![about.peer(peer)],
-        None => groups.iter().map(String::as_str).collect(),
+    target: Option<&'a Target>,
+}
+
+impl<'a> Side<'a> {
+    /// The names of what stands there.
+    fn names(&self, about: &About<'a>) -> Vec<&'a str> {
+        match self.target {
+            Some(Target::Resource(name)) => vec![name],
+            Some(Target::Peer(peer)) => vec![about.peer(peer)],
+            None => self.groups.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Returns it as a line of a plan says it.
+    fn words(&self, about: &About) -> String {
+        match self.target {
+            Some(Target::Resource(name)) => format!("network resource {}", visible(name)),
+            Some(Target::Peer(peer)) => format!("the peer {}", visible(about.peer(peer))),
+            None => named(self.groups),
+        }
     }
 }
 
@@ -204,26 +221,17 @@ impl Spec for Policy {
         default(&mut rule, "description", json!(""));
         let of_rule = ["enabled", "action", "bidirectional", "protocol"];
         fill(&mut rule, self, groups, |field| of_rule.contains(&field))?;
-        for (field, resource, names, target) in [
-            (
-                "sources",
-                "sourceResource",
-                &self.sources,
-                &self.source_resource,
-            ),
-            (
-                "destinations",
-                "destinationResource",
-                &self.destinations,
-                &self.destination_resource,
-            ),
-        ] {
+        for (side, resource) in self
+            .sides()
+            .iter()
+            .zip(["sourceResource", "destinationResource"])
+        {
             // of the two the other one must be absent: presence is what counts
-            rule.remove(field);
+            rule.remove(side.field);
             rule.remove(resource);
-            match target {
+            match side.target {
                 Some(target) => rule.insert(resource.into(), target.request(groups)?),
-                None => rule.insert(field.into(), groups.resolve(names)?),
+                None => rule.insert(side.field.into(), groups.resolve(side.groups)?),
             };
         }
         if let Some(ports) = &self.ports {
@@ -352,16 +360,13 @@ impl Spec for Policy {
             return Err(format!("it has {why}"));
         }
         fields.retain(|field, _| entry::TABLE.names().any(|name| name == field));
-        for (groups, target, in_its_place) in [
-            ("sources", "source_resource", &self.source_resource),
-            (
-                "destinations",
-                "destination_resource",
-                &self.destination_resource,
-            ),
-        ] {
-            fields.remove(match in_its_place {
-                Some(_) => groups,
+        for (side, target) in self
+            .sides()
+            .iter()
+            .zip(["source_resource", "destination_resource"])
+        {
+            fields.remove(match side.target {
+                Some(_) => side.field,
                 None => target,
             });
         }
@@ -388,17 +393,8 @@ impl Spec for Policy {
         } else {
             "↔"
         };
-        let side = |groups: &BTreeSet<String>, target: &Option<Target>| match target {
-            Some(Target::Resource(name)) => format!("network resource {}", visible(name)),
-            Some(Target::Peer(peer)) => format!("the peer {}", visible(about.peer(peer))),
-            None => named(groups.iter().map(String::as_str)),
-        };
-        let mut text = format!(
-            "{} {arrow} {}: {}",
-            side(&self.sources, &self.source_resource),
-            side(&self.destinations, &self.destination_resource),
-            self.traffic()
-        );
+        let [from, to] = self.sides().map(|side| side.words(about));
+        let mut text = format!("{from} {arrow} {to}: {}", self.traffic());
         if self.action == Some(Action::Drop) {
             text.push_str(", dropped");
         }
@@ -407,7 +403,7 @@ impl Spec for Policy {
             .as_ref()
             .filter(|all| !all.is_empty())
         {
-            let checks = named(checks.iter().map(String::as_str));
+            let checks = named(checks);
             text.push_str(&format!(", for those who pass {checks}"));
         }
         text
@@ -419,28 +415,24 @@ impl Spec for Policy {
 
     fn loss(&self, about: &About) -> Sentence {
         let what = self.traffic();
+        let [from, to] = self.sides().map(|side| side.names(about));
         if self.action == Some(Action::Drop) {
-            let blocked = Sentence::default()
-                .say(format!("{what} from "))
-                .names(self.from(about));
-            return blocked
-                .say(" to ")
-                .names(self.to(about))
-                .say(" is blocked no more");
+            let blocked = Sentence::default().say(format!("{what} from ")).names(from);
+            return blocked.say(" to ").names(to).say(" is blocked no more");
         }
         if self.sources.contains(ALL) && self.destinations.contains(ALL) {
             return Sentence::default().say(format!(
                 "peers that no other policy connects lose each other ({what})"
             ));
         }
-        let text = Sentence::default().names(self.from(about));
+        let text = Sentence::default().names(from);
         if self.bidirectional != Some(false) {
             return text
                 .say(" and ")
-                .names(self.to(about))
+                .names(to)
                 .say(format!(" lose {what} to each other"));
         }
-        text.say(format!(" lose {what} to ")).names(self.to(about))
+        text.say(format!(" lose {what} to ")).names(to)
     }
 
     /// What an enabled policy lets through from or to every peer.
@@ -450,6 +442,7 @@ impl Spec for Policy {
         }
         let everything = matches!(self.protocol, None | Some(Protocol::All));
         let what = self.traffic();
+        let [from, to] = self.sides().map(|side| side.names(about));
         match (self.sources.contains(ALL), self.destinations.contains(ALL)) {
             (true, true) if everything => {
                 Some(Sentence::default().say("every peer reaches every other, with everything"))
@@ -459,10 +452,10 @@ impl Spec for Policy {
             }
             (true, false) => {
                 let text = Sentence::default().say("every peer reaches ");
-                Some(text.names(self.to(about)).say(format!(": {what}")))
+                Some(text.names(to).say(format!(": {what}")))
             }
             (false, true) => {
-                let text = Sentence::default().names(self.from(about));
+                let text = Sentence::default().names(from);
                 Some(text.say(format!(" reach every peer: {what}")))
             }
             (false, false) => None,

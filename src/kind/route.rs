@@ -14,7 +14,6 @@ use super::words::named;
 use super::{
     ALL, About, Descriptor, End, Entries, Form, Groups, Live, Spec, Special, Tie, Trace, Unresolved,
 };
-use crate::api::objects;
 use crate::code::Code;
 use crate::config::{Cursor, Log, Refused, Shape, Table, Takes};
 use crate::entry::Entry;
@@ -161,41 +160,31 @@ struct Answer {
     /// Its name; not unique.
     network_id: String,
     /// `IPv4`, `IPv6` or `Domain`.
-    #[serde(default)]
-    network_type: String,
+    network_type: Option<String>,
     /// Text for people.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    description: String,
+    description: Option<String>,
     /// Enabled or not.
     enabled: bool,
     /// One router; empty where `peer_groups` are used.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    peer: String,
+    peer: Option<String>,
     /// Groups of routers.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    peer_groups: Vec<Id>,
+    peer_groups: Option<Vec<Id>>,
     /// A placeholder for domain routes.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    network: String,
+    network: Option<String>,
     /// Domains of a domain route.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    domains: Vec<String>,
+    domains: Option<Vec<String>>,
     /// 1 to 9999.
     metric: i64,
     /// Hides the origin of routed traffic.
     masquerade: bool,
     /// Groups that get the route.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    groups: Vec<Id>,
+    groups: Option<Vec<Id>>,
     /// Groups whose policies guard it.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    access_control_groups: Vec<Id>,
+    access_control_groups: Option<Vec<Id>>,
     /// See [`Route`].
-    #[serde(default)]
-    keep_route: bool,
+    keep_route: Option<bool>,
     /// See [`Route`].
-    #[serde(default)]
-    skip_auto_apply: bool,
+    skip_auto_apply: Option<bool>,
 }
 
 impl Spec for Route {
@@ -251,23 +240,24 @@ impl Spec for Route {
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let route: Answer = wire.read()?;
         // a domain route comes with a placeholder network, so the type decides (docs/netbird-api.md, "Routes")
-        let by_domain = route.network_type == "Domain";
+        let by_domain = route.network_type.as_deref() == Some("Domain");
+        let names = |ids: Option<Vec<Id>>| groups.read(&ids.unwrap_or_default());
         let canonical = Route {
-            description: Some(route.description),
-            network: (!by_domain).then_some(route.network),
+            description: Some(route.description.unwrap_or_default()),
+            network: (!by_domain).then_some(route.network.unwrap_or_default()),
             domains: by_domain.then(|| {
-                let domains = route.domains.iter();
+                let domains = route.domains.iter().flatten();
                 domains.map(|domain| spelling::domain(domain)).collect()
             }),
-            peer_groups: groups.read(&route.peer_groups),
-            groups: Some(groups.read(&route.groups)),
-            access_control_groups: Some(groups.read(&route.access_control_groups)),
+            peer_groups: names(route.peer_groups),
+            groups: Some(names(route.groups)),
+            access_control_groups: Some(names(route.access_control_groups)),
             metric: Some(route.metric),
             masquerade: Some(route.masquerade),
-            keep_route: Some(route.keep_route),
-            skip_auto_apply: Some(route.skip_auto_apply),
+            keep_route: Some(route.keep_route.unwrap_or_default()),
+            skip_auto_apply: Some(route.skip_auto_apply.unwrap_or_default()),
             enabled: Some(route.enabled),
-            peer: PeerRef::read(route.peer),
+            peer: PeerRef::read(route.peer.unwrap_or_default()),
         };
         Ok(Live::new(route.id, route.network_id, canonical, wire))
     }
@@ -319,15 +309,14 @@ impl Spec for Route {
     fn summary(&self, about: &About) -> String {
         let what = match (&self.network, &self.domains) {
             (Some(network), _) => visible(network).into_owned(),
-            (None, domains) => named(domains.iter().flatten().map(String::as_str)),
+            (None, domains) => named(domains.iter().flatten()),
         };
         let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
         let to = match &self.groups {
-            Some(groups) => named(groups.iter().map(String::as_str)),
+            Some(groups) => named(groups),
             None => ALL.to_owned(),
         };
         let guards = self.access_control_groups.iter().flatten();
-        let guards = guards.map(String::as_str);
         let guarded = match guards.clone().count() {
             0 => String::new(),
             _ => format!(", guarded by policies to {}", named(guards)),

@@ -26,7 +26,8 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
     /// Notes what does not go together in an entry that was read, and adds what follows from it.
     fn settle(&mut self, _entry: &Cursor<'_>, _log: &mut Log) {}
 
-    /// Reads an answer.
+    /// Reads an answer. What may be null or absent in one is an `Option` there, and both are what is empty, 0 or false
+    /// (docs/netbird-api.md, "Null, empty and absent").
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error>;
 
     /// Builds the body of a POST, or of a PUT where there is a live object.

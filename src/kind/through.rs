@@ -60,6 +60,6 @@ pub(super) fn export(
 pub(super) fn words(peer: Option<&PeerRef>, groups: &BTreeSet<String>, about: &About) -> String {
     match peer {
         Some(peer) => format!("the peer {}", visible(about.peer(peer))),
-        None => named(groups.iter().map(String::as_str)),
+        None => named(groups),
     }
 }
