@@ -119,6 +119,15 @@ struct Entry<'a> {
     cursor: Cursor<'a>,
 }
 
+/// Returns the entries of a kind.
+fn of_kind<'e, 'a>(
+    entries: &'e [Entry<'a>],
+    kind: Kind,
+) -> impl Iterator<Item = &'e Entry<'a>> + Clone {
+    let entries = entries.iter();
+    entries.filter(move |entry| entry.address.kind == kind)
+}
+
 /// Returns every entry, in file order; what stands in an object, behind it.
 fn entries<'a>(root: &Cursor<'a>) -> Vec<Entry<'a>> {
     let folders = |section: Cursor<'a>| match sections::kind_of(&section) {

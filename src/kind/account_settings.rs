@@ -144,7 +144,6 @@ impl Spec for AccountSettings {
         }),
         outline: || TABLE.outline(),
         special: Special {
-            longest_name: 0,
             name_field: "",
             traces: &[
                 ("dns_domain", Trace::Tie(End::Setting("dns_domain"))),

@@ -110,7 +110,6 @@ impl Spec for DnsRecord {
         }),
         outline: || entry::TABLE.outline(),
         special: Special {
-            longest_name: 0,
             is_several: true,
             traces: &[("content", Trace::Tie(End::Content))],
             check: entry::check,

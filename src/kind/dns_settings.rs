@@ -58,7 +58,6 @@ impl Spec for DnsSettings {
         }),
         outline: || TABLE.outline(),
         special: Special {
-            longest_name: 0,
             name_field: "",
             ..Special::NONE
         },

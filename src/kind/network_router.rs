@@ -120,7 +120,6 @@ impl Spec for NetworkRouter {
         }),
         outline: || TABLE.outline(),
         special: Special {
-            longest_name: 0,
             name_field: "",
             is_several: true,
             not_at_creation: &["enabled"],

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Entry;
+use super::{Entry, of_kind};
 use crate::address::Address;
 use crate::code::Code;
 use crate::config::{Cursor, Log, Place, quote};
@@ -66,14 +66,9 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
         let names = declared.entry(entry.address.kind).or_default();
         names.insert(entry.cursor.name());
     }
-    let of_kind = |kind: Kind| {
-        let all = entries
-            .iter()
-            .filter(move |entry| entry.address.kind == kind);
-        all.map(|entry| entry.cursor.name())
-    };
+    let names_of = |kind| of_kind(entries, kind).map(|entry| entry.cursor.name());
     let is_declared = |kind, name: &str| declared.get(&kind).is_some_and(|all| all.contains(name));
-    let composed: FxHashMap<Cow<str>, &str> = of_kind(Kind::Group)
+    let composed: FxHashMap<Cow<str>, &str> = names_of(Kind::Group)
         .map(|name| (names::nfc(name), name))
         .collect();
     let way_out = |kind, name: &str, is_cheap: bool| {
@@ -83,8 +78,8 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
         }
         let near = match kind {
             _ if !is_cheap => None,
-            Kind::Group => hint::group(name, of_kind(kind).chain([ALL])),
-            _ => hint::other(name, of_kind(kind)),
+            Kind::Group => hint::group(name, names_of(kind).chain([ALL])),
+            _ => hint::other(name, names_of(kind)),
         };
         near.as_ref().map(words::hint)
     };
@@ -313,7 +308,7 @@ mod tests {
 "destination_resource": "ops"
     note: policies.p.destination_resource: network resource "ops" is not declared here, so it must exist in NetBird | it is a group here: groups stand in "destinations"
 "destination_resource": "gw-1"
-    note: policies.p.destination_resource: network resource "gw-1" is not declared here, so it must exist in NetBird | it is a setup key here: for its peer write { "peer": "gw-1" }
+    note: policies.p.destination_resource: network resource "gw-1" is not declared here, so it must exist in NetBird | it is a setup key here: for its peer write { "peer": "NAME" }
 "destination_resource": "office"
     note: policies.p.destination_resource: network resource "office" is not declared here, so it must exist in NetBird | it is a network here: one of its resources stands here, or a group that they are in
 "destination_resource": {"peer": "gw-1"}

@@ -67,14 +67,11 @@ pub(crate) fn of_route(text: &str) -> Result<String, Flaw> {
     })
 }
 
-/// Refuses a wildcard where a domain stands for all below it.
-fn no_wildcard(text: &str) -> Result<(), Flaw> {
+/// Refuses a wildcard; `why` ends the message.
+fn no_wildcard(text: &str, why: &str) -> Result<(), Flaw> {
     match text.strip_prefix("*.") {
         Some(bare) => Err(Flaw::with_hint(
-            format!(
-                "the domain {} has a wildcard: a domain stands for all below it here",
-                quote(text)
-            ),
+            format!("the domain {} has a wildcard{why}", quote(text)),
             ask(bare),
         )),
         None => Ok(()),
@@ -84,7 +81,7 @@ fn no_wildcard(text: &str) -> Result<(), Flaw> {
 /// Refuses the dot of a name of the DNS that is written in full.
 fn no_dot_at_end(text: &str) -> Result<(), Flaw> {
     match text.strip_suffix('.') {
-        Some(bare) if !matches!(bare, "" | "*.") => Err(Flaw::with_hint(
+        Some(bare) if !matches!(bare, "" | "*" | "*.") => Err(Flaw::with_hint(
             format!("the domain {} ends with a dot", quote(text)),
             ask(bare),
         )),
@@ -110,7 +107,7 @@ fn as_network(text: &str) -> Option<String> {
 
 /// Checks a domain of a nameserver group, which the server keeps as it is. A dot may end it.
 pub(crate) fn of_nameservers(text: &str) -> Result<String, Flaw> {
-    no_wildcard(text)?;
+    no_wildcard(text, ": nameservers answer for a domain and all below it")?;
     check(text.strip_suffix('.').unwrap_or(text), text).map_err(|flaw| Flaw {
         hint: of_url(text),
         ..flaw
@@ -131,7 +128,7 @@ pub(crate) fn read(
 /// Checks the domain of a zone, or a full name in one, and returns it in lower case: the server takes ASCII only, and to it
 /// capital letters make another domain (docs/netbird-api.md, "DNS zones and records").
 pub(crate) fn of_zone(text: &str) -> Result<String, Flaw> {
-    no_wildcard(text)?;
+    no_wildcard(text, "")?;
     no_dot_at_end(text)?;
     check(text, text).map_err(|flaw| Flaw {
         hint: of_url(text),

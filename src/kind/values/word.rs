@@ -29,16 +29,18 @@ pub(crate) trait Word: Copy + PartialEq + 'static {
 
 /// Reads a word.
 pub(crate) fn read<T: Word>(value: &Cursor<'_>, log: &mut Log) -> Option<T> {
-    let words = || T::WORDS.iter().map(|(word, _)| *word);
-    let known = format!(
-        "one of {}",
-        words().map(quote).collect::<Vec<_>>().join(", ")
-    );
-    let text = value.string(log, &known)?;
-    let lower = text.to_lowercase();
-    let found = T::of(if T::IS_ANY_CASE { &lower } else { text });
+    let of = |text: &str| match T::IS_ANY_CASE {
+        true => T::of(&text.to_lowercase()),
+        false => T::of(text),
+    };
+    let found = value.text().and_then(of);
     if found.is_none() {
+        let words = || T::WORDS.iter().map(|(word, _)| *word);
+        let known: Vec<String> = words().map(quote).collect();
+        let known = format!("one of {}", known.join(", "));
+        let text = value.string(log, &known)?;
         let message = format!("{} is no {}: it is {known}", quote(text), T::WHAT);
+        let lower = text.to_lowercase();
         let mut instead = T::INSTEAD.iter();
         let instead = instead.find(|(others, _)| others.contains(&lower.as_str()));
         let hint = instead.map(|(_, hint)| (*hint).to_owned());
