@@ -54,10 +54,10 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
             Ok(Value::Object(fields)) => fields,
             other => unreachable!("a resource serialises to an object, not {other:?}"),
         };
-        let rows = Self::TABLE.map_or(&[][..], |table| table.fields).iter();
-        for row in rows.filter(|row| row.forget.is_some()) {
-            if fields.get(row.row.name).is_some_and(Value::is_null) {
-                fields.remove(row.row.name);
+        let known = Self::TABLE.map_or(&[][..], |table| table.fields).iter();
+        for field in known.filter(|field| field.forget.is_some()) {
+            if fields.get(field.row.name).is_some_and(Value::is_null) {
+                fields.remove(field.row.name);
             }
         }
         fields

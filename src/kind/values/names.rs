@@ -14,9 +14,14 @@ pub(crate) const MAX_CHARS: usize = 255;
 
 /// Notes what is wrong with the name of an entry, or of a peer.
 pub(crate) fn check_own(name: &str, place: impl FnOnce() -> Place, log: &mut Log) {
-    if let Some(flaw) = flaw(name).or_else(|| blank_end(name)) {
+    if let Some(flaw) = own_flaw(name) {
         flaw.report(place(), log).coded(Code::Name);
     }
+}
+
+/// What is wrong with a name where the file says it of an entry, or of a peer.
+pub(crate) fn own_flaw(name: &str) -> Option<Flaw> {
+    flaw(name).or_else(|| blank_end(name))
 }
 
 /// Notes what is wrong with the name of what lives in NetBird, which may have blanks at its ends.
