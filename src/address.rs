@@ -35,11 +35,15 @@ impl Address {
 
     /// Returns it with its name in quotes, as in `group "ops"`; what has none, with that of what it stands in.
     pub fn quoted(&self) -> String {
+        self.written(|name| format!("{name:?}"))
+    }
+
+    fn written(&self, name: fn(&str) -> String) -> String {
         let label = self.kind.label();
         match (self.name.as_str(), self.parent()) {
             ("", None) => label.to_owned(),
-            ("", Some(parent)) => format!("{label} of {}", parent.quoted()),
-            (name, _) => format!("{label} {name:?}"),
+            ("", Some(parent)) => format!("{label} of {}", parent.written(name)),
+            (own, _) => format!("{label} {}", name(own)),
         }
     }
 
@@ -61,11 +65,6 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let label = self.kind.label();
-        match (self.name.as_str(), self.parent()) {
-            ("", None) => write!(f, "{label}"),
-            ("", Some(parent)) => write!(f, "{label} of {parent}"),
-            (name, _) => write!(f, "{label} {name}"),
-        }
+        f.write_str(&self.written(str::to_owned))
     }
 }

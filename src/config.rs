@@ -22,7 +22,7 @@ pub(crate) use cursor::{Cursor, Log};
 pub(crate) use flaw::Flaw;
 pub(crate) use syntax::parse;
 pub use table::Outline;
-pub(crate) use table::{Field, Objects, Presence, Refused, Row, Shape, Table};
+pub(crate) use table::{Field, Objects, Presence, Refused, Row, Shape, Table, Takes};
 
 pub use finding::{Finding, Findings, Place, Severity};
 
@@ -45,41 +45,30 @@ pub struct Source {
 
 /// Why there is no text to speak of. Displays as a message and a hint.
 #[derive(Debug)]
-pub enum SourceError {
-    /// No file of that name.
-    Missing {
-        /// The name asked for.
-        name: String,
-    },
-    /// A directory of that name.
-    Directory {
-        /// The name asked for.
-        name: String,
-    },
-    /// The system refused to read it.
-    Unreadable {
-        /// The name asked for.
-        name: String,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// More than [`MAX_BYTES`].
-    TooBig {
-        /// The name asked for.
-        name: String,
-    },
-    /// Not UTF-8.
-    NotUtf8 {
-        /// The name asked for.
-        name: String,
-        /// The line of the first wrong byte, 1-based; `None` where the whole file is UTF-16.
-        line: Option<usize>,
-    },
-    /// No bytes, or white space only.
-    Blank {
-        /// The name asked for.
-        name: String,
-    },
+pub struct SourceError {
+    /// The name asked for.
+    pub name: String,
+    /// What is the matter with what has it.
+    pub fault: SourceFault,
+}
+
+/// What is the matter with a file that holds no text to speak of.
+#[derive(Debug)]
+pub enum SourceFault {
+    /// It is not there.
+    Missing,
+    /// It is a directory.
+    Directory,
+    /// The system refused to read it, in these words.
+    Unreadable(io::Error),
+    /// It has more than [`MAX_BYTES`].
+    TooBig,
+    /// It is not UTF-8; the first wrong byte is in that line, 1-based.
+    NotUtf8(usize),
+    /// It is UTF-16.
+    Utf16,
+    /// It has no bytes, or white space only.
+    Blank,
 }
 
 /// Reads a file.
@@ -92,11 +81,14 @@ pub fn load(path: &Path) -> Result<Source, SourceError> {
         File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
     match read {
         Ok(_) => Source::from_bytes(name, bytes),
-        Err(error) => Err(match error.kind() {
-            io::ErrorKind::NotFound => SourceError::Missing { name },
-            io::ErrorKind::IsADirectory => SourceError::Directory { name },
-            _ => SourceError::Unreadable { name, error },
-        }),
+        Err(error) => {
+            let fault = match error.kind() {
+                io::ErrorKind::NotFound => SourceFault::Missing,
+                io::ErrorKind::IsADirectory => SourceFault::Directory,
+                _ => SourceFault::Unreadable(error),
+            };
+            Err(SourceError { name, fault })
+        }
     }
 }
 
@@ -105,24 +97,19 @@ impl Source {
     ///
     /// Errors as [`load`] does for content that is too big, not UTF-8, or blank.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Source, SourceError> {
-        let name = name.into();
-        if bytes.len() > MAX_BYTES {
-            return Err(SourceError::TooBig { name });
-        }
-        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-            return Err(SourceError::NotUtf8 { name, line: None });
-        }
-        match String::from_utf8(bytes) {
-            Ok(text) => Source::from_text(name, text),
+        let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+        let fault = match String::from_utf8(bytes) {
+            Ok(text) => return Source::from_text(name, text),
+            Err(error) if error.as_bytes().len() > MAX_BYTES => SourceFault::TooBig,
+            Err(_) if is_utf16 => SourceFault::Utf16,
             Err(error) => {
                 let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
                 let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-                Err(SourceError::NotUtf8 {
-                    name,
-                    line: Some(line),
-                })
+                SourceFault::NotUtf8(line)
             }
-        }
+        };
+        let name = name.into();
+        Err(SourceError { name, fault })
     }
 
     /// Takes a text; `name` is what problems call it. Errors when it is too big or blank.
@@ -132,10 +119,12 @@ impl Source {
     ) -> Result<Source, SourceError> {
         let (name, text) = (name.into(), text.into());
         if text.len() > MAX_BYTES {
-            return Err(SourceError::TooBig { name });
+            let fault = SourceFault::TooBig;
+            return Err(SourceError { name, fault });
         }
         if text.trim_start_matches(BOM).trim().is_empty() {
-            return Err(SourceError::Blank { name });
+            let fault = SourceFault::Blank;
+            return Err(SourceError { name, fault });
         }
         let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let line_starts = std::iter::once(0)
@@ -216,52 +205,47 @@ fn count_chars(bytes: &[u8]) -> usize {
 }
 
 impl SourceError {
-    /// What is wrong, in one line.
-    pub fn message(&self) -> String {
-        match self {
-            SourceError::Missing { name } => format!("{name}: no such file"),
-            SourceError::Directory { name } => format!("{name} is a directory, not a file"),
-            SourceError::Unreadable { name, error } => {
-                format!("cannot read {name}: {}", file_error(error))
-            }
-            SourceError::TooBig { name } => format!("{name} is larger than 10 MiB"),
-            SourceError::NotUtf8 {
-                name,
-                line: Some(line),
-            } => {
-                format!("{name} is not UTF-8: the first wrong byte is in line {line}")
-            }
-            SourceError::NotUtf8 { name, line: None } => format!("{name} is UTF-16, not UTF-8"),
-            SourceError::Blank { name } => format!("{name} is empty"),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            SourceError::Missing { .. } => {
-                "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin with"
-            }
-            SourceError::Directory { .. } => "name the file in it with --file",
-            SourceError::Unreadable { .. } => "check the file's owner and mode",
-            SourceError::TooBig { .. } => {
-                "no network needs that much; is this the right file? Larger ones are not read"
-            }
-            SourceError::NotUtf8 { line: Some(_), .. } => "save it as UTF-8",
-            SourceError::NotUtf8 { line: None, .. } => {
-                "save it as UTF-8; the `>` of Windows PowerShell writes UTF-16"
-            }
-            SourceError::Blank { .. } => {
+    /// What is wrong, in one line, and what to do about it.
+    pub fn in_words(&self) -> (String, &'static str) {
+        let name = &self.name;
+        match &self.fault {
+            SourceFault::Missing => (
+                format!("{name}: no such file"),
+                "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin with",
+            ),
+            SourceFault::Directory => (
+                format!("{name} is a directory, not a file"),
+                "name the file in it with --file",
+            ),
+            SourceFault::Unreadable(error) => (
+                format!("cannot read {name}: {}", file_error(error)),
+                "check the file's owner and mode",
+            ),
+            SourceFault::TooBig => (
+                format!("{name} is larger than 10 MiB"),
+                "no network needs that much; is this the right file? Larger ones are not read",
+            ),
+            SourceFault::NotUtf8(line) => (
+                format!("{name} is not UTF-8: the first wrong byte is in line {line}"),
+                "save it as UTF-8",
+            ),
+            SourceFault::Utf16 => (
+                format!("{name} is UTF-16, not UTF-8"),
+                "save it as UTF-8; the `>` of Windows PowerShell writes UTF-16",
+            ),
+            SourceFault::Blank => (
+                format!("{name} is empty"),
                 "an empty file never means that everything is to be deleted; restore it from git, or begin with \
-                 examples/minimal.json"
-            }
+                 examples/minimal.json",
+            ),
         }
     }
 }
 
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\nhint: {}", self.message(), self.hint())
+        let (message, hint) = self.in_words();
+        write!(f, "{message}\nhint: {hint}")
     }
 }
 
@@ -334,45 +318,34 @@ mod tests {
         let path = dir.path().join("netbird.json");
         let error = |bytes: &[u8]| {
             std::fs::write(&path, bytes).expect("a file");
-            load(&path).expect_err("an error")
+            load(&path).expect_err("an error").fault
         };
-        assert!(matches!(load(&path), Err(SourceError::Missing { .. })));
-        assert!(matches!(
-            load(dir.path()),
-            Err(SourceError::Directory { .. })
-        ));
+        let missing = load(&path).expect_err("no file").fault;
+        assert!(matches!(missing, SourceFault::Missing));
+        let directory = load(dir.path()).expect_err("no file").fault;
+        assert!(matches!(directory, SourceFault::Directory));
         for blank in ["", " ", "\n\t \r\n", "\u{feff}", "\u{feff}\n"] {
             assert!(
-                matches!(error(blank.as_bytes()), SourceError::Blank { .. }),
+                matches!(error(blank.as_bytes()), SourceFault::Blank),
                 "{blank:?}"
             );
         }
-        assert!(matches!(
-            error(b"{\n\xe4}"),
-            SourceError::NotUtf8 { line: Some(2), .. }
-        ));
-        assert!(matches!(
-            error(b"\xff\xfe{\0}\0"),
-            SourceError::NotUtf8 { line: None, .. }
-        ));
+        assert!(matches!(error(b"{\n\xe4}"), SourceFault::NotUtf8(2)));
+        assert!(matches!(error(b"\xff\xfe{\0}\0"), SourceFault::Utf16));
         let mut big = vec![b' '; MAX_BYTES - 1];
         big.extend(b"{}");
-        assert!(matches!(error(&big), SourceError::TooBig { .. }));
+        assert!(matches!(error(&big), SourceFault::TooBig));
         big.remove(0);
         std::fs::write(&path, &big).expect("a file");
         assert_eq!(
             load(&path).expect("just small enough").text().len(),
             MAX_BYTES
         );
-        assert!(matches!(
-            Source::from_text("-", " \n"),
-            Err(SourceError::Blank { .. })
-        ));
+        let blank = Source::from_text("-", " \n").expect_err("an error");
+        assert!(matches!(blank.fault, SourceFault::Blank));
         let big = String::from_utf8(big).expect("ascii") + " ";
-        assert!(matches!(
-            Source::from_text("-", big),
-            Err(SourceError::TooBig { .. })
-        ));
+        let big = Source::from_text("-", big).expect_err("an error");
+        assert!(matches!(big.fault, SourceFault::TooBig));
     }
 
     #[test]

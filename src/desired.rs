@@ -46,65 +46,51 @@ impl Desired {
 
     /// Returns the declared groups; none where the section is missing.
     pub fn groups(&self) -> impl Iterator<Item = (&String, &DeclaredGroup)> {
-        self.of_kind(Kind::Group)
-            .filter_map(|(name, entry)| match entry {
-                Declared::Group(group) => Some((name, group)),
-                _ => None,
-            })
+        let entries = self.of_kind(Kind::Group);
+        entries.filter_map(|(name, entry)| Some((name, entry.group()?)))
     }
 
     /// Returns the declared group of that name.
     pub fn group(&self, name: &str) -> Option<&DeclaredGroup> {
-        match self.entries.get(&Address::new(Kind::Group, name))? {
-            Declared::Group(group) => Some(group),
-            _ => None,
-        }
+        self.entries.get(&Address::new(Kind::Group, name))?.group()
     }
 
     /// Returns the declared setup keys; none where the section is missing.
     pub fn setup_keys(&self) -> impl Iterator<Item = (&String, &DeclaredKey)> {
-        self.of_kind(Kind::SetupKey)
-            .filter_map(|(name, entry)| match entry {
-                Declared::SetupKey(key) => Some((name, key)),
-                _ => None,
-            })
+        let entries = self.of_kind(Kind::SetupKey);
+        entries.filter_map(|(name, entry)| Some((name, entry.setup_key()?)))
     }
 
     /// Returns the declared setup key of that name.
     pub fn setup_key(&self, name: &str) -> Option<&DeclaredKey> {
-        match self.entries.get(&Address::new(Kind::SetupKey, name))? {
-            Declared::SetupKey(key) => Some(key),
-            _ => None,
-        }
+        let entry = self.entries.get(&Address::new(Kind::SetupKey, name))?;
+        entry.setup_key()
     }
 
     /// Returns whether an entry names that peer, as a group lists its members.
     pub fn lists(&self, at: &Address, peer: &str) -> bool {
-        match self.entries.get(at) {
-            Some(Declared::Group(group)) => group.peers.iter().flatten().any(|name| name == peer),
-            Some(Declared::Resources(all)) => {
-                let mut peers = all.iter().flat_map(Resource::peers);
-                peers.any(|named| named.text() == peer)
-            }
-            Some(Declared::SetupKey(_)) | None => false,
-        }
+        let Some(entry) = self.entries.get(at) else {
+            return false;
+        };
+        let mut members = entry
+            .group()
+            .into_iter()
+            .flat_map(|group| &group.peers)
+            .flatten();
+        let mut peers = entry.resources().iter().flat_map(Resource::peers);
+        members.any(|name| name == peer) || peers.any(|named| named.text() == peer)
     }
 
     /// Returns the entries that are in canonical form as they stand; of one address several, where its kind has several.
     pub fn resources(&self) -> impl Iterator<Item = (&Address, &[Resource])> {
-        self.entries
-            .iter()
-            .filter_map(|(address, entry)| match entry {
-                Declared::Resources(all) => Some((address, all.as_slice())),
-                _ => None,
-            })
+        let entries = self.entries.iter();
+        let resources = entries.map(|(address, entry)| (address, entry.resources()));
+        resources.filter(|(_, all)| !all.is_empty())
     }
 
     /// Returns the entry of that address, where it is in canonical form as it stands.
     pub fn resource(&self, address: &Address) -> &[Resource] {
-        match self.entries.get(address) {
-            Some(Declared::Resources(all)) => all,
-            _ => &[],
-        }
+        let entry = self.entries.get(address);
+        entry.map_or(&[], Declared::resources)
     }
 }

@@ -13,6 +13,7 @@ use crate::api::objects;
 use crate::config::Source;
 use crate::edit::pretty;
 use crate::enrollment::Binding;
+use crate::kind::values::names;
 use crate::kind::{ALL, EXPIRY, KeyType, Kind, Live, NameOf, PeerRef, Resource};
 use crate::render::words;
 use crate::validate::validate;
@@ -227,7 +228,7 @@ fn unnamed(peer: &objects::Peer, export: &Export, actual: &Actual) -> Option<&'s
         .get(&Address::new(Kind::SetupKey, &peer.name));
     if peer.ephemeral {
         Some("it is ephemeral")
-    } else if !can_be_listed(&peer.name) {
+    } else if names::own_flaw(&peer.name).is_some() {
         Some("a file cannot have that name")
     } else if !key.is_none_or(means) {
         Some("its name is that of a setup key that is not its own")
@@ -297,12 +298,6 @@ fn set_machines(export: &mut Export, actual: &Actual) {
             Some(why) => export.left_out.push((address, why.to_owned())),
         }
     }
-}
-
-/// Whether the file may have that name among a group's peers; the check of the whole file knows entries only.
-fn can_be_listed(name: &str) -> bool {
-    let file = json!({ "groups": { "g": { "peers": [name] } } });
-    flaws(&file).is_empty()
 }
 
 /// A key that can still be used is declared pending, one whose peer bears its name enrolled; what is dead is left out.
@@ -436,7 +431,7 @@ fn flaws(file: &Value) -> Vec<String> {
         return Vec::new();
     }
     match Source::from_text("export", file.to_string()) {
-        Err(error) => vec![error.message()],
+        Err(error) => vec![error.in_words().0],
         Ok(source) => match validate(&source) {
             Ok(_) => Vec::new(),
             Err(problems) => problems

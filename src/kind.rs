@@ -17,6 +17,7 @@ mod dns_zone;
 mod form;
 mod group;
 mod groups;
+mod live;
 mod moves;
 mod nameserver_group;
 mod network;
@@ -35,11 +36,9 @@ pub(crate) mod words;
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::entry::Entry;
-use crate::id::Id;
 use crate::sentence::Sentence;
 
 pub use crate::key_type::KeyType;
@@ -52,6 +51,7 @@ pub use dns_zone::DnsZone;
 pub use form::{End, Form, Shape, Tie, Trace};
 pub use group::{DeclaredGroup, Group};
 pub use groups::{ALL, Groups, Other, Refers, Unresolved};
+pub use live::{FieldChange, Live, differences};
 pub use moves::{Moved, Moves};
 pub use nameserver_group::{Nameserver, NameserverGroup};
 pub use network::Network;
@@ -93,14 +93,15 @@ macro_rules! kinds {
                     $(Kind::$kind => &<$form as Spec>::KIND),+
                 }
             }
+        }
 
-            /// What another value of a field moves of the account's machines, if it does.
-            pub fn moves(self, field: &str) -> Option<Moves> {
-                match self {
-                    $(Kind::$kind => <$form as Spec>::moves(field)),+
+        $(
+            impl From<$form> for Resource {
+                fn from(form: $form) -> Self {
+                    Resource::$kind(form)
                 }
             }
-        }
+        )+
 
         impl Resource {
             /// The kind.
@@ -278,12 +279,14 @@ impl Resource {
 
     /// Returns the object in one line; empty where its name says all.
     pub fn summary(&self, about: &About) -> String {
-        each!(self, it => it.summary(about))
+        let summary = each!(self, it => it.summary(about));
+        let end = if self.is_on() { "" } else { ", disabled" };
+        summary + end
     }
 
     /// Returns whether it is not switched off.
     pub fn is_on(&self) -> bool {
-        each!(self, it => it.is_on())
+        each!(self, it => it.enabled()) != Some(false)
     }
 
     /// Returns who loses what when it goes or is switched off.
@@ -362,6 +365,12 @@ impl Kind {
         matches!(&self.descriptor().entries, Entries::One(one) if one.is_listed)
     }
 
+    /// What another value of a field moves of the account's machines, if it does.
+    pub fn moves(self, field: &str) -> Option<Moves> {
+        let mut moves = self.descriptor().special.moves.iter();
+        moves.find_map(|(name, what)| (*name == field).then_some(*what))
+    }
+
     /// The kinds that have a section of their own in the file.
     pub fn sections() -> impl Iterator<Item = Kind> {
         let all = Kind::ALL.into_iter();
@@ -419,9 +428,28 @@ pub enum Declared {
 }
 
 impl Declared {
-    /// The one object of that name.
-    pub(crate) fn one(resource: Resource) -> Self {
-        Declared::Resources(vec![resource])
+    /// The group, where it is one.
+    pub(crate) fn group(&self) -> Option<&DeclaredGroup> {
+        match self {
+            Declared::Group(group) => Some(group),
+            _ => None,
+        }
+    }
+
+    /// The setup key, where it is one.
+    pub(crate) fn setup_key(&self) -> Option<&DeclaredKey> {
+        match self {
+            Declared::SetupKey(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The objects in canonical form.
+    pub(crate) fn resources(&self) -> &[Resource] {
+        match self {
+            Declared::Resources(all) => all,
+            _ => &[],
+        }
     }
 
     /// Both, where they are objects of one name.
@@ -433,71 +461,6 @@ impl Declared {
             (first, _) => first,
         }
     }
-}
-
-/// A live object: its id, its canonical form, and the answer as it came.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Live {
-    /// The server's id.
-    pub id: Id,
-    /// Its name, which need not be unique.
-    pub name: String,
-    /// The id of what it stands in, if it stands in anything.
-    pub within: Option<Id>,
-    /// Its canonical form.
-    pub resource: Resource,
-    /// The answer, so that fields we do not know go back as they came. Never printed.
-    pub wire: Entry,
-}
-
-impl Live {
-    /// What is read of an answer; where it stands, if in anything, is told by its list.
-    fn new(id: Id, name: String, resource: Resource, wire: Entry) -> Self {
-        Live {
-            id,
-            name,
-            within: None,
-            resource,
-            wire,
-        }
-    }
-
-    /// Returns whether it is a key that nobody can use: used up, expired or revoked.
-    pub fn is_dead_key(&self) -> bool {
-        let key = self.wire.read::<crate::api::objects::SetupKey>();
-        self.resource.kind() == Kind::SetupKey && key.is_ok_and(|key| !key.valid)
-    }
-}
-
-/// One field that differs.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct FieldChange {
-    /// The field's name in netbird.json.
-    pub field: String,
-    /// The live value; null where there is none.
-    pub before: Value,
-    /// The desired value.
-    pub after: Value,
-}
-
-/// Returns the fields of `desired` that `actual` has otherwise. Of the same resource with itself: none.
-pub fn differences(desired: &Resource, live: &Resource) -> Vec<FieldChange> {
-    // most objects of most plans are as they should be
-    if desired == live || desired.over(live) == *live {
-        return Vec::new();
-    }
-    let mut actual = live.fields();
-    desired
-        .fields()
-        .into_iter()
-        .map(|(field, after)| FieldChange {
-            before: actual.remove(&field).unwrap_or_default(),
-            field,
-            after,
-        })
-        .filter(|change| change.before != change.after)
-        .filter(|change| !desired.says_the_same(live, &change.field))
-        .collect()
 }
 
 #[cfg(test)]

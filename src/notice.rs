@@ -87,7 +87,7 @@ impl Notice {
     /// A notice of a valid file.
     pub fn of_file(file: &str, problem: &config::Finding) -> Self {
         Notice {
-            place: Some(problem.place()),
+            place: Some(problem.place.clone()),
             file: Some(file.to_owned()),
             ..Notice::general(What::File(problem.clone()))
         }
@@ -114,7 +114,7 @@ impl Notice {
     /// Returns the name that sets it apart from others of its cause, such as a member of the group that it is about.
     pub fn name(&self) -> Option<&str> {
         match &self.what {
-            What::File(problem) => Some(problem.brief.as_deref().unwrap_or(&problem.path)),
+            What::File(problem) => Some(problem.brief.as_deref().unwrap_or(&problem.place.path)),
             What::Member(member, _) => Some(member),
             _ => None,
         }

@@ -105,69 +105,51 @@ fn objects(outline: &Outline) -> impl Iterator<Item = Objects> {
 
 /// An object of these fields.
 fn object(outline: &Outline) -> Value {
-    let properties = outline
-        .rows
-        .iter()
-        .map(|row| (row.name.to_owned(), field(row)));
-    let required = outline
-        .rows
-        .iter()
-        .filter(|row| row.presence == Presence::Required);
+    let rows = outline.rows.iter();
+    let properties = rows.map(|row| (row.name.to_owned(), field(row)));
+    let properties: Map<String, Value> = properties.collect();
+    let rows = outline.rows.iter();
+    let required = rows.filter(|row| row.presence == Presence::Required);
     let required: Vec<&str> = required.map(|row| row.name).collect();
-    let mut object = Map::from_iter([
-        ("type".to_owned(), json!("object")),
-        ("additionalProperties".to_owned(), json!(false)),
-        ("properties".to_owned(), Value::Object(properties.collect())),
-    ]);
+    let mut object = parsed(outline.rules);
+    object.insert("type".to_owned(), json!("object"));
+    object.insert("additionalProperties".to_owned(), json!(false));
+    object.insert("properties".to_owned(), Value::Object(properties));
     if !required.is_empty() {
         object.insert("required".to_owned(), json!(required));
     }
-    object.extend(parsed(outline.rules));
     Value::Object(object)
 }
 
 fn field(row: &Row) -> Value {
-    let group = json!({ "type": "string", "minLength": 1 });
     let mut field = match row.shape {
         Shape::Text => parsed(r#"{"type": "string"}"#),
         Shape::Flag => parsed(r#"{"type": "boolean"}"#),
-        Shape::Whole(least, most) => {
-            let mut whole = Map::from_iter([
-                ("type".to_owned(), json!("integer")),
-                ("minimum".to_owned(), json!(least)),
-            ]);
-            if most < i64::MAX {
-                whole.insert("maximum".to_owned(), json!(most));
-            }
-            whole
+        Shape::Whole(least, i64::MAX) => {
+            parsed(&format!(r#"{{"type": "integer", "minimum": {least}}}"#))
         }
-        Shape::Groups | Shape::SomeGroups => {
-            let mut list = Map::from_iter([
-                ("type".to_owned(), json!("array")),
-                ("items".to_owned(), group),
-            ]);
-            if matches!(row.shape, Shape::SomeGroups) {
-                list.insert("minItems".to_owned(), json!(1));
-            }
-            list
+        Shape::Whole(least, most) => parsed(&format!(
+            r#"{{"type": "integer", "minimum": {least}, "maximum": {most}}}"#
+        )),
+        Shape::Groups => {
+            parsed(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#)
         }
+        Shape::SomeGroups => parsed(
+            r#"{"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}"#,
+        ),
         Shape::Named(Objects { word, .. }) => parsed(&format!(
             r##"{{"type": "object", "propertyNames": {{"$ref": "#/definitions/name"}},
                  "additionalProperties": {{"$ref": "#/definitions/{word}"}}}}"##
         )),
         Shape::Objects(Objects { word, count, .. }) => {
-            let items = json!({ "$ref": format!("#/definitions/{word}") });
-            let count = count.into_iter().flat_map(|(least, most)| {
-                [
-                    ("minItems".to_owned(), json!(least)),
-                    ("maxItems".to_owned(), json!(most)),
-                ]
-            });
-            let list = [
-                ("type".to_owned(), json!("array")),
-                ("items".to_owned(), items),
-            ];
-            list.into_iter().chain(count).collect()
+            let mut list = parsed(&format!(
+                r##"{{"type": "array", "items": {{"$ref": "#/definitions/{word}"}}}}"##
+            ));
+            if let Some((least, most)) = count {
+                list.insert("minItems".to_owned(), json!(least));
+                list.insert("maxItems".to_owned(), json!(most));
+            }
+            list
         }
         Shape::Schema(text) => parsed(text),
     };

@@ -74,7 +74,7 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     let (mut log, mut desired) = (Log::default(), Desired::default());
     root.duplicates(&mut log);
     if root.is_object() {
-        root.object(&mut log, &sections::top(), &mut desired);
+        root.object(&mut log, &sections::table(&[]), &mut desired);
     } else {
         root.wrong::<()>(
             &mut log,
@@ -90,12 +90,11 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     overlaps::check(&entries, &desired, &mut log);
     desired.renamed_from = renames::read(&entries, &mut log);
     let references = references::undeclared(&entries, &mut log);
-    references::undeclared_resources(&entries, &mut log);
     settings::check(&entries, &desired, &mut log);
     manages_something(&root, &entries, &desired, &mut log);
 
     let mut findings = log.findings;
-    findings.sort_by_key(|finding| (finding.line, finding.column)); // stable: what was found first stays first
+    findings.sort_by_key(|finding| (finding.place.line, finding.place.column)); // stable: what was found first stays first
     if findings
         .iter()
         .any(|finding| finding.severity == Severity::Error)
@@ -118,6 +117,15 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
 struct Entry<'a> {
     address: Address,
     cursor: Cursor<'a>,
+}
+
+/// Returns the entries of a kind.
+fn of_kind<'e, 'a>(
+    entries: &'e [Entry<'a>],
+    kind: Kind,
+) -> impl Iterator<Item = &'e Entry<'a>> + Clone {
+    let entries = entries.iter();
+    entries.filter(move |entry| entry.address.kind == kind)
 }
 
 /// Returns every entry, in file order; what stands in an object, behind it.

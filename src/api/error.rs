@@ -150,14 +150,8 @@ impl ApiError {
     /// What to do about it, for a line of its own.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            ApiError::Unauthenticated(answer) if answer.status == 404 => {
-                "the token is not known to this server: revoked, or made on another one. Make a \
-                 new one for the service user (role auditor for plan, admin for apply) and give it \
-                 as NETBIRD_API_TOKEN; in a job that is the secret NETBIRD_PLAN_TOKEN (plan, drift) or \
-                 NETBIRD_APPLY_TOKEN (apply, sync-events)"
-            }
             ApiError::Unauthenticated(_) => {
-                "the token is not valid: expired, cut short, or not of this server. Make a new \
+                "the token is not valid: expired, revoked, cut short, or of another server. Make a new \
                  one for the service user (role auditor for plan, admin for apply) and give it as \
                  NETBIRD_API_TOKEN; in a job that is the secret NETBIRD_PLAN_TOKEN (plan, drift) or \
                  NETBIRD_APPLY_TOKEN (apply, sync-events)"

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::api::ApiError;
-use crate::config::{self, Findings, SourceError};
+use crate::config::{self, Findings, SourceError, SourceFault};
 use crate::edit::MarkError;
 use crate::exit::Exit;
 use crate::gitea;
@@ -63,8 +63,10 @@ impl Failure {
 
 impl From<&Findings> for Failure {
     fn from(problems: &Findings) -> Self {
-        let place =
-            |problem: &config::Finding| (problem.line, problem.column, problem.message.clone());
+        let place = |problem: &config::Finding| {
+            let place = &problem.place;
+            (place.line, place.column, problem.message.clone())
+        };
         Failure {
             problems: problems.errors().map(place).collect(),
             ..Failure::error(problems.to_string().trim_end())
@@ -93,12 +95,13 @@ impl From<SourceError> for Failure {
 
 impl From<&SourceError> for Failure {
     fn from(error: &SourceError) -> Self {
-        let failure = match error {
+        let (message, hint) = error.in_words();
+        let failure = match error.fault {
             // a file that large is no network: see docs/gates.md
-            SourceError::TooBig { .. } => Failure::refused(error.message()),
-            _ => Failure::error(error.message()),
+            SourceFault::TooBig => Failure::refused(message),
+            _ => Failure::error(message),
         };
-        failure.hint(error.hint())
+        failure.hint(hint)
     }
 }
 

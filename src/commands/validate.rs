@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::cli::{Cli, Format};
 use crate::commands::failure::Failure;
 use crate::commands::{annotate, print, report, session, settings};
-use crate::config::{self, Finding, Findings};
+use crate::config::{self, Finding, Findings, Place};
 use crate::exit::Exit;
 use crate::logging::Say;
 use crate::render;
@@ -62,8 +62,8 @@ impl From<Unfit> for Failure {
 fn answer(result: &Result<Valid, Unfit>) -> Value {
     let list = |problems: &mut dyn Iterator<Item = &Finding>| -> Vec<Value> {
         let entry = |problem: &Finding| {
-            json!({ "code": problem.code, "line": problem.line, "column": problem.column,
-                    "path": problem.path, "message": problem.message, "hint": problem.hint })
+            let Place { path, line, column } = &problem.place;
+            json!({ "code": problem.code, "line": line, "column": column, "path": path, "message": problem.message, "hint": problem.hint })
         };
         problems.map(entry).collect()
     };

@@ -31,12 +31,8 @@ pub struct Finding {
     pub severity: Severity,
     /// Its cause.
     pub code: Code,
-    /// 1-based.
-    pub line: usize,
-    /// 1-based, in characters.
-    pub column: usize,
-    /// Path in the JSON, such as `policies.web.sources[0]`; empty for the file itself.
-    pub path: String,
+    /// Where.
+    pub place: Place,
     /// A fragment in lower case. What it shows of the file is escaped.
     pub message: String,
     /// What to do about it.
@@ -66,13 +62,10 @@ impl Finding {
     }
 
     fn new(severity: Severity, code: Code, place: Place, message: String) -> Self {
-        let Place { path, line, column } = place;
         Finding {
             severity,
             code,
-            line,
-            column,
-            path,
+            place,
             message,
             hint: None,
             brief: None,
@@ -83,15 +76,6 @@ impl Finding {
     pub fn coded(&mut self, code: Code) -> &mut Self {
         self.code = code;
         self
-    }
-
-    /// Returns where it is.
-    pub fn place(&self) -> Place {
-        Place {
-            path: self.path.clone(),
-            line: self.line,
-            column: self.column,
-        }
     }
 
     /// Adds what to do about it, where that is known.
@@ -110,27 +94,16 @@ impl Finding {
     /// an error as `FILE:LINE:COLUMN  PATH` with the message and the hint indented below it, a notice as
     /// `note: FILE:LINE:COLUMN  PATH: MESSAGE` with the hint below it.
     pub fn render(&self, file: &str) -> String {
-        let Finding {
-            severity,
-            line,
-            column,
-            path,
-            message,
-            hint,
-            code: _,
-            brief: _,
-        } = self;
-        let mut text = match severity {
-            Severity::Error if path.is_empty() => {
-                format!("{file}:{line}:{column}\n    {message}\n")
-            }
-            Severity::Error => format!("{file}:{line}:{column}  {path}\n    {message}\n"),
-            Severity::Notice if path.is_empty() => {
-                format!("note: {file}:{line}:{column}  {message}\n")
-            }
-            Severity::Notice => format!("note: {file}:{line}:{column}  {path}: {message}\n"),
+        let Place { path, line, column } = &self.place;
+        let message = &self.message;
+        let place = format!("{file}:{line}:{column}");
+        let mut text = match (self.severity, path.as_str()) {
+            (Severity::Error, "") => format!("{place}\n    {message}\n"),
+            (Severity::Error, path) => format!("{place}  {path}\n    {message}\n"),
+            (Severity::Notice, "") => format!("note: {place}  {message}\n"),
+            (Severity::Notice, path) => format!("note: {place}  {path}: {message}\n"),
         };
-        for line in hint.iter().flat_map(|hint| hint.lines()) {
+        for line in self.hint.iter().flat_map(|hint| hint.lines()) {
             text += &format!("    {line}\n");
         }
         text
@@ -140,16 +113,17 @@ impl Finding {
 impl Findings {
     /// Returns the errors, by position.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
-        self.list
-            .iter()
-            .filter(|problem| problem.severity == Severity::Error)
+        self.of(Severity::Error)
     }
 
     /// Returns the notices, by position.
     pub fn notices(&self) -> impl Iterator<Item = &Finding> {
-        self.list
-            .iter()
-            .filter(|problem| problem.severity == Severity::Notice)
+        self.of(Severity::Notice)
+    }
+
+    fn of(&self, severity: Severity) -> impl Iterator<Item = &Finding> {
+        let all = self.list.iter();
+        all.filter(move |finding| finding.severity == severity)
     }
 
     /// Returns everything as text that can stand behind `error: `: a count, the errors, then the notices.

@@ -1,6 +1,6 @@
 //! Why a value will not do.
 
-use super::{Finding, Log, Place};
+use super::{Cursor, Finding, Log, Place};
 
 /// Why a value will not do, and what might.
 pub(crate) struct Flaw {
@@ -27,5 +27,12 @@ impl Flaw {
         let problem = log.error(place, self.message);
         problem.suggest(self.hint);
         problem
+    }
+}
+
+impl Cursor<'_> {
+    /// Returns what was made of the value, or notes why it will not do.
+    pub(crate) fn checked<T>(&self, found: Result<T, Flaw>, log: &mut Log) -> Option<T> {
+        found.map_err(|flaw| flaw.report(self.place(), log)).ok()
     }
 }

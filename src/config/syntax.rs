@@ -227,13 +227,12 @@ mod tests {
         ];
         for (text, position, message) in rows {
             let Finding {
-                line,
-                column,
+                place,
                 message: found,
                 ..
             } = problem(text);
             assert_eq!(
-                ((line, column), found.as_str()),
+                ((place.line, place.column), found.as_str()),
                 (position, message),
                 "{text}"
             );

@@ -6,16 +6,9 @@ use super::{Cursor, Log, did_you_mean, nearest, quote};
 use crate::code::Code;
 use crate::text::ask;
 
-/// One field of an object: what it is called, how it is read into a `T`, and what there is to say of it.
+/// One field of an object: what there is to say of it, and how it is read into a `T`.
 pub(crate) struct Field<T: 'static> {
-    pub(crate) name: &'static str,
-    pub(crate) presence: Presence,
-    /// The values it takes, for the schema.
-    pub(crate) shape: Shape,
-    /// What creation takes where it is left out, as JSON.
-    pub(crate) default: Option<&'static str>,
-    /// One line for people.
-    pub(crate) doc: &'static str,
+    pub(crate) row: Row,
     pub(crate) read: fn(&mut T, &Cursor<'_>, &mut Log),
     /// Takes over another one's value where there is none.
     pub(crate) keep: Option<fn(&mut T, &T)>,
@@ -24,6 +17,24 @@ pub(crate) struct Field<T: 'static> {
     /// The groups that it names.
     pub(crate) groups: Option<Names<T>>,
 }
+
+/// What there is to say of a field, whatever it is read into.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) presence: Presence,
+    /// The values it takes, for the schema.
+    pub(crate) shape: Shape,
+    /// What creation takes where it is left out, as JSON.
+    pub(crate) default: Option<&'static str>,
+    /// One line for people.
+    pub(crate) doc: &'static str,
+    /// Whether it names groups.
+    pub(crate) is_reference: bool,
+}
+
+/// What a field takes: its values for the schema, and what reads one or notes why it will not do.
+pub(crate) struct Takes<V: 'static>(pub(crate) Shape, pub(crate) fn(&Cursor<'_>, &mut Log) -> V);
 
 /// The names in a field, where it has any.
 type Names<T> = fn(&T) -> Option<&BTreeSet<String>>;
@@ -75,13 +86,28 @@ pub(crate) enum Presence {
 
 /// A field that people may try, and what to tell them instead of "unknown field".
 pub(crate) struct Refused {
-    names: &'static [&'static str],
-    message: &'static str,
-    hint: Option<&'static str>,
-    meant: Option<&'static str>,
+    pub(crate) names: &'static [&'static str],
+    pub(crate) message: &'static str,
+    pub(crate) hint: Option<&'static str>,
+    /// The field that is meant by it, where there is one: it is told then what that one takes.
+    pub(crate) meant: Option<&'static str>,
 }
 
 impl Refused {
+    /// The name of what stands under its name.
+    pub(crate) const NAME: Refused = Refused::new(
+        &["name"],
+        "its name is the name of its entry",
+        Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+    );
+
+    /// The id of an object.
+    pub(crate) const ID: Refused = Refused::new(
+        &["id"],
+        "ids of NetBird never stand in this file",
+        Some("leave it out: names are enough"),
+    );
+
     /// Spellings, what to say of them, and what to do.
     pub(crate) const fn new(
         names: &'static [&'static str],
@@ -96,11 +122,11 @@ impl Refused {
         }
     }
 
-    /// Says which field is meant by it, so that this one is not missing besides.
-    pub(crate) const fn meant(self, field: &'static str) -> Self {
+    /// Other words for a field: what it takes is told, and it is not missing besides.
+    pub(crate) const fn meaning(field: &'static str, names: &'static [&'static str]) -> Self {
         Refused {
             meant: Some(field),
-            ..self
+            ..Refused::new(names, "", None)
         }
     }
 }
@@ -136,27 +162,21 @@ impl Outline {
     }
 }
 
-/// One field of an outline.
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) presence: Presence,
-    pub(crate) shape: Shape,
-    pub(crate) default: Option<&'static str>,
-    pub(crate) doc: &'static str,
-    /// Whether it names groups.
-    pub(crate) is_reference: bool,
-}
-
 impl<T> Table<T> {
     /// The names of the fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.fields.iter().map(|field| field.name)
+        self.fields.iter().map(|field| field.row.name)
+    }
+
+    /// The field of that name.
+    pub(crate) fn field(&self, name: &str) -> Option<&'static Field<T>> {
+        self.fields.iter().find(|field| field.row.name == name)
     }
 
     /// Says how to write such an object.
     fn braces(&self) -> String {
         let mut required = self.fields.iter();
-        let needs_some = required.any(|field| field.presence == Presence::Required);
+        let needs_some = required.any(|field| field.row.presence == Presence::Required);
         let empty = match needs_some || self.rules != "{}" {
             true => "",
             false => "{}, or ",
@@ -193,16 +213,8 @@ impl<T> Table<T> {
 
     /// Returns what there is to say of the fields.
     pub(crate) fn outline(&self) -> Outline {
-        let row = |field: &Field<T>| Row {
-            name: field.name,
-            presence: field.presence,
-            shape: field.shape,
-            default: field.default,
-            doc: field.doc,
-            is_reference: field.groups.is_some(),
-        };
         Outline {
-            rows: self.fields.iter().map(row).collect(),
+            rows: self.fields.iter().map(|field| field.row).collect(),
             rules: self.rules,
         }
     }
@@ -219,12 +231,16 @@ impl<T> Field<T> {
         name: &'static str,
         read: fn(&mut T, &Cursor<'_>, &mut Log),
     ) -> Self {
-        Field {
+        let row = Row {
             name,
             presence: Presence::Optional,
             shape: Shape::Text,
             default: None,
             doc: "",
+            is_reference: false,
+        };
+        Field {
+            row,
             read,
             keep: None,
             forget: None,
@@ -232,49 +248,16 @@ impl<T> Field<T> {
         }
     }
 
-    /// A field that may not.
-    pub(crate) const fn required(
-        name: &'static str,
-        read: fn(&mut T, &Cursor<'_>, &mut Log),
-    ) -> Self {
-        Field {
-            presence: Presence::Required,
-            ..Field::optional(name, read)
-        }
-    }
-
-    /// A field that holds objects by name.
-    pub(crate) const fn section(
-        name: &'static str,
-        read: fn(&mut T, &Cursor<'_>, &mut Log),
-    ) -> Self {
-        Field {
-            presence: Presence::Section,
-            ..Field::optional(name, read)
-        }
-    }
-
-    /// A field that holds a list of objects.
-    pub(crate) const fn list(name: &'static str, read: fn(&mut T, &Cursor<'_>, &mut Log)) -> Self {
-        Field {
-            presence: Presence::List,
-            ..Field::optional(name, read)
-        }
-    }
-
-    /// Says which values it takes, what creation takes where it is left out, and what it is.
-    pub(crate) const fn says(
-        self,
-        shape: Shape,
-        default: Option<&'static str>,
-        doc: &'static str,
-    ) -> Self {
-        Field {
-            shape,
-            default,
-            doc,
-            ..self
-        }
+    /// A field that holds objects which are read by themselves.
+    pub(crate) const fn inside(name: &'static str, shape: Shape, doc: &'static str) -> Self {
+        let mut field = Field::optional(name, |_, _, _| {});
+        field.row.presence = match shape {
+            Shape::Named(_) => Presence::Section,
+            _ => Presence::List,
+        };
+        field.row.shape = shape;
+        field.row.doc = doc;
+        field
     }
 }
 
@@ -304,26 +287,18 @@ impl Cursor<'_> {
             return;
         }
         for member in self.members() {
-            match table
-                .fields
-                .iter()
-                .find(|field| field.name == member.name())
-            {
-                Some(field) if member.is_null() => member.null(log, table.what, field.presence),
+            match table.field(member.name()) {
+                Some(field) if member.is_null() => member.null(log, table.what, field.row.presence),
                 Some(field) => (field.read)(into, &member, log),
                 None => member.unknown(log, table),
             }
         }
-        let required = table
-            .fields
-            .iter()
-            .filter(|field| field.presence == Presence::Required);
-        for field in required.filter(|field| !self.mentions(table, field.name)) {
-            log.error(
-                self.key_place(),
-                format!("{} needs \"{}\"", table.what, field.name),
-            )
-            .coded(Code::MissingField);
+        let rows = table.fields.iter().map(|field| &field.row);
+        let required = rows.filter(|row| row.presence == Presence::Required);
+        for row in required.filter(|row| !self.mentions(table, row.name)) {
+            let message = format!("{} needs \"{}\"", table.what, row.name);
+            log.error(self.key_place(), message)
+                .coded(Code::MissingField);
         }
     }
 
@@ -339,13 +314,41 @@ impl Cursor<'_> {
         })
     }
 
+    /// Notes where an object has both of two fields, one of which the server wants, or neither.
+    pub(crate) fn one_of<T>(
+        &self,
+        table: &Table<T>,
+        [one, other]: [&str; 2],
+        way_out: &str,
+        log: &mut Log,
+    ) {
+        let what = table.what;
+        match (self.get(one), self.get(other)) {
+            (Some(_), Some(second)) => {
+                let text = format!("{what} has \"{one}\" or \"{other}\", not both");
+                log.error(second.key_place(), text)
+                    .suggest(way_out.to_owned());
+            }
+            (None, None) if !self.mentions(table, one) && !self.mentions(table, other) => {
+                let text = format!("{what} needs \"{one}\" or \"{other}\"");
+                log.error(self.key_place(), text).coded(Code::MissingField);
+            }
+            _ => (),
+        }
+    }
+
     fn unknown<T>(&self, log: &mut Log, table: &Table<T>) {
         let name = self.name();
         match table.refused_as(name) {
             Some(refused) => {
-                log.error(self.key_place(), refused.message)
+                let field = refused.meant.and_then(|meant| table.field(meant));
+                let (message, hint) = match field.map(|field| field.row) {
+                    Some(row) => (format!("write \"{}\"", row.name), Some(row.doc)),
+                    None => (refused.message.to_owned(), refused.hint),
+                };
+                log.error(self.key_place(), message)
                     .coded(Code::UnknownField)
-                    .suggest(refused.hint.map(str::to_owned));
+                    .suggest(hint.map(str::to_owned));
             }
             None => {
                 let hint = did_you_mean(name, table.names()).or_else(|| begun(name, table.names()));
@@ -389,130 +392,4 @@ impl Cursor<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{Source, parse};
-
-    #[derive(Default)]
-    struct Thing {
-        count: Option<i64>,
-        names: Vec<String>,
-        on: Option<bool>,
-    }
-
-    const THING: Table<Thing> = Table {
-        what: "a thing",
-        fields: &[
-            Field::required("count", |thing, value, log| {
-                thing.count = value.integer(log, "a whole number")
-            }),
-            Field::optional("names", |thing, value, log| {
-                let names = value.list(log, "a list of names").unwrap_or_default();
-                thing.names = names
-                    .iter()
-                    .filter_map(|name| Some(name.string(log, "a name")?.to_owned()))
-                    .collect();
-            }),
-            Field::optional("on", |thing, value, log| thing.on = value.boolean(log)),
-        ],
-        refused: &[
-            Refused::new(&["id"], "a thing has no id", Some("leave it out")),
-            Refused::new(&["how_many"], "write \"count\"", None).meant("count"),
-        ],
-        rules: "{}",
-    };
-
-    fn read(text: &str) -> (Thing, String) {
-        let source = Source::from_text("f", text).expect("a text");
-        let value = parse(&source).expect("JSON");
-        let (mut thing, mut log) = (Thing::default(), Log::default());
-        let root = Cursor::root(&source, &value);
-        root.duplicates(&mut log);
-        root.object(&mut log, &THING, &mut thing);
-        (
-            thing,
-            log.findings
-                .iter()
-                .map(|problem| problem.render("f"))
-                .collect(),
-        )
-    }
-
-    #[test]
-    fn a_reader_takes_what_it_wants() {
-        let (thing, problems) = read(r#"{"on": true, "names": ["a", "\u00fc"], "count": -3}"#);
-        assert_eq!(
-            (thing.count, thing.names, thing.on),
-            (Some(-3), vec!["a".into(), "ü".into()], Some(true))
-        );
-        assert_eq!(problems, "");
-        assert_eq!(
-            read(r#"{"count": 99999999999999999999}"#).0.count,
-            Some(i64::MAX)
-        );
-        assert_eq!(
-            read(r#"{"count": -99999999999999999999}"#).0.count,
-            Some(i64::MIN)
-        );
-    }
-
-    #[test]
-    fn a_reader_notes_what_it_does_not_want_and_goes_on() {
-        let rows = [
-            (
-                r#"[1]"#,
-                "f:1:1\n    expected a thing { … }, found a list\n    write its fields in braces: count, names, on\n",
-            ),
-            (r#"{}"#, "f:1:1\n    a thing needs \"count\"\n"),
-            (
-                r#"{"count": 1.0}"#,
-                "f:1:11  count\n    expected a whole number, found the number 1.0\n    write 1\n",
-            ),
-            (
-                r#"{"count": 1e3}"#,
-                "f:1:11  count\n    expected a whole number, found the number 1e3\n    write 1000\n",
-            ),
-            (
-                r#"{"count": "12"}"#,
-                "f:1:11  count\n    expected a whole number, found the string \"12\"\n    write 12 without quotes\n",
-            ),
-            (
-                r#"{"count": 1, "on": "true"}"#,
-                "f:1:20  on\n    expected true or false, found the string \"true\"\n    write true without quotes\n",
-            ),
-            (
-                r#"{"count": 1, "names": "a"}"#,
-                "f:1:23  names\n    expected a list of names, found the string \"a\"\n    write [\"a\"]\n",
-            ),
-            (
-                r#"{"count": 1, "names": ["a", null, {}]}"#,
-                "f:1:29  names[1]\n    null is no value: expected a name\nf:1:35  names[2]\n    expected a name, found an object\n",
-            ),
-            (
-                r#"{"count": 1, "cuont": 2}"#,
-                "f:1:14  cuont\n    unknown field \"cuont\"\n    did you mean \"count\"?\n",
-            ),
-            (
-                r#"{"count": 1, "zz": null}"#,
-                "f:1:14  zz\n    unknown field \"zz\"\n    a thing has count, names, on\n",
-            ),
-            (
-                r#"{"count": 1, "id": 2}"#,
-                "f:1:14  id\n    a thing has no id\n    leave it out\n",
-            ),
-            (
-                r#"{"how_many": 2}"#,
-                "f:1:2  how_many\n    write \"count\"\n",
-            ),
-            (
-                "{\"count\": 1,\n \"zz\": [{\"a\": 1, \"a\": 2, \"\\u0061\": 3}]}",
-                "f:2:18  zz[0].a\n    \"a\" is here twice; the first one is in line 2, column 10\n\
-                 f:2:26  zz[0].a\n    \"a\" is here twice; the first one is in line 2, column 10\n\
-                 f:2:2  zz\n    unknown field \"zz\"\n    a thing has count, names, on\n",
-            ),
-        ];
-        for (text, problems) in rows {
-            assert_eq!(read(text).1, problems, "{text}");
-        }
-    }
-}
+mod tests;

@@ -88,15 +88,20 @@ fn behind_all(
     }
 }
 
-/// The fields of an object in the order of these names; others follow by name.
-fn ordered<'a>(
-    fields: &'a serde_json::Map<String, serde_json::Value>,
+/// The fields of an object in the order of these names, others behind them by name: each with its value as `text` has it.
+fn members(
+    fields: &serde_json::Map<String, serde_json::Value>,
     names: &[&str],
-) -> Vec<(&'a String, &'a serde_json::Value)> {
+    text: impl Fn(&serde_json::Value) -> String,
+) -> Vec<String> {
     let place = |name: &str| names.iter().position(|known| *known == name);
     let mut ordered: Vec<_> = fields.iter().collect();
     ordered.sort_by_key(|(name, _)| (place(name).unwrap_or(names.len()), *name));
-    ordered
+    let member = |(name, value): (&String, &serde_json::Value)| {
+        let name = serde_json::Value::from(name.as_str());
+        format!("{name}: {}", text(value))
+    };
+    ordered.into_iter().map(member).collect()
 }
 
 /// Returns the text of an entry at that indent, its fields in the order of `names`. Lists of plain values stay on one
@@ -109,66 +114,32 @@ pub(crate) fn pretty(
     unit: &str,
 ) -> String {
     let is_plain = |value: &serde_json::Value| !value.is_object() && !value.is_array();
-    match value {
+    let inner = format!("{indent}{unit}");
+    let (open, parts, close) = match value {
         serde_json::Value::Object(fields) if !fields.is_empty() => {
-            let inner = format!("{indent}{unit}");
-            let field = |(name, value): (&String, &serde_json::Value)| {
-                let name = serde_json::Value::from(name.as_str());
-                format!(
-                    "{inner}{name}: {}",
-                    pretty(value, names, newline, &inner, unit)
-                )
-            };
-            let fields: Vec<String> = ordered(fields, names).into_iter().map(field).collect();
-            format!(
-                "{{{newline}{}{newline}{indent}}}",
-                fields.join(&format!(",{newline}"))
-            )
+            let text = |value: &serde_json::Value| pretty(value, names, newline, &inner, unit);
+            ('{', members(fields, names, text), '}')
         }
         serde_json::Value::Array(items) if !items.iter().all(is_plain) => {
-            let inner = format!("{indent}{unit}");
-            let items: Vec<String> = items
-                .iter()
-                .map(|item| format!("{inner}{}", compact(item, names)))
-                .collect();
-            format!(
-                "[{newline}{}{newline}{indent}]",
-                items.join(&format!(",{newline}"))
-            )
+            let items = items.iter().map(|item| compact(item, names));
+            ('[', items.collect(), ']')
         }
-        _ => compact(value, names),
-    }
+        _ => return compact(value, names),
+    };
+    let parts = parts.join(&format!(",{newline}{inner}"));
+    format!("{open}{newline}{inner}{parts}{newline}{indent}{close}")
 }
 
+/// Returns the text of a value on one line.
 fn compact(value: &serde_json::Value, names: &[&str]) -> String {
     match value {
-        serde_json::Value::Object(fields) if fields.is_empty() => "{}".into(),
-        serde_json::Value::Object(fields) => {
-            let field = |(name, value): (&String, &serde_json::Value)| {
-                format!(
-                    "{}: {}",
-                    serde_json::Value::from(name.as_str()),
-                    compact(value, names)
-                )
-            };
-            format!(
-                "{{ {} }}",
-                ordered(fields, names)
-                    .into_iter()
-                    .map(field)
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )
+        serde_json::Value::Object(fields) if !fields.is_empty() => {
+            let fields = members(fields, names, |value| compact(value, names));
+            format!("{{ {} }}", fields.join(", "))
         }
         serde_json::Value::Array(items) => {
-            format!(
-                "[{}]",
-                items
-                    .iter()
-                    .map(|item| compact(item, names))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )
+            let items: Vec<String> = items.iter().map(|item| compact(item, names)).collect();
+            format!("[{}]", items.join(", "))
         }
         plain => plain.to_string(),
     }

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::body::base_of;
 use super::{
-    About, Descriptor, End, Entries, Form, Groups, Live, Moves, One, Resource, Sent,
-    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
+    About, Descriptor, End, Entries, Form, Groups, Live, Moves, One, Sent, Spec, Special, Tie,
+    Trace, Unresolved, spec,
 };
 use crate::config::Table;
 use crate::entry::Entry;
@@ -21,7 +21,7 @@ use crate::id::Id;
 use crate::sentence::Sentence;
 use crate::spelling;
 
-use entry::{TABLE, entry};
+use entry::TABLE;
 
 /// The settings in canonical form. `None` = not ours; of a live one, that this NetBird has no such setting.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -139,12 +139,11 @@ impl Spec for AccountSettings {
         can_be_renamed: false,
         deletion_event: None,
         entries: Entries::One(One {
-            read: entry,
+            read: spec::entry::<AccountSettings>,
             is_listed: true,
         }),
         outline: || TABLE.outline(),
         special: Special {
-            longest_name: 0,
             name_field: "",
             traces: &[
                 ("dns_domain", Trace::Tie(End::Setting("dns_domain"))),
@@ -158,6 +157,12 @@ impl Spec for AccountSettings {
                     Trace::Tie(End::Setting("ipv6_enabled_groups")),
                 ),
             ],
+            moves: &[
+                ("dns_domain", Moves::Names),
+                ("network_range", Moves::Addresses),
+                ("network_range_v6", Moves::AddressesV6),
+                ("ipv6_enabled_groups", Moves::HavingV6),
+            ],
             ..Special::NONE
         },
     };
@@ -166,10 +171,11 @@ impl Spec for AccountSettings {
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let answer: Answer = wire.read()?;
+        let id = answer.id.clone();
         Ok(Live::new(
-            answer.id.clone(),
+            id,
             String::new(),
-            Resource::AccountSettings(answer.canonical(groups)?),
+            answer.canonical(groups)?,
             wire,
         ))
     }
@@ -182,18 +188,18 @@ impl Spec for AccountSettings {
         let mut extra = base_of(settings.get("extra"), &[]);
         let ours = self.fields();
         for field in TABLE.fields {
-            let Some(value) = ours.get(field.name) else {
+            let Some(value) = ours.get(field.row.name) else {
                 continue;
             };
             let value = match field.groups.and_then(|groups| groups(self)) {
                 Some(names) => groups.resolve(names)?,
                 None => value.clone(),
             };
-            let place = match Self::is_extra(field.name) {
+            let place = match Self::is_extra(field.row.name) {
                 true => &mut extra,
                 false => &mut settings,
             };
-            place.insert(field.name.into(), value);
+            place.insert(field.row.name.into(), value);
         }
         // one that holds nothing would reset it
         if !extra.is_empty() {
@@ -216,47 +222,28 @@ impl Spec for AccountSettings {
 
     /// What moves machines: the history says since when the file has it.
     fn form(&self) -> Form {
-        let text = |field, value: &Option<String>| {
-            let value = value.clone()?;
+        let fields = self.fields();
+        let traces = Self::KIND.special.traces.iter();
+        Form::tied(traces.filter_map(|(field, trace)| {
+            let (Trace::Tie(end), Some(value)) = (trace, fields.get(*field)) else {
+                return None;
+            };
+            let list = value
+                .as_array()
+                .map_or(std::slice::from_ref(value), Vec::as_slice);
+            let names = list.iter().filter_map(Value::as_str).map(str::to_owned);
             Some(Tie {
-                end: End::Setting(field),
-                names: BTreeSet::from([value]),
+                end: *end,
+                names: names.collect(),
             })
-        };
-        let groups = self.ipv6_enabled_groups.clone().map(|names| Tie {
-            end: End::Setting("ipv6_enabled_groups"),
-            names,
-        });
-        let ties = [
-            text("dns_domain", &self.dns_domain),
-            text("network_range", &self.network_range),
-            text("network_range_v6", &self.network_range_v6),
-            groups,
-        ];
-        Form {
-            shape: FormShape::Plain,
-            ties: ties.into_iter().flatten().collect(),
-            more: BTreeSet::new(),
-        }
-    }
-
-    fn moves(field: &str) -> Option<Moves> {
-        Some(match field {
-            "dns_domain" => Moves::Names,
-            "network_range" => Moves::Addresses,
-            "network_range_v6" => Moves::AddressesV6,
-            "ipv6_enabled_groups" => Moves::HavingV6,
-            _ => return None,
-        })
+        }))
     }
 
     /// What is otherwise than in a new account. The ranges are the account's own: in another account they would move every
     /// machine.
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
         fields.retain(|name, value| {
-            let mut rows = TABLE.fields.iter();
-            let row = rows.find(|field| field.name == name);
-            let default = row.and_then(|field| field.default);
+            let default = TABLE.field(name).and_then(|field| field.row.default);
             let default = default.map(|text| serde_json::from_str(text).expect("JSON"));
             default.is_some_and(|default: Value| default != *value)
         });

@@ -1,10 +1,8 @@
 //! Parts of request bodies that every kind needs.
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Groups, Unresolved};
-use crate::config::Table;
+use super::{Groups, Spec, Unresolved};
 
 /// Returns a live answer as the base of a PUT: without what only answers carry.
 pub(super) fn base_of(live: Option<&Value>, answer_only: &[&str]) -> Map<String, Value> {
@@ -13,25 +11,25 @@ pub(super) fn base_of(live: Option<&Value>, answer_only: &[&str]) -> Map<String,
     base
 }
 
-/// Fills in these of the fields that may be left out: what is declared, or else what is there, or else the default of
-/// creation.
-pub(super) fn fill<T: Serialize>(
+/// Fills in the fields that may be left out, of these names: what is declared, or else what is there, or else the default
+/// of creation.
+pub(super) fn fill<T: Spec>(
     body: &mut Map<String, Value>,
-    table: &Table<T>,
     it: &T,
     groups: &Groups,
-    names: &[&str],
+    is_meant: impl Fn(&str) -> bool,
 ) -> Result<(), Unresolved> {
-    let ours = serde_json::to_value(it).expect("plain values serialise");
-    let fields = table.fields.iter().filter(|field| field.forget.is_some());
-    for field in fields.filter(|field| names.contains(&field.name)) {
-        let value = match ours.get(field.name).filter(|value| !value.is_null()) {
+    let ours = it.fields();
+    let fields = T::TABLE.map_or(&[][..], |table| table.fields).iter();
+    let own = fields.filter(|field| field.forget.is_some());
+    for field in own.filter(|field| is_meant(field.row.name)) {
+        let name = field.row.name;
+        let value = match ours.get(name) {
             Some(value) => value.clone(),
             // null and absent are the same to the server, and null would not decode where a bool is wanted
-            None if body.get(field.name).is_none_or(Value::is_null) => {
-                let default = field
-                    .default
-                    .expect("a field that can be left out has a default");
+            None if body.get(name).is_none_or(Value::is_null) => {
+                let default = field.row.default;
+                let default = default.expect("a field that can be left out has a default");
                 serde_json::from_str(default).expect("a default is JSON")
             }
             None => continue,
@@ -44,7 +42,7 @@ pub(super) fn fill<T: Serialize>(
             }
             None => value,
         };
-        body.insert(field.name.into(), value);
+        body.insert(name.into(), value);
     }
     Ok(())
 }

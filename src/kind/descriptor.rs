@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::values::names;
-use super::{Declared, Kind, Resource, Trace};
+use super::{Declared, Kind, Moves, Resource, Trace};
 use crate::config::{Cursor, Log, Outline};
 
 /// The row of a kind: its names, where its entries stand in the file, and where its objects are in the API.
@@ -55,6 +55,8 @@ pub struct Special {
     pub not_at_creation: &'static [&'static str],
     /// The fields that the history of the file is read for, beside names.
     pub traces: &'static [(&'static str, Trace)],
+    /// The fields of which another value moves machines of the account.
+    pub moves: &'static [(&'static str, Moves)],
     /// Notes what of a section does not go together.
     pub(crate) check: fn(&[InFile<'_>], &mut Log),
 }
@@ -71,6 +73,7 @@ impl Special {
         fixed: &[],
         not_at_creation: &[],
         traces: &[],
+        moves: &[],
         check: |_, _| {},
     };
 }

@@ -5,18 +5,18 @@
 
 mod entry;
 
-use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::values::domain;
+use super::values::word::Word;
 use super::{
-    About, Answers, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf, Resource,
-    Sent, Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
+    About, Answers, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf, Sent,
+    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
 };
-use crate::config::{Objects, Table};
+use crate::config::Table;
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -49,32 +49,14 @@ pub enum RecordType {
     Cname,
 }
 
-impl RecordType {
-    const WORDS: [(&'static str, RecordType); 3] = [
+impl Word for RecordType {
+    const WHAT: &'static str = "type of record";
+    const WORDS: &'static [(&'static str, RecordType)] = &[
         ("A", RecordType::A),
         ("AAAA", RecordType::Aaaa),
         ("CNAME", RecordType::Cname),
     ];
-
-    fn of(word: &str) -> Option<RecordType> {
-        let mut words = RecordType::WORDS.into_iter();
-        words.find_map(|(known, kind)| (known == word).then_some(kind))
-    }
-
-    /// The word of it.
-    pub fn word(self) -> &'static str {
-        let mut words = RecordType::WORDS.into_iter();
-        let found = words.find_map(|(word, kind)| (kind == self).then_some(word));
-        found.expect("every type has a word")
-    }
 }
-
-/// What the field of a zone for them takes.
-pub(super) const LIST: Objects = Objects {
-    word: DnsRecord::KIND.word,
-    count: None,
-    outline: DnsRecord::KIND.outline,
-};
 
 impl DnsRecord {
     /// Whether the server takes them for one record.
@@ -102,8 +84,7 @@ struct Answer {
     /// As it was sent.
     content: String,
     /// In seconds.
-    #[serde(default)]
-    ttl: i64,
+    ttl: Option<i64>,
 }
 
 impl Spec for DnsRecord {
@@ -129,7 +110,6 @@ impl Spec for DnsRecord {
         }),
         outline: || entry::TABLE.outline(),
         special: Special {
-            longest_name: 0,
             is_several: true,
             traces: &[("content", Trace::Tie(End::Content))],
             check: entry::check,
@@ -147,14 +127,9 @@ impl Spec for DnsRecord {
             content: spelling::content(&record.content),
             name: record.name,
             r#type: kind,
-            ttl: Some(record.ttl),
+            ttl: Some(record.ttl.unwrap_or_default()),
         };
-        Ok(Live::new(
-            record.id,
-            name,
-            Resource::DnsRecord(canonical),
-            wire,
-        ))
+        Ok(Live::new(record.id, name, canonical, wire))
     }
 
     fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
@@ -180,11 +155,7 @@ impl Spec for DnsRecord {
                 Some(_) => FormShape::Plain,
                 None => FormShape::Elsewhere,
             },
-            ties: vec![Tie {
-                end: End::Content,
-                names: BTreeSet::from([self.content.clone()]),
-            }],
-            more: BTreeSet::new(),
+            ..Form::tied([Tie::one(End::Content, &self.content)])
         }
     }
 

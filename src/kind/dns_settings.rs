@@ -5,15 +5,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::rows::own_groups;
+use super::rows::fields;
+use super::spec::entry;
 use super::values::names;
 use super::words::named;
-use super::{
-    About, Declared, Descriptor, Entries, Groups, Kind, Live, One, Resource, Sent, Spec, Special,
-    Unresolved,
-};
-use crate::api::objects;
-use crate::config::{Cursor, Log, Refused, Shape, Table};
+use super::{About, Descriptor, Entries, Groups, Live, One, Sent, Spec, Special, Unresolved};
+use crate::config::{Refused, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -27,34 +24,22 @@ pub struct DnsSettings {
 
 const TABLE: Table<DnsSettings> = Table {
     what: "the DNS settings",
-    fields: &[own_groups!(
-        disabled_management_groups,
-        Shape::Groups,
-        Some("[]"),
-        "Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.",
-        names::groups
-    )],
-    refused: &[Refused::new(
+    fields: fields![
+        /// Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.
+        own(groups) disabled_management_groups: names::GROUPS => [],
+    ],
+    refused: &[Refused::meaning(
+        "disabled_management_groups",
         &["disabled_groups", "groups", "disabled"],
-        "write \"disabled_management_groups\"",
-        None,
-    )
-    .meant("disabled_management_groups")],
+    )],
     rules: "{}",
 };
-
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut settings = DnsSettings::default();
-    entry.object(log, &TABLE, &mut settings);
-    Some(Declared::one(Resource::DnsSettings(settings)))
-}
 
 /// The answer of `GET /dns/settings`.
 #[derive(Debug, Clone, Deserialize)]
 struct Answer {
     /// Groups.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    disabled_management_groups: Vec<Id>,
+    disabled_management_groups: Option<Vec<Id>>,
 }
 
 impl Spec for DnsSettings {
@@ -68,12 +53,11 @@ impl Spec for DnsSettings {
         can_be_renamed: false,
         deletion_event: None,
         entries: Entries::One(One {
-            read: entry,
+            read: entry::<DnsSettings>,
             is_listed: false,
         }),
         outline: || TABLE.outline(),
         special: Special {
-            longest_name: 0,
             name_field: "",
             ..Special::NONE
         },
@@ -83,16 +67,12 @@ impl Spec for DnsSettings {
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let settings: Answer = wire.read()?;
+        let disabled = settings.disabled_management_groups.unwrap_or_default();
         let canonical = DnsSettings {
-            disabled_management_groups: Some(groups.read(&settings.disabled_management_groups)),
+            disabled_management_groups: Some(groups.read(&disabled)),
         };
-        Ok(Live {
-            id: Id::from(Kind::DnsSettings.word()), // it has none
-            name: String::new(),
-            within: None,
-            resource: Resource::DnsSettings(canonical),
-            wire,
-        })
+        let id = Id::from(Self::KIND.word); // it has none
+        Ok(Live::new(id, String::new(), canonical, wire))
     }
 
     /// Always with a list: without one, or with null, the server answers 404 and changes nothing (docs/netbird-api.md, "DNS
@@ -119,7 +99,7 @@ impl Spec for DnsSettings {
 
     fn summary(&self, _about: &About) -> String {
         let groups = self.disabled_management_groups.iter().flatten();
-        let groups = named(groups.map(String::as_str));
+        let groups = named(groups);
         format!("no DNS settings for peers in {groups}")
     }
 

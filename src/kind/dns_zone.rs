@@ -7,17 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::base_of;
-use super::dns_record;
-use super::rows::{groups, own};
-use super::values::{domain, flag, renamed_from};
-use super::words::{disabled, named};
+use super::rows::fields;
+use super::spec::{entry, objects};
+use super::values::{FLAG, domain, names, renamed_from};
+use super::words::named;
 use super::{
-    About, Declared, Descriptor, End, Entries, Form, Groups, InFile, Live, Resource, Sent,
-    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
+    About, Descriptor, DnsRecord, End, Entries, Form, Groups, InFile, Live, Resource, Sent, Spec,
+    Special, Tie, Trace, Unresolved,
 };
-use crate::api::objects;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
+use crate::config::{Cursor, Field, Log, Refused, Shape, Table, Takes, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -41,71 +40,43 @@ pub struct DnsZone {
 
 const TABLE: Table<DnsZone> = Table {
     what: "a DNS zone",
-    fields: &[
-        Field::<DnsZone>::required("domain", |zone, value, log| {
-            zone.domain = domain::read(value, domain::of_zone, log).unwrap_or_default()
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[A-Za-z0-9_.-]+$", "examples": ["corp.example"]}"#,
-            ),
-            None,
-            "The domain that it answers, with all below, in ASCII. Another one makes the zone anew, with its records.",
-        ),
-        groups!(
-            distribution_groups,
-            "Groups whose peers ask the zone, at least one.",
-            "the peers of these groups ask the zone"
-        ),
-        own!(
-            search_domain,
-            Shape::Flag,
-            Some("false"),
-            "The domain is a search domain too.",
-            flag
-        ),
-        own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
-        Field::<DnsZone>::list("records", |_, _, _| {}).says(
-            Shape::Objects(dns_record::LIST),
-            None,
+    fields: fields![
+        /// The domain that it answers, with all below, in ASCII. Another one makes the zone anew, with its records.
+        needs domain: DOMAIN,
+        /// Groups whose peers ask the zone, at least one.
+        needs(groups) distribution_groups: names::SOME_GROUPS,
+        /// The domain is a search domain too.
+        own search_domain: FLAG => false,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+        ; Field::inside(
+            "records",
+            Shape::Objects(objects::<DnsRecord>()),
             "Its records. Left out: the records are left alone; empty: it shall have none.",
         ),
         renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["name"],
-            "a zone's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
+        Refused::NAME,
+        Refused::meaning("distribution_groups", &["groups", "peers"]),
+        Refused::meaning(
+            "search_domain",
+            &[
+                "search_domains_enabled",
+                "enable_search_domain",
+                "search_domains",
+            ],
         ),
-        Refused::new(
-            &["groups", "peers"],
-            "write \"distribution_groups\": whose peers ask the zone",
-            None,
-        )
-        .meant("distribution_groups"),
-        Refused::new(
-            &["search_domains_enabled", "enable_search_domain", "search_domains"],
-            "write \"search_domain\"",
-            None,
-        )
-        .meant("search_domain"),
     ],
     rules: "{}",
 };
 
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut zone = DnsZone::default();
-    entry.object(log, &TABLE, &mut zone);
-    if entry.name().len() > LONGEST_NAME {
-        let text = format!(
-            "a zone's name has at most {LONGEST_NAME} bytes; this one has {}",
-            entry.name().len()
-        );
-        log.error(entry.key_place(), text);
-    }
-    Some(Declared::one(Resource::DnsZone(zone)))
-}
+const DOMAIN: Takes<String> = Takes(
+    Shape::Schema(
+        r#"{"type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[A-Za-z0-9_.-]+$", "examples": ["corp.example"]}"#,
+    ),
+    |value, log| domain::read(value, domain::of_zone, log).unwrap_or_default(),
+);
 
 /// The server takes one zone for a domain.
 fn one_zone_a_domain(zones: &[InFile<'_>], log: &mut Log) {
@@ -144,11 +115,9 @@ struct Answer {
     /// In use or not.
     enabled: bool,
     /// Search domain or not.
-    #[serde(default)]
-    enable_search_domain: bool,
+    enable_search_domain: Option<bool>,
     /// Groups whose peers ask it.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    distribution_groups: Vec<Id>,
+    distribution_groups: Option<Vec<Id>>,
 }
 
 impl Spec for DnsZone {
@@ -161,7 +130,7 @@ impl Spec for DnsZone {
         collection: "/dns/zones",
         can_be_renamed: true,
         deletion_event: Some("dns.zone.delete"),
-        entries: Entries::Named(entry),
+        entries: Entries::Named(entry::<DnsZone>),
         outline: || TABLE.outline(),
         special: Special {
             longest_name: LONGEST_NAME,
@@ -174,20 +143,24 @@ impl Spec for DnsZone {
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        let bytes = entry.name().len();
+        if bytes > LONGEST_NAME {
+            let text =
+                format!("a zone's name has at most {LONGEST_NAME} bytes; this one has {bytes}");
+            log.error(entry.key_place(), text);
+        }
+    }
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let zone: Answer = wire.read()?;
         let canonical = DnsZone {
             domain: zone.domain,
-            distribution_groups: groups.read(&zone.distribution_groups),
-            search_domain: Some(zone.enable_search_domain),
+            distribution_groups: groups.read(&zone.distribution_groups.unwrap_or_default()),
+            search_domain: Some(zone.enable_search_domain.unwrap_or_default()),
             enabled: Some(zone.enabled),
         };
-        Ok(Live::new(
-            zone.id,
-            zone.name,
-            Resource::DnsZone(canonical),
-            wire,
-        ))
+        Ok(Live::new(zone.id, zone.name, canonical, wire))
     }
 
     /// Without the records, which a PUT leaves alone.
@@ -216,14 +189,7 @@ impl Spec for DnsZone {
     }
 
     fn form(&self) -> Form {
-        Form {
-            shape: FormShape::Plain,
-            ties: vec![Tie {
-                end: End::Domain,
-                names: BTreeSet::from([self.domain.clone()]),
-            }],
-            more: BTreeSet::new(),
-        }
+        Form::tied([Tie::one(End::Domain, &self.domain)])
     }
 
     fn form_in_words(&self) -> &'static str {
@@ -241,16 +207,12 @@ impl Spec for DnsZone {
     }
 
     fn summary(&self, _about: &About) -> String {
-        format!(
-            "{}, asked by {}{}",
-            visible(&self.domain),
-            named(self.distribution_groups.iter().map(String::as_str)),
-            disabled(self.enabled)
-        )
+        let groups = named(&self.distribution_groups);
+        format!("{}, asked by {groups}", visible(&self.domain))
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, _about: &About) -> Sentence {

@@ -121,20 +121,19 @@ pub struct Tie {
 }
 
 impl Tie {
+    /// One text at an end.
+    pub(crate) fn one(end: End, text: impl Into<String>) -> Tie {
+        let names = BTreeSet::from([text.into()]);
+        Tie { end, names }
+    }
+
     /// Returns it as versions of the file can have said it: a peer by each of its names.
     pub fn as_written(self, names: impl Fn(&Id) -> BTreeSet<String>) -> Vec<Tie> {
         if !self.end.is_peer() {
             return vec![self];
         }
-        let names = self
-            .names
-            .into_iter()
-            .flat_map(|id| names(&Id::from(id.as_str())));
-        let tie = |name| Tie {
-            end: self.end,
-            names: BTreeSet::from([name]),
-        };
-        names.map(tie).collect()
+        let names = self.names.into_iter().flat_map(|id| names(&Id::from(id.as_str())));
+        names.map(|name| Tie::one(self.end, name)).collect()
     }
 }
 
@@ -156,6 +155,14 @@ impl Form {
             shape: Shape::Plain,
             ties: Vec::new(),
             more: BTreeSet::new(),
+        }
+    }
+
+    /// The form of what a file can say, and what it connects.
+    pub(crate) fn tied(ties: impl IntoIterator<Item = Tie>) -> Self {
+        Form {
+            ties: ties.into_iter().collect(),
+            ..Form::plain()
         }
     }
 

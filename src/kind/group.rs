@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, embedded_ids, keep};
+use super::rows::fields;
 use super::values::{names, renamed_from};
 use super::words::named;
 use super::{
-    ALL, About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Trace,
-    Unresolved,
+    ALL, About, Declared, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Trace, Unresolved,
 };
 use crate::api::objects::{Reference, nullable};
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table, quote};
+use crate::config::{Cursor, Log, Refused, Table, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -37,33 +37,15 @@ pub struct DeclaredGroup {
 
 const TABLE: Table<DeclaredGroup> = Table {
     what: "a group",
-    fields: &[
-        Field::<DeclaredGroup>::optional("peers", |group, value, log| {
-            group.peers = names::peers(value, log)
-        })
-        .says(
-            Shape::Schema(r##"{"type": "array", "items": {"$ref": "#/definitions/name"}}"##),
-            None,
-            "Names of setup keys and of live peers. Left out: the members are left alone.",
-        ),
-        renamed_from(),
+    fields: fields![
+        /// Names of setup keys and of live peers. Left out: the members are left alone.
+        own peers: names::PEERS,
+        ; renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["name"],
-            "a group's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
-        Refused::new(
-            &["members", "users"],
-            "a group's members are called \"peers\"",
-            Some("write \"peers\": [ … ] with names of setup keys and peers"),
-        ),
-        Refused::new(
-            &["id"],
-            "ids of NetBird never stand in this file",
-            Some("the entry's name is enough"),
-        ),
+        Refused::NAME,
+        Refused::ID,
+        Refused::meaning("peers", &["members", "users"]),
         Refused::new(
             &["resources"],
             "which groups a network resource is in stands with the resource",
@@ -133,12 +115,8 @@ impl Spec for Group {
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
         let group: Answer = wire.read()?;
         let peers = group.peers.into_iter().map(|peer| peer.id).collect();
-        Ok(Live::new(
-            group.id,
-            group.name,
-            Resource::Group(Group { peers: Some(peers) }),
-            wire,
-        ))
+        let canonical = Group { peers: Some(peers) };
+        Ok(Live::new(group.id, group.name, canonical, wire))
     }
 
     /// A PUT that leaves out `peers` or `resources` empties them, so both are always sent.
@@ -177,7 +155,7 @@ impl Spec for Group {
             } else {
                 "join when they enroll"
             };
-            format!("{} {joins}", named(keys.iter().map(String::as_str)))
+            format!("{} {joins}", named(keys))
         });
         let parts: Vec<String> = members.into_iter().chain(pending).collect();
         match parts.is_empty() {

@@ -5,16 +5,13 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, fill};
-use super::rows::{groups, own};
-use super::values::{domain, flag, nameserver, renamed_from, text};
-use super::words::{address, disabled, named};
-use super::{
-    About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Unresolved,
-};
-use crate::api::objects;
+use super::rows::fields;
+use super::spec::entry;
+use super::values::{FLAG, TEXT, domain, names, nameserver, renamed_from};
+use super::words::{address, named};
+use super::{About, Descriptor, Entries, Groups, Live, Spec, Special, Unresolved};
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Refused, Shape, Table, Takes};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -51,85 +48,28 @@ pub struct Nameserver {
 
 const TABLE: Table<NameserverGroup> = Table {
     what: "a nameserver group",
-    fields: &[
-        own!(
-            description,
-            Shape::Text,
-            Some(r#""""#),
-            "Text for people.",
-            text
-        ),
-        Field::<NameserverGroup>::required("nameservers", |group, value, log| {
-            group.nameservers = nameserver::read(value, log)
-        })
-        .says(
-            Shape::Objects(nameserver::LIST),
-            None,
-            "1 to 3 name servers; clients ask the first one first, so their order counts.",
-        ),
-        groups!(
-            groups,
-            "Groups whose peers ask them, at least one.",
-            "the peers of these groups ask the nameservers"
-        ),
-        Field::<NameserverGroup>::optional("primary", |group, value, log| {
-            group.primary = value.boolean(log)
-        })
-        .says(
-            Shape::Flag,
-            None,
-            "Answers for every domain: true exactly where domains is empty, and follows from it when left out.",
-        ),
-        Field::<NameserverGroup>::optional("domains", |group, value, log| {
-            group.domains = domains(value, log)
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 254, "not": {"pattern": "^\\*"}}}"#,
-            ),
-            None,
-            "Domains they answer for, with all below; kept as written, no wildcard. Left out: they answer for all.",
-        ),
-        own!(
-            search_domains_enabled,
-            Shape::Flag,
-            Some("false"),
-            "The domains are search domains too; false where there are none.",
-            flag
-        ),
-        own!(
-            enabled,
-            Shape::Flag,
-            Some("true"),
-            "Whether it is in use.",
-            flag
-        ),
-        renamed_from(),
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// 1 to 3 name servers; clients ask the first one first, so their order counts.
+        needs nameservers: Takes(Shape::Objects(nameserver::LIST), nameserver::read),
+        /// Groups whose peers ask them, at least one.
+        needs(groups) groups: names::SOME_GROUPS,
+        /// Answers for every domain: true exactly where domains is empty, and follows from it when left out.
+        may primary: FLAG,
+        /// Domains they answer for, with all below; kept as written, no wildcard. Left out: they answer for all.
+        may domains: DOMAINS,
+        /// The domains are search domains too; false where there are none.
+        own search_domains_enabled: FLAG => false,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+        ; renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["servers", "name_servers", "dns"],
-            "write \"nameservers\"",
-            None,
-        )
-        .meant("nameservers"),
-        Refused::new(
-            &["match_domains", "search_domains"],
-            "write \"domains\"",
-            None,
-        )
-        .meant("domains"),
-        Refused::new(
-            &["distribution_groups", "peers"],
-            "write \"groups\": who asks these servers",
-            None,
-        )
-        .meant("groups"),
-        Refused::new(
-            &["name"],
-            "a nameserver group's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
+        Refused::NAME,
+        Refused::meaning("nameservers", &["servers", "name_servers", "dns"]),
+        Refused::meaning("domains", &["match_domains", "search_domains"]),
+        Refused::meaning("groups", &["distribution_groups", "peers"]),
     ],
     rules: r#"{
         "if": {"properties": {"domains": {"minItems": 1}}, "required": ["domains"]},
@@ -138,19 +78,12 @@ const TABLE: Table<NameserverGroup> = Table {
     }"#,
 };
 
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut group = NameserverGroup::default();
-    entry.object(log, &TABLE, &mut group);
-    if entry.is_object() {
-        check_primary(&group, entry, log);
-    }
-    let primary = group.primary.unwrap_or(group.domains.is_empty());
-    group.primary = Some(primary);
-    if primary {
-        group.search_domains_enabled = Some(false); // there are none to search
-    }
-    Some(Declared::one(Resource::NameserverGroup(group)))
-}
+const DOMAINS: Takes<Vec<String>> = Takes(
+    Shape::Schema(
+        r#"{"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 254, "not": {"pattern": "^\\*"}}}"#,
+    ),
+    |list, log| domain::list(list, domain::of_nameservers, log).unwrap_or_default(),
+);
 
 /// Primary means for all domains: the server takes it exactly where there are none (docs/netbird-api.md, "Nameserver
 /// groups").
@@ -193,11 +126,6 @@ fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
             "a group without domains has none to search: search_domains_enabled can only be false",
         );
     }
-}
-
-fn domains(list: &Cursor<'_>, log: &mut Log) -> Vec<String> {
-    let elements = list.list(log, "a list of domains").unwrap_or_default();
-    domain::list(&elements, domain::of_nameservers, log)
 }
 
 /// A server that is listed twice is asked where it stands first.
@@ -250,24 +178,19 @@ struct Answer {
     /// Unique.
     name: String,
     /// Text for people.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    description: String,
+    description: Option<String>,
     /// Answers for everything.
     primary: bool,
     /// Domains it answers for.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    domains: Vec<String>,
+    domains: Option<Vec<String>>,
     /// Enabled or not.
     enabled: bool,
     /// Groups whose peers ask it.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    groups: Vec<Id>,
+    groups: Option<Vec<Id>>,
     /// Servers.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    nameservers: Vec<Server>,
+    nameservers: Option<Vec<Server>>,
     /// Domains are search domains too.
-    #[serde(default)]
-    search_domains_enabled: bool,
+    search_domains_enabled: Option<bool>,
 }
 
 /// One name server.
@@ -276,8 +199,7 @@ struct Server {
     /// Address.
     ip: String,
     /// The server does not check its range.
-    #[serde(default)]
-    port: i64,
+    port: Option<i64>,
 }
 
 impl Spec for NameserverGroup {
@@ -290,7 +212,7 @@ impl Spec for NameserverGroup {
         collection: "/dns/nameservers",
         can_be_renamed: true,
         deletion_event: Some("nameserver.group.delete"),
-        entries: Entries::Named(entry),
+        entries: Entries::Named(entry::<NameserverGroup>),
         outline: || TABLE.outline(),
         special: Special {
             longest_name: 40,
@@ -301,42 +223,43 @@ impl Spec for NameserverGroup {
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        check_primary(self, entry, log);
+        let primary = self.primary.unwrap_or(self.domains.is_empty());
+        self.primary = Some(primary);
+        if primary {
+            self.search_domains_enabled = Some(false); // there are none to search
+        }
+    }
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let group: Answer = wire.read()?;
         // the server does not check ports: 0 stands for one that does not fit, and is a difference to any declared one
         let server = |server: Server| Nameserver {
             ip: server.ip,
-            port: u16::try_from(server.port).unwrap_or(0),
+            port: u16::try_from(server.port.unwrap_or(0)).unwrap_or(0),
         };
         let canonical = NameserverGroup {
-            description: Some(group.description),
-            nameservers: first_ones(group.nameservers.into_iter().map(server)),
-            groups: groups.read(&group.groups),
+            description: Some(group.description.unwrap_or_default()),
+            nameservers: first_ones(group.nameservers.into_iter().flatten().map(server)),
+            groups: groups.read(&group.groups.unwrap_or_default()),
             primary: Some(group.primary),
-            domains: group.domains,
-            search_domains_enabled: Some(group.search_domains_enabled),
+            domains: group.domains.unwrap_or_default(),
+            search_domains_enabled: Some(group.search_domains_enabled.unwrap_or_default()),
             enabled: Some(group.enabled),
         };
-        let resource = Resource::NameserverGroup(canonical);
-        Ok(Live::new(group.id, group.name, resource, wire))
+        Ok(Live::new(group.id, group.name, canonical, wire))
     }
 
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { name, live, groups } = sent;
-        let mut body = base_of(live, &["id"]);
-        body.insert("name".into(), json!(name));
+    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
         let server =
             |server: &Nameserver| json!({ "ip": server.ip, "ns_type": "udp", "port": server.port });
-        body.insert(
-            "nameservers".into(),
-            self.nameservers.iter().map(server).collect(),
-        );
+        let servers = self.nameservers.iter().map(server).collect();
+        body.insert("nameservers".into(), servers);
         body.insert("groups".into(), groups.resolve(&self.groups)?);
         body.insert("primary".into(), json!(self.primary));
         body.insert("domains".into(), json!(self.domains));
-        let names: Vec<&str> = TABLE.names().collect();
-        fill(&mut body, &TABLE, self, groups, &names)?;
-        Ok(Value::Object(body))
+        Ok(())
     }
 
     fn says_the_same(&self, live: &Self, field: &str) -> bool {
@@ -353,18 +276,14 @@ impl Spec for NameserverGroup {
     fn summary(&self, _about: &About) -> String {
         let what = match self.primary {
             Some(true) => "everything".to_owned(),
-            _ => named(self.domains.iter().map(String::as_str)),
+            _ => named(&self.domains),
         };
-        format!(
-            "{} for {what}, asked by {}{}",
-            self.servers(),
-            named(self.groups.iter().map(String::as_str)),
-            disabled(self.enabled)
-        )
+        let groups = named(&self.groups);
+        format!("{} for {what}, asked by {groups}", self.servers())
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, _about: &About) -> Sentence {

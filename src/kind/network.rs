@@ -1,17 +1,14 @@
 //! Networks: what is reached through routers, as a place for resources and routers (docs/netbird-api.md, "Networks").
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use super::body::{base_of, fill};
-use super::rows::own;
-use super::values::{renamed_from, text};
+use super::rows::fields;
+use super::spec::{entry, objects};
+use super::values::{TEXT, renamed_from};
 use super::{
-    About, Declared, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Unresolved,
-    network_resource, network_router,
+    About, Descriptor, Entries, Groups, Live, NetworkResource, NetworkRouter, Spec, Special,
 };
-use crate::api::objects;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::config::{Field, Refused, Shape, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -25,38 +22,33 @@ pub struct Network {
 
 const TABLE: Table<Network> = Table {
     what: "a network",
-    fields: &[
-        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
-        Field::<Network>::section("resources", |_, _, _| {}).says(
-            Shape::Named(network_resource::LIST),
-            None,
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        ; Field::inside(
+            "resources",
+            Shape::Named(objects::<NetworkResource>()),
             "What is reached in it, by name. Left out: the resources are left alone; empty: it shall have none.",
         ),
-        Field::<Network>::list("routers", |_, _, _| {}).says(
-            Shape::Objects(network_router::LIST),
-            None,
+        Field::inside(
+            "routers",
+            Shape::Objects(objects::<NetworkRouter>()),
             "Through whom it is reached. Left out: the routers are left alone; empty: it shall have none.",
         ),
         renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["name"],
-            "a network's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
+        Refused::NAME,
         Refused::new(
             &["address", "addresses", "cidr", "network", "subnet", "range"],
             "a network has no address: its resources have",
             Some("write \"resources\": { \"NAME\": { \"address\": \"10.20.0.0/16\" } }"),
-        )
-        .meant("resources"),
+        ),
         Refused::new(
             &["peer", "peers", "peer_groups", "routing_peers", "router"],
             "who routes stands in \"routers\"",
             Some("write \"routers\": [{ \"peer_groups\": [ … ] }]"),
-        )
-        .meant("routers"),
+        ),
         Refused::new(
             &["policies"],
             "policies stand at the top of the file",
@@ -66,12 +58,6 @@ const TABLE: Table<Network> = Table {
     rules: "{}",
 };
 
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut network = Network::default();
-    entry.object(log, &TABLE, &mut network);
-    Some(Declared::one(Resource::Network(network)))
-}
-
 /// An entry of `GET /networks`, without the ids of what is in it.
 #[derive(Debug, Clone, Deserialize)]
 struct Answer {
@@ -80,8 +66,7 @@ struct Answer {
     /// Not unique.
     name: String,
     /// Text for people.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    description: String,
+    description: Option<String>,
 }
 
 impl Spec for Network {
@@ -94,39 +79,26 @@ impl Spec for Network {
         collection: "/networks",
         can_be_renamed: true,
         deletion_event: Some("network.delete"),
-        entries: Entries::Named(entry),
+        entries: Entries::Named(entry::<Network>),
         outline: || TABLE.outline(),
         special: Special::NONE,
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const ANSWER_ONLY: &'static [&'static str] = &[
+        "id",
+        "routers",
+        "resources",
+        "policies",
+        "routing_peers_count",
+    ];
 
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
         let network: Answer = wire.read()?;
         let canonical = Network {
-            description: Some(network.description),
+            description: Some(network.description.unwrap_or_default()),
         };
-        Ok(Live::new(
-            network.id,
-            network.name,
-            Resource::Network(canonical),
-            wire,
-        ))
-    }
-
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { name, live, groups } = sent;
-        let computed = [
-            "id",
-            "routers",
-            "resources",
-            "policies",
-            "routing_peers_count",
-        ];
-        let mut body = base_of(live, &computed);
-        body.insert("name".into(), json!(name));
-        fill(&mut body, &TABLE, self, groups, &["description"])?;
-        Ok(Value::Object(body))
+        Ok(Live::new(network.id, network.name, canonical, wire))
     }
 
     fn summary(&self, _about: &About) -> String {

@@ -9,16 +9,17 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, embedded_ids, fill};
-use super::rows::{own, own_groups};
-use super::values::{domain, flag, names, network, renamed_from, text};
-use super::words::{disabled, named};
+use super::body::embedded_ids;
+use super::rows::fields;
+use super::spec::inside;
+use super::values::{FLAG, TEXT, domain, names, network, renamed_from};
+use super::words::named;
 use super::{
-    About, Answers, Declared, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Resource,
-    Sent, Spec, Special, Unresolved,
+    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Spec, Special,
+    Unresolved,
 };
-use crate::api::objects;
-use crate::config::{Cursor, Field, Flaw, Log, Objects, Refused, Shape, Table, quote};
+use crate::api::objects::Reference;
+use crate::config::{Flaw, Refused, Shape, Table, Takes, quote};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -41,57 +42,39 @@ pub struct NetworkResource {
 
 const TABLE: Table<NetworkResource> = Table {
     what: "a network resource",
-    fields: &[
-        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
-        Field::<NetworkResource>::required("address", |resource, value, log| {
-            let text = value.string(log, "an address, a network or a domain");
-            let address = text.map(address);
-            match address {
-                Some(Ok(address)) => resource.address = address,
-                Some(Err(flaw)) => drop(flaw.report(value.place(), log)),
-                None => {}
-            }
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "string", "minLength": 1, "maxLength": 255, "examples": ["10.20.0.9", "10.20.0.0/16", "*.corp.example"]}"#,
-            ),
-            None,
-            "An IPv4 or IPv6 address or network, or a domain; *. may begin it.",
-        ),
-        own_groups!(
-            groups,
-            Shape::Groups,
-            Some("[]"),
-            "Groups that it is in: a policy to one of them is for it. They own the membership: a group's peers say nothing of it.",
-            names::groups
-        ),
-        own!(enabled, Shape::Flag, Some("true"), "Whether it can be reached.", flag),
-        renamed_from(),
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// An IPv4 or IPv6 address or network, or a domain; *. may begin it.
+        needs address: ADDRESS,
+        /// Groups that it is in: a policy to one of them is for it. They own the membership: a group's peers say nothing of it.
+        own(groups) groups: names::GROUPS => [],
+        /// Whether it can be reached.
+        own enabled: FLAG => true,
+        ; renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["name"],
-            "a resource's name is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
+        Refused::NAME,
         Refused::new(
             &["type"],
             "its type follows from its address: host, subnet or domain",
             Some("leave it out"),
         ),
-        Refused::new(&["cidr", "domain", "ip", "subnet"], "write \"address\"", None)
-            .meant("address"),
+        Refused::meaning("address", &["cidr", "domain", "ip", "subnet"]),
     ],
     rules: "{}",
 };
 
-/// What the field of a network for them takes.
-pub(super) const LIST: Objects = Objects {
-    word: NetworkResource::KIND.word,
-    count: None,
-    outline: NetworkResource::KIND.outline,
-};
+const ADDRESS: Takes<String> = Takes(
+    Shape::Schema(
+        r#"{"type": "string", "minLength": 1, "maxLength": 255, "examples": ["10.20.0.9", "10.20.0.0/16", "*.corp.example"]}"#,
+    ),
+    |value, log| {
+        let text = value.string(log, "an address, a network or a domain");
+        let address = text.and_then(|text| value.checked(address(text), log));
+        address.unwrap_or_default()
+    },
+);
 
 /// Checks an address, where the server answers 500 or takes a mistyped one for a domain (docs/netbird-api.md, "Networks").
 fn address(text: &str) -> Result<String, Flaw> {
@@ -116,12 +99,6 @@ fn address(text: &str) -> Result<String, Flaw> {
     domain::of_route(text)
 }
 
-fn read(entry: &Cursor<'_>, _network: &Declared, log: &mut Log) -> Option<(String, Resource)> {
-    let mut resource = NetworkResource::default();
-    entry.object(log, &TABLE, &mut resource);
-    Some((entry.name().to_owned(), Resource::NetworkResource(resource)))
-}
-
 /// The one spelling of an address of an answer.
 fn canonical(text: &str) -> String {
     match text.parse::<IpAddr>() {
@@ -140,16 +117,13 @@ struct Answer {
     /// Unique in the account.
     name: String,
     /// Text for people.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    description: String,
+    description: Option<String>,
     /// With its prefix, or a domain as it was sent.
     address: String,
     /// Reached or not.
-    #[serde(default)]
-    enabled: bool,
+    enabled: Option<bool>,
     /// Groups that it is in.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    groups: Vec<objects::Reference>,
+    groups: Option<Vec<Reference>>,
 }
 
 impl Spec for NetworkResource {
@@ -168,7 +142,7 @@ impl Spec for NetworkResource {
                 ids: "resources",
                 path: "/networks/resources",
             },
-            read,
+            read: inside::<NetworkResource>,
             written: |resource, _| resource,
             name: NameOf::Key,
         }),
@@ -180,34 +154,30 @@ impl Spec for NetworkResource {
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const ANSWER_ONLY: &'static [&'static str] = &["id", "type"];
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let resource: Answer = wire.read()?;
-        let ids: Vec<Id> = resource.groups.into_iter().map(|group| group.id).collect();
+        let ids: Vec<Id> = resource
+            .groups
+            .into_iter()
+            .flatten()
+            .map(|group| group.id)
+            .collect();
         let canonical = NetworkResource {
-            description: Some(resource.description),
+            description: Some(resource.description.unwrap_or_default()),
             address: canonical(&resource.address),
             groups: Some(groups.read(&ids)),
-            enabled: Some(resource.enabled),
+            enabled: Some(resource.enabled.unwrap_or_default()),
         };
-        Ok(Live::new(
-            resource.id,
-            resource.name,
-            Resource::NetworkResource(canonical),
-            wire,
-        ))
+        Ok(Live::new(resource.id, resource.name, canonical, wire))
     }
 
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { name, live, groups } = sent;
-        let mut body = base_of(live, &["id", "type"]);
-        body.insert("name".into(), json!(name));
+    fn required(&self, body: &mut Map<String, Value>, _groups: &Groups) -> Result<(), Unresolved> {
         body.insert("address".into(), json!(self.address));
         let ids = embedded_ids(body.get("groups"));
         body.insert("groups".into(), ids);
-        let fields = ["description", "groups", "enabled"];
-        fill(&mut body, &TABLE, self, groups, &fields)?;
-        Ok(Value::Object(body))
+        Ok(())
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
@@ -231,17 +201,13 @@ impl Spec for NetworkResource {
         let groups = self.groups.iter().flatten();
         let groups = match groups.clone().count() {
             0 => "in no group".to_owned(),
-            _ => format!("in {}", named(groups.map(String::as_str))),
+            _ => format!("in {}", named(groups)),
         };
-        format!(
-            "{} {groups}{}",
-            visible(&self.address),
-            disabled(self.enabled)
-        )
+        format!("{} {groups}", visible(&self.address))
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, _about: &About) -> Sentence {

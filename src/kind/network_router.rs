@@ -7,19 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, fill};
-use super::peer_ref::{self, PeerRef};
-use super::rows::own;
+use super::peer_ref::PeerRef;
+use super::rows::fields;
+use super::spec::inside;
 use super::through;
-use super::values::{flag, metric, names};
-use super::words::disabled;
+use super::values::{FLAG, whole};
 use super::{
-    About, Answers, Declared, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live,
-    NameOf, Resource, Sent, Spec, Special, Trace, Unresolved,
+    About, Answers, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live, NameOf,
+    Resource, Spec, Special, Trace, Unresolved,
 };
-use crate::api::objects;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Objects, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Refused, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -41,62 +39,28 @@ pub struct NetworkRouter {
 
 const TABLE: Table<NetworkRouter> = Table {
     what: "a router",
-    fields: &[
-        Field {
-            groups: Some(|router| Some(&router.peer_groups)),
-            ..Field::<NetworkRouter>::optional("peer_groups", |router, value, log| {
-                let why = "the peers of these groups do the routing";
-                router.peer_groups = names::some_groups(value, log, why);
-            })
-            .says(
-                Shape::SomeGroups,
-                None,
-                through::PEER_GROUPS,
-            )
-        },
-        Field::<NetworkRouter>::optional("peer", |router, value, log| {
-            router.peer = peer_ref::peer(value, log)
-        })
-        .says(
-            Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
-            None,
-            through::PEER,
-        ),
-        own!(
-            metric,
-            Shape::Whole(1, 9999),
-            Some("9999"),
-            "Priority among the routers of the network; the lowest wins.",
-            metric
-        ),
-        own!(masquerade, Shape::Flag, Some("true"), "Routed traffic bears the router's address.", flag),
-        own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
+    fields: fields![
+        /// Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
+        may(groups) peer_groups: through::GROUPS,
+        /// The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.
+        may peer: through::PEER,
+        /// Priority among the routers of the network; the lowest wins.
+        own metric: whole::<1, 9999>() => 9999,
+        /// Routed traffic bears the router's address.
+        own masquerade: FLAG => true,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
     ],
     refused: &[
-        Refused::new(&["name", "description"], "a router has neither name nor description", None),
         Refused::new(
-            &["peers", "groups", "routing_peers"],
-            "write \"peer_groups\": [ … ] with names of groups, or \"peer\" with the name of one peer",
+            &["name", "description"],
+            "a router has neither name nor description",
             None,
-        )
-        .meant("peer_groups"),
+        ),
+        Refused::meaning("peer_groups", &["peers", "groups", "routing_peers"]),
     ],
     rules: r#"{"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}"#,
 };
-
-/// What the field of a network for them takes.
-pub(super) const LIST: Objects = Objects {
-    word: NetworkRouter::KIND.word,
-    count: None,
-    outline: NetworkRouter::KIND.outline,
-};
-
-fn read(entry: &Cursor<'_>, _network: &Declared, log: &mut Log) -> Option<(String, Resource)> {
-    let mut router = NetworkRouter::default();
-    entry.object(log, &TABLE, &mut router);
-    through::check(entry, &TABLE, "make two routers", log);
-    Some((String::new(), Resource::NetworkRouter(router)))
-}
 
 /// An entry of `GET /networks/routers`.
 #[derive(Debug, Clone, Deserialize)]
@@ -104,20 +68,15 @@ struct Answer {
     /// Id.
     id: Id,
     /// One router; empty where `peer_groups` are used.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    peer: String,
+    peer: Option<String>,
     /// Groups of routers.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    peer_groups: Vec<Id>,
+    peer_groups: Option<Vec<Id>>,
     /// Not checked by the server.
-    #[serde(default)]
-    metric: i64,
+    metric: Option<i64>,
     /// Hides the origin of routed traffic.
-    #[serde(default)]
-    masquerade: bool,
+    masquerade: Option<bool>,
     /// In use or not.
-    #[serde(default)]
-    enabled: bool,
+    enabled: Option<bool>,
 }
 
 /// Two routers of a network that are the same peer or the same groups: the server takes both, and nothing tells them apart.
@@ -151,7 +110,7 @@ impl Spec for NetworkRouter {
                 ids: "routers",
                 path: "/networks/routers",
             },
-            read,
+            read: inside::<NetworkRouter>,
             written: |router, _| router,
             name: NameOf::Texts {
                 of_parent: &[],
@@ -161,7 +120,6 @@ impl Spec for NetworkRouter {
         }),
         outline: || TABLE.outline(),
         special: Special {
-            longest_name: 0,
             name_field: "",
             is_several: true,
             not_at_creation: &["enabled"],
@@ -176,33 +134,28 @@ impl Spec for NetworkRouter {
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        entry.one_of(&TABLE, through::FIELDS, "make two routers", log);
+    }
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let router: Answer = wire.read()?;
         let canonical = NetworkRouter {
-            peer: PeerRef::read(router.peer),
-            peer_groups: groups.read(&router.peer_groups),
-            metric: Some(router.metric),
-            masquerade: Some(router.masquerade),
-            enabled: Some(router.enabled),
+            peer: PeerRef::read(router.peer.unwrap_or_default()),
+            peer_groups: groups.read(&router.peer_groups.unwrap_or_default()),
+            metric: Some(router.metric.unwrap_or_default()),
+            masquerade: Some(router.masquerade.unwrap_or_default()),
+            enabled: Some(router.enabled.unwrap_or_default()),
         };
-        Ok(Live::new(
-            router.id,
-            String::new(),
-            Resource::NetworkRouter(canonical),
-            wire,
-        ))
+        Ok(Live::new(router.id, String::new(), canonical, wire))
     }
 
     /// Of peer and peer_groups, the other one is sent empty.
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { live, groups, .. } = sent;
-        let mut body = base_of(live, &["id"]);
+    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
         let peer = self.peer.as_ref().map_or("", PeerRef::text);
         body.insert("peer".into(), json!(peer));
         body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?);
-        let fields = ["metric", "masquerade", "enabled"];
-        fill(&mut body, &TABLE, self, groups, &fields)?;
-        Ok(Value::Object(body))
+        Ok(())
     }
 
     fn peers(&mut self) -> Vec<&mut PeerRef> {
@@ -213,8 +166,7 @@ impl Spec for NetworkRouter {
         let (shape, through) = through::form(self.peer.as_ref(), &self.peer_groups);
         Form {
             shape,
-            ties: vec![through],
-            more: BTreeSet::new(),
+            ..Form::tied([through])
         }
     }
 
@@ -236,11 +188,11 @@ impl Spec for NetworkRouter {
 
     fn summary(&self, about: &About) -> String {
         let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
-        format!("through {through}{}", disabled(self.enabled))
+        format!("through {through}")
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, about: &About) -> Sentence {

@@ -6,14 +6,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::rows::own;
-use super::values::flag;
-use super::{
-    About, Declared, Descriptor, Entries, Groups, Live, PeerRef, Resource, Sent, Spec, Special,
-    Unresolved,
-};
+use super::rows::fields;
+use super::spec::entry;
+use super::values::FLAG;
+use super::{About, Descriptor, Entries, Groups, Live, PeerRef, Sent, Spec, Special, Unresolved};
 use crate::api::objects;
-use crate::config::{Cursor, Log, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Refused, Table};
 use crate::entry::Entry;
 use crate::sentence::Sentence;
 
@@ -39,28 +37,13 @@ pub(crate) const EXPIRY: [&str; 2] = ["login_expiration_enabled", "inactivity_ex
 
 const TABLE: Table<Peer> = Table {
     what: "a peer",
-    fields: &[
-        own!(
-            ssh_enabled,
-            Shape::Flag,
-            None,
-            "Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.",
-            flag
-        ),
-        own!(
-            login_expiration_enabled,
-            Shape::Flag,
-            None,
-            "Whether its person has to log in again after a time. Of a peer of a setup key it is false, and stays so.",
-            flag
-        ),
-        own!(
-            inactivity_expiration_enabled,
-            Shape::Flag,
-            None,
-            "Whether its person has to after it was offline for a time; likewise.",
-            flag
-        ),
+    fields: fields![
+        /// Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.
+        own ssh_enabled: FLAG,
+        /// Whether its person has to log in again after a time. Of a peer of a setup key it is false, and stays so.
+        own login_expiration_enabled: FLAG,
+        /// Whether its person has to after it was offline for a time; likewise.
+        own inactivity_expiration_enabled: FLAG,
     ],
     refused: &[
         Refused::new(
@@ -83,19 +66,10 @@ const TABLE: Table<Peer> = Table {
             "a self-hosted NetBird answers 200 to it and ignores it",
             Some("leave it out"),
         ),
-        Refused::new(&["ssh"], "write \"ssh_enabled\"", None).meant("ssh_enabled"),
+        Refused::meaning("ssh_enabled", &["ssh"]),
     ],
     rules: "{}",
 };
-
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut peer = Peer {
-        peer: Some(PeerRef::Name(entry.name().to_owned())),
-        ..Peer::default()
-    };
-    entry.object(log, &TABLE, &mut peer);
-    Some(Declared::one(Resource::Peer(peer)))
-}
 
 /// The switches of an answer.
 #[derive(Debug, Default, Deserialize)]
@@ -140,22 +114,22 @@ impl Spec for Peer {
         collection: "/peers",
         can_be_renamed: false,
         deletion_event: None,
-        entries: Entries::Enrolled(entry),
+        entries: Entries::Enrolled(entry::<Peer>),
         outline: || TABLE.outline(),
         special: Special::NONE,
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
+    fn settle(&mut self, entry: &Cursor<'_>, _log: &mut Log) {
+        self.peer = Some(PeerRef::Name(entry.name().to_owned()));
+    }
+
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
         let mut peer: objects::Peer = wire.read()?;
         peer.answer = Some(wire.clone());
-        Ok(Live::new(
-            peer.id.clone(),
-            peer.name.clone(),
-            Resource::Peer(Peer::of(&peer)),
-            wire,
-        ))
+        let canonical = Peer::of(&peer);
+        Ok(Live::new(peer.id, peer.name, canonical, wire))
     }
 
     /// All of it goes back as it came, but for what is ours: left out, a switch would be switched off (docs/netbird-api.md,

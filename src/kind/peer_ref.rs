@@ -47,8 +47,8 @@ impl Serialize for PeerRef {
 }
 
 /// Reads the name of a peer.
-pub(super) fn peer(value: &Cursor<'_>, log: &mut Log) -> Option<PeerRef> {
+pub(super) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<PeerRef> {
     let name = value.string(log, "the name of a setup key or of a peer")?;
-    names::check_peer(value, log);
+    names::check_own(name, || value.place(), log);
     Some(PeerRef::Name(name.to_owned()))
 }

@@ -11,12 +11,13 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, default, fill, keep};
-use super::words::{disabled, listed, named};
+use super::values::word::Word;
+use super::words::{listed, named};
 use super::{
     ALL, About, Descriptor, End, Entries, Form, Groups, Live, PeerRef, Refers, Resource, Sent,
-    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
+    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved, spec,
 };
-use crate::config::Table;
+use crate::config::{Cursor, Log, Table};
 use crate::entry::Entry;
 use crate::sentence::Sentence;
 use crate::text::visible;
@@ -81,18 +82,25 @@ impl Policy {
             .map(ToString::to_string)
             .collect();
         match (protocol.takes_ports(), ports.is_empty()) {
-            (false, _) => protocol.name().to_owned(),
-            (true, true) => format!("{} on all ports", protocol.name()),
-            (true, false) => format!("{} {}", protocol.name(), listed(&ports)),
+            (false, _) => protocol.word().to_owned(),
+            (true, true) => format!("{} on all ports", protocol.word()),
+            (true, false) => format!("{} {}", protocol.word(), listed(&ports)),
         }
     }
 
-    fn from<'a>(&'a self, about: &About<'a>) -> Vec<&'a str> {
-        side(&self.sources, &self.source_resource, about)
-    }
-
-    fn to<'a>(&'a self, about: &About<'a>) -> Vec<&'a str> {
-        side(&self.destinations, &self.destination_resource, about)
+    /// Who may connect, and whom they reach.
+    fn sides(&self) -> [Side<'_>; 2] {
+        let from = Side {
+            field: "sources",
+            groups: &self.sources,
+            target: self.source_resource.as_ref(),
+        };
+        let to = Side {
+            field: "destinations",
+            groups: &self.destinations,
+            target: self.destination_resource.as_ref(),
+        };
+        [from, to]
     }
 
     /// Returns the rules of a live policy, each as a policy of its own.
@@ -106,6 +114,20 @@ impl Policy {
         }
     }
 
+    /// What it has that no file can say.
+    fn unsayable(&self) -> Option<String> {
+        let is_empty = |side: &Side| side.target.is_none() && side.groups.is_empty();
+        if self.rules.0 != 1 {
+            Some(format!("{} rules", self.rules.0))
+        } else if matches!(self.source_resource, Some(Target::Resource(_))) {
+            Some("a network resource as its source, which does nothing".into())
+        } else if self.sides().iter().any(is_empty) {
+            Some("no sources, or no destinations".into())
+        } else {
+            None
+        }
+    }
+
     /// The groups of users who may log in, where it is a policy of NetBird's SSH: those of any other the server drops.
     pub(crate) fn users(&self) -> Option<&BTreeMap<String, BTreeSet<String>>> {
         match self.protocol {
@@ -115,20 +137,30 @@ impl Policy {
     }
 }
 
-/// What stands on a side: the resource or the peer, or else the groups.
-fn side<'a>(
+/// A side of a policy: the resource or the peer, or else the groups.
+struct Side<'a> {
+    field: &'static str,
     groups: &'a BTreeSet<String>,
-    target: &'a Option<Target>,
-    about: &About<'a>,
-) -> Vec<&'a str> {
-    match target {
-        Some(Target::Resource(name)) => vec![name],
-        Some(Target::Peer(PeerRef::Name(name))) => vec![name],
-        Some(Target::Peer(PeerRef::Id(id))) => match about.peer_labels.get(id) {
-            Some(label) => vec![label],
-            None => vec![&id.0],
-        },
-        None => groups.iter().map(String::as_str).collect(),
+    target: Option<&'a Target>,
+}
+
+impl<'a> Side<'a> {
+    /// The names of what stands there.
+    fn names(&self, about: &About<'a>) -> Vec<&'a str> {
+        match self.target {
+            Some(Target::Resource(name)) => vec![name],
+            Some(Target::Peer(peer)) => vec![about.peer(peer)],
+            None => self.groups.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Returns it as a line of a plan says it.
+    fn words(&self, about: &About) -> String {
+        match self.target {
+            Some(Target::Resource(name)) => format!("network resource {}", visible(name)),
+            Some(Target::Peer(peer)) => format!("the peer {}", visible(about.peer(peer))),
+            None => named(self.groups),
+        }
     }
 }
 
@@ -142,7 +174,7 @@ impl Spec for Policy {
         collection: "/policies",
         can_be_renamed: true,
         deletion_event: Some("policy.delete"),
-        entries: Entries::Named(entry::read),
+        entries: Entries::Named(spec::entry::<Policy>),
         outline: || entry::TABLE.outline(),
         special: Special {
             traces: &[
@@ -160,6 +192,10 @@ impl Spec for Policy {
 
     const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
 
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        entry::settle(self, entry, log);
+    }
+
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         answer::read(wire, groups)
     }
@@ -168,13 +204,8 @@ impl Spec for Policy {
         let Sent { name, live, groups } = sent;
         let mut body = base_of(live, &["id", "rules"]);
         body.insert("name".into(), json!(name));
-        fill(
-            &mut body,
-            &entry::TABLE,
-            self,
-            groups,
-            &["description", "enabled"],
-        )?;
+        let of_policy = |field: &str| ["description", "enabled"].contains(&field);
+        fill(&mut body, self, groups, of_policy)?;
         if let Some(checks) = &self.source_posture_checks {
             let id = |name: &String| Ok(json!(groups.other(Refers::Check, name)?));
             let ids: Result<Value, Unresolved> = checks.iter().map(id).collect();
@@ -188,28 +219,19 @@ impl Spec for Policy {
         let mut rule = base_of(rule, &[]);
         default(&mut rule, "name", json!(name));
         default(&mut rule, "description", json!(""));
-        let fields = ["enabled", "action", "bidirectional", "protocol"];
-        fill(&mut rule, &entry::TABLE, self, groups, &fields)?;
-        for (field, resource, names, target) in [
-            (
-                "sources",
-                "sourceResource",
-                &self.sources,
-                &self.source_resource,
-            ),
-            (
-                "destinations",
-                "destinationResource",
-                &self.destinations,
-                &self.destination_resource,
-            ),
-        ] {
+        let of_rule = ["enabled", "action", "bidirectional", "protocol"];
+        fill(&mut rule, self, groups, |field| of_rule.contains(&field))?;
+        for (side, resource) in self
+            .sides()
+            .iter()
+            .zip(["sourceResource", "destinationResource"])
+        {
             // of the two the other one must be absent: presence is what counts
-            rule.remove(field);
+            rule.remove(side.field);
             rule.remove(resource);
-            match target {
+            match side.target {
                 Some(target) => rule.insert(resource.into(), target.request(groups)?),
-                None => rule.insert(field.into(), groups.resolve(names)?),
+                None => rule.insert(side.field.into(), groups.resolve(side.groups)?),
             };
         }
         if let Some(ports) = &self.ports {
@@ -285,36 +307,22 @@ impl Spec for Policy {
     }
 
     fn beyond_the_file(&self) -> Option<String> {
-        match self.rules.0 {
-            1 => None,
-            rules => Some(format!("has {rules} rules")),
-        }
+        (self.rules.0 != 1).then(|| format!("has {} rules", self.rules.0))
     }
 
     fn form(&self) -> Form {
-        let has = |groups: &BTreeSet<String>, target: &Option<Target>| {
-            target.is_some() || !groups.is_empty()
-        };
-        let can_be_said = self.rules.0 == 1
-            && self
-                .source_resource
-                .as_ref()
-                .is_none_or(|of| of.resource().is_none())
-            && has(&self.sources, &self.source_resource)
-            && has(&self.destinations, &self.destination_resource);
         let tie = |end, names: &BTreeSet<String>| Tie {
             end,
             names: names.clone(),
         };
-        let one = |end, name: &str| tie(end, &BTreeSet::from([name.to_owned()]));
         let from = match &self.source_resource {
-            Some(Target::Peer(peer)) => one(End::FromPeer, peer.text()),
-            Some(Target::Resource(name)) => one(End::From, name),
+            Some(Target::Peer(peer)) => Tie::one(End::FromPeer, peer.text()),
+            Some(Target::Resource(name)) => Tie::one(End::From, name),
             None => tie(End::From, &self.sources),
         };
         let to = match &self.destination_resource {
-            Some(Target::Peer(peer)) => one(End::ToPeer, peer.text()),
-            Some(Target::Resource(name)) => one(End::ToResource, name),
+            Some(Target::Peer(peer)) => Tie::one(End::ToPeer, peer.text()),
+            Some(Target::Resource(name)) => Tie::one(End::ToResource, name),
             None => tie(End::To, &self.destinations),
         };
         let checks = self.source_posture_checks.as_ref();
@@ -325,9 +333,9 @@ impl Spec for Policy {
         ];
         let more = more.into_iter().filter_map(|(end, has)| has.then_some(end));
         Form {
-            shape: match can_be_said {
-                true => FormShape::Plain,
-                false => FormShape::Elsewhere,
+            shape: match self.unsayable() {
+                None => FormShape::Plain,
+                Some(_) => FormShape::Elsewhere,
             },
             ties: vec![from, to],
             more: more.collect(),
@@ -348,30 +356,17 @@ impl Spec for Policy {
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        if self.rules.0 != 1 {
-            return Err(format!("it has {} rules", self.rules.0));
-        }
-        if self
-            .source_resource
-            .as_ref()
-            .is_some_and(|of| of.resource().is_some())
-        {
-            return Err("it has a network resource as its source, which does nothing".into());
-        }
-        if self.form().shape == FormShape::Elsewhere {
-            return Err("it has no sources, or no destinations".into());
+        if let Some(why) = self.unsayable() {
+            return Err(format!("it has {why}"));
         }
         fields.retain(|field, _| entry::TABLE.names().any(|name| name == field));
-        for (groups, target, in_its_place) in [
-            ("sources", "source_resource", &self.source_resource),
-            (
-                "destinations",
-                "destination_resource",
-                &self.destination_resource,
-            ),
-        ] {
-            fields.remove(match in_its_place {
-                Some(_) => groups,
+        for (side, target) in self
+            .sides()
+            .iter()
+            .zip(["source_resource", "destination_resource"])
+        {
+            fields.remove(match side.target {
+                Some(_) => side.field,
                 None => target,
             });
         }
@@ -398,17 +393,8 @@ impl Spec for Policy {
         } else {
             "↔"
         };
-        let side = |groups: &BTreeSet<String>, target: &Option<Target>| match target {
-            Some(Target::Resource(name)) => format!("network resource {}", visible(name)),
-            Some(Target::Peer(peer)) => format!("the peer {}", visible(about.peer(peer))),
-            None => named(groups.iter().map(String::as_str)),
-        };
-        let mut text = format!(
-            "{} {arrow} {}: {}",
-            side(&self.sources, &self.source_resource),
-            side(&self.destinations, &self.destination_resource),
-            self.traffic()
-        );
+        let [from, to] = self.sides().map(|side| side.words(about));
+        let mut text = format!("{from} {arrow} {to}: {}", self.traffic());
         if self.action == Some(Action::Drop) {
             text.push_str(", dropped");
         }
@@ -417,49 +403,46 @@ impl Spec for Policy {
             .as_ref()
             .filter(|all| !all.is_empty())
         {
-            let checks = named(checks.iter().map(String::as_str));
+            let checks = named(checks);
             text.push_str(&format!(", for those who pass {checks}"));
         }
-        text + disabled(self.enabled)
+        text
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, about: &About) -> Sentence {
         let what = self.traffic();
+        let [from, to] = self.sides().map(|side| side.names(about));
         if self.action == Some(Action::Drop) {
-            let blocked = Sentence::default()
-                .say(format!("{what} from "))
-                .names(self.from(about));
-            return blocked
-                .say(" to ")
-                .names(self.to(about))
-                .say(" is blocked no more");
+            let blocked = Sentence::default().say(format!("{what} from ")).names(from);
+            return blocked.say(" to ").names(to).say(" is blocked no more");
         }
         if self.sources.contains(ALL) && self.destinations.contains(ALL) {
             return Sentence::default().say(format!(
                 "peers that no other policy connects lose each other ({what})"
             ));
         }
-        let text = Sentence::default().names(self.from(about));
+        let text = Sentence::default().names(from);
         if self.bidirectional != Some(false) {
             return text
                 .say(" and ")
-                .names(self.to(about))
+                .names(to)
                 .say(format!(" lose {what} to each other"));
         }
-        text.say(format!(" lose {what} to ")).names(self.to(about))
+        text.say(format!(" lose {what} to ")).names(to)
     }
 
     /// What an enabled policy lets through from or to every peer.
     fn opens_to_all(&self, about: &About) -> Option<Sentence> {
-        if self.action == Some(Action::Drop) || !self.is_on() {
+        if self.action == Some(Action::Drop) || self.enabled == Some(false) {
             return None;
         }
         let everything = matches!(self.protocol, None | Some(Protocol::All));
         let what = self.traffic();
+        let [from, to] = self.sides().map(|side| side.names(about));
         match (self.sources.contains(ALL), self.destinations.contains(ALL)) {
             (true, true) if everything => {
                 Some(Sentence::default().say("every peer reaches every other, with everything"))
@@ -469,10 +452,10 @@ impl Spec for Policy {
             }
             (true, false) => {
                 let text = Sentence::default().say("every peer reaches ");
-                Some(text.names(self.to(about)).say(format!(": {what}")))
+                Some(text.names(to).say(format!(": {what}")))
             }
             (false, true) => {
-                let text = Sentence::default().names(self.from(about));
+                let text = Sentence::default().names(from);
                 Some(text.say(format!(" reach every peer: {what}")))
             }
             (false, false) => None,

@@ -5,19 +5,17 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, fill};
-use super::peer_ref::{self, PeerRef};
-use super::rows::{own, own_groups};
+use super::peer_ref::PeerRef;
+use super::rows::fields;
+use super::spec::entry;
 use super::through;
-use super::values::{domain, flag, metric, names, network, renamed_from, text};
-use super::words::{disabled, named};
+use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
+use super::words::named;
 use super::{
-    ALL, About, Declared, Descriptor, End, Entries, Form, Groups, Live, Resource, Sent, Spec,
-    Special, Tie, Trace, Unresolved,
+    ALL, About, Descriptor, End, Entries, Form, Groups, Live, Spec, Special, Tie, Trace, Unresolved,
 };
-use crate::api::objects;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Refused, Shape, Table, Takes};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
@@ -57,112 +55,42 @@ pub struct Route {
 
 const TABLE: Table<Route> = Table {
     what: "a route",
-    fields: &[
-        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
-        Field::<Route>::optional("network", |route, value, log| {
-            route.network = network::read(value, log)
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "string", "pattern": "^[0-9A-Fa-f:.]+/(0|[1-9][0-9]{0,2})$", "examples": ["192.168.1.0/24", "fd00::/64"]}"#,
-            ),
-            None,
-            "An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.",
-        ),
-        Field::<Route>::optional("domains", |route, value, log| {
-            route.domains = domains(value, log)
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1, "maxLength": 255}}"#,
-            ),
-            None,
-            "1 to 32 domains in Unicode; *. may begin one. Exactly one of network and domains.",
-        ),
-        Field {
-            groups: Some(|route| Some(&route.peer_groups)),
-            ..Field::<Route>::optional("peer_groups", |route, value, log| {
-                let why = "the peers of these groups do the routing";
-                route.peer_groups = names::some_groups(value, log, why);
-            })
-            .says(
-                Shape::SomeGroups,
-                None,
-                through::PEER_GROUPS,
-            )
-        },
-        Field::<Route>::optional("peer", |route, value, log| {
-            route.peer = peer_ref::peer(value, log)
-        })
-        .says(
-            Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
-            None,
-            through::PEER,
-        ),
-        own_groups!(
-            groups,
-            Shape::SomeGroups,
-            Some(r#"["All"]"#),
-            "Groups whose peers get the route, at least one. Left out, a new route goes to All, with a notice.",
-            receivers
-        ),
-        own_groups!(
-            access_control_groups,
-            Shape::Groups,
-            Some("[]"),
-            "Groups whose policies guard what is behind the route.",
-            names::groups
-        ),
-        own!(
-            metric,
-            Shape::Whole(1, 9999),
-            Some("9999"),
-            "Priority among equal routes; the lowest wins.",
-            metric
-        ),
-        own!(masquerade, Shape::Flag, Some("true"), "Routed traffic bears the router's address.", flag),
-        own!(
-            keep_route,
-            Shape::Flag,
-            Some("false"),
-            "A domain route outlives a change of its addresses.",
-            flag
-        ),
-        own!(
-            skip_auto_apply,
-            Shape::Flag,
-            Some("false"),
-            "Clients leave it off until somebody switches it on.",
-            flag
-        ),
-        own!(enabled, Shape::Flag, Some("true"), "Whether it is in use.", flag),
-        renamed_from(),
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.
+        may network: NETWORK,
+        /// 1 to 32 domains in Unicode; *. may begin one. Exactly one of network and domains.
+        may domains: DOMAINS,
+        /// Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
+        may(groups) peer_groups: through::GROUPS,
+        /// The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.
+        may peer: through::PEER,
+        /// Groups whose peers get the route, at least one. Left out, a new route goes to All, with a notice.
+        own(groups) groups: Takes(Shape::SomeGroups, receivers) => ["All"],
+        /// Groups whose policies guard what is behind the route.
+        own(groups) access_control_groups: names::GROUPS => [],
+        /// Priority among equal routes; the lowest wins.
+        own metric: whole::<1, 9999>() => 9999,
+        /// Routed traffic bears the router's address.
+        own masquerade: FLAG => true,
+        /// A domain route outlives a change of its addresses.
+        own keep_route: FLAG => false,
+        /// Clients leave it off until somebody switches it on.
+        own skip_auto_apply: FLAG => false,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+        ; renamed_from(),
     ],
     refused: &[
-        Refused::new(
-            &["network_id"],
-            "a route's network_id is the name of its entry",
-            Some("to rename it, rename the entry and add \"renamed_from\" with the old name"),
-        ),
-        Refused::new(&["name"], "a route's name is the name of its entry", None),
-        Refused::new(
-            &["peers", "routing_peers", "routing_groups"],
-            "routes go through groups of peers, or through one",
-            Some("write \"peer_groups\": [ … ] with names of groups, or \"peer\" with the name of one peer"),
-        )
-        .meant("peer_groups"),
-        Refused::new(
-            &["networks", "cidr", "prefix", "range"],
-            "a route has one network",
-            Some("write \"network\": \"192.168.1.0/24\"; another network is an entry of its own"),
-        )
-        .meant("network"),
-        Refused::new(
-            &["distribution_groups"],
-            "write \"groups\": who gets the route",
-            None,
-        )
-        .meant("groups"),
+        Refused {
+            names: &["network_id", "name"],
+            message: "its network_id is its name, which is the name of its entry",
+            ..Refused::NAME
+        },
+        Refused::meaning("peer_groups", &["peers", "routing_peers", "routing_groups"]),
+        Refused::meaning("network", &["networks", "cidr", "prefix", "range"]),
+        Refused::meaning("groups", &["distribution_groups"]),
     ],
     rules: r#"{"allOf": [
         {"oneOf": [{"required": ["network"]}, {"required": ["domains"]}]},
@@ -170,58 +98,29 @@ const TABLE: Table<Route> = Table {
     ]}"#,
 };
 
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut route = Route::default();
-    entry.object(log, &TABLE, &mut route);
-    if entry.is_object() {
-        match (entry.get("network"), entry.get("domains")) {
-            (Some(_), Some(domains)) => {
-                log.error(
-                    domains.key_place(),
-                    "a route has a network or domains, not both",
-                )
-                .suggest("make two routes".to_owned());
-            }
-            (None, None)
-                if !entry.mentions(&TABLE, "network") && !entry.mentions(&TABLE, "domains") =>
-            {
-                log.error(
-                    entry.key_place(),
-                    "a route needs \"network\" or \"domains\"",
-                );
-            }
-            _ => (),
-        }
-        through::check(
-            entry,
-            &TABLE,
-            "put the peer into one of the groups, or make two routes",
-            log,
-        );
-        if !entry.mentions(&TABLE, "groups") {
-            log.notice(
-                Code::RouteForAll,
-                entry.key_place(),
-                "a new route without \"groups\" goes to every peer (All)",
-            )
-            .suggest("name the groups that shall get it in \"groups\"".to_owned());
-        }
-    }
-    Some(Declared::one(Resource::Route(route)))
-}
+const NETWORK: Takes<Option<String>> = Takes(
+    Shape::Schema(
+        r#"{"type": "string", "pattern": "^[0-9A-Fa-f:.]+/(0|[1-9][0-9]{0,2})$", "examples": ["192.168.1.0/24", "fd00::/64"]}"#,
+    ),
+    network::read,
+);
+
+const DOMAINS: Takes<Option<BTreeSet<String>>> = Takes(
+    Shape::Schema(
+        r#"{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1, "maxLength": 255}}"#,
+    ),
+    domains,
+);
 
 fn receivers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     let why = "the peers of these groups get the route; left out, a new route goes to All";
-    Some(names::some_groups(list, log, why))
+    names::some_groups(list, log, why)
 }
 
 fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
-    let elements = list.list(log, "a list of domains")?;
-    let count = elements.len();
-    let domains: BTreeSet<String> = domain::list(&elements, domain::of_route, log)
-        .into_iter()
-        .collect();
-    if count == 0 {
+    let domains = domain::list(list, domain::of_route, log)?;
+    let domains: BTreeSet<String> = domains.into_iter().collect();
+    if list.elements().next().is_none() {
         log.error(list.place(), "\"domains\" cannot be empty")
             .suggest("a route to no domain goes nowhere".to_owned());
     }
@@ -261,41 +160,31 @@ struct Answer {
     /// Its name; not unique.
     network_id: String,
     /// `IPv4`, `IPv6` or `Domain`.
-    #[serde(default)]
-    network_type: String,
+    network_type: Option<String>,
     /// Text for people.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    description: String,
+    description: Option<String>,
     /// Enabled or not.
     enabled: bool,
     /// One router; empty where `peer_groups` are used.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    peer: String,
+    peer: Option<String>,
     /// Groups of routers.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    peer_groups: Vec<Id>,
+    peer_groups: Option<Vec<Id>>,
     /// A placeholder for domain routes.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    network: String,
+    network: Option<String>,
     /// Domains of a domain route.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    domains: Vec<String>,
+    domains: Option<Vec<String>>,
     /// 1 to 9999.
     metric: i64,
     /// Hides the origin of routed traffic.
     masquerade: bool,
     /// Groups that get the route.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    groups: Vec<Id>,
+    groups: Option<Vec<Id>>,
     /// Groups whose policies guard it.
-    #[serde(default, deserialize_with = "objects::nullable")]
-    access_control_groups: Vec<Id>,
+    access_control_groups: Option<Vec<Id>>,
     /// See [`Route`].
-    #[serde(default)]
-    keep_route: bool,
+    keep_route: Option<bool>,
     /// See [`Route`].
-    #[serde(default)]
-    skip_auto_apply: bool,
+    skip_auto_apply: Option<bool>,
 }
 
 impl Spec for Route {
@@ -308,7 +197,7 @@ impl Spec for Route {
         collection: "/routes",
         can_be_renamed: true,
         deletion_event: Some("route.delete"),
-        entries: Entries::Named(entry),
+        entries: Entries::Named(entry::<Route>),
         outline: || TABLE.outline(),
         special: Special {
             longest_name: 40,
@@ -325,63 +214,65 @@ impl Spec for Route {
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const ANSWER_ONLY: &'static [&'static str] = &[
+        "id",
+        "network_type",
+        "network",
+        "domains",
+        "peer",
+        "peer_groups",
+    ];
+
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        entry.one_of(&TABLE, ["network", "domains"], "make two routes", log);
+        let way_out = "put the peer into one of the groups, or make two routes";
+        entry.one_of(&TABLE, through::FIELDS, way_out, log);
+        if !entry.mentions(&TABLE, "groups") {
+            log.notice(
+                Code::RouteForAll,
+                entry.key_place(),
+                "a new route without \"groups\" goes to every peer (All)",
+            )
+            .suggest("name the groups that shall get it in \"groups\"".to_owned());
+        }
+    }
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let route: Answer = wire.read()?;
         // a domain route comes with a placeholder network, so the type decides (docs/netbird-api.md, "Routes")
-        let by_domain = route.network_type == "Domain";
+        let by_domain = route.network_type.as_deref() == Some("Domain");
+        let names = |ids: Option<Vec<Id>>| groups.read(&ids.unwrap_or_default());
         let canonical = Route {
-            description: Some(route.description),
-            network: (!by_domain).then_some(route.network),
+            description: Some(route.description.unwrap_or_default()),
+            network: (!by_domain).then_some(route.network.unwrap_or_default()),
             domains: by_domain.then(|| {
-                let domains = route.domains.iter();
+                let domains = route.domains.iter().flatten();
                 domains.map(|domain| spelling::domain(domain)).collect()
             }),
-            peer_groups: groups.read(&route.peer_groups),
-            groups: Some(groups.read(&route.groups)),
-            access_control_groups: Some(groups.read(&route.access_control_groups)),
+            peer_groups: names(route.peer_groups),
+            groups: Some(names(route.groups)),
+            access_control_groups: Some(names(route.access_control_groups)),
             metric: Some(route.metric),
             masquerade: Some(route.masquerade),
-            keep_route: Some(route.keep_route),
-            skip_auto_apply: Some(route.skip_auto_apply),
+            keep_route: Some(route.keep_route.unwrap_or_default()),
+            skip_auto_apply: Some(route.skip_auto_apply.unwrap_or_default()),
             enabled: Some(route.enabled),
-            peer: PeerRef::read(route.peer),
+            peer: PeerRef::read(route.peer.unwrap_or_default()),
         };
-        Ok(Live::new(
-            route.id,
-            route.network_id,
-            Resource::Route(canonical),
-            wire,
-        ))
+        Ok(Live::new(route.id, route.network_id, canonical, wire))
     }
 
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { name, live, groups } = sent;
-        // of network and domains, and of peer and peer_groups, the other one must be absent: presence is what counts
-        let mut body = base_of(
-            live,
-            &[
-                "id",
-                "network_type",
-                "network",
-                "domains",
-                "peer",
-                "peer_groups",
-            ],
-        );
-        body.insert("network_id".into(), json!(name));
-        if let Some(network) = &self.network {
-            body.insert("network".into(), json!(network));
-        } else {
-            body.insert("domains".into(), json!(self.domains));
-        }
+    /// Of network and domains, and of peer and peer_groups, the other one must be absent: presence is what counts.
+    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
+        match &self.network {
+            Some(network) => body.insert("network".into(), json!(network)),
+            None => body.insert("domains".into(), json!(self.domains)),
+        };
         match &self.peer {
             Some(peer) => body.insert("peer".into(), json!(peer)),
             None => body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?),
         };
-        let names: Vec<&str> = TABLE.names().collect();
-        fill(&mut body, &TABLE, self, groups, &names)?;
-        Ok(Value::Object(body))
+        Ok(())
     }
 
     fn peers(&mut self) -> Vec<&mut PeerRef> {
@@ -397,8 +288,7 @@ impl Spec for Route {
         };
         Form {
             shape,
-            ties: vec![network, through],
-            more: BTreeSet::new(),
+            ..Form::tied([network, through])
         }
     }
 
@@ -419,27 +309,23 @@ impl Spec for Route {
     fn summary(&self, about: &About) -> String {
         let what = match (&self.network, &self.domains) {
             (Some(network), _) => visible(network).into_owned(),
-            (None, domains) => named(domains.iter().flatten().map(String::as_str)),
+            (None, domains) => named(domains.iter().flatten()),
         };
         let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
         let to = match &self.groups {
-            Some(groups) => named(groups.iter().map(String::as_str)),
+            Some(groups) => named(groups),
             None => ALL.to_owned(),
         };
         let guards = self.access_control_groups.iter().flatten();
-        let guards = guards.map(String::as_str);
         let guarded = match guards.clone().count() {
             0 => String::new(),
             _ => format!(", guarded by policies to {}", named(guards)),
         };
-        format!(
-            "{what} through {through}, for {to}{guarded}{}",
-            disabled(self.enabled)
-        )
+        format!("{what} through {through}, for {to}{guarded}")
     }
 
-    fn is_on(&self) -> bool {
-        self.enabled != Some(false)
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
     }
 
     fn loss(&self, _about: &About) -> Sentence {

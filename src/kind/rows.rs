@@ -1,61 +1,92 @@
-//! Rows of the tables of fields, where a field's name is that of the canonical form.
+//! The rows of the tables of fields: each has the name of a field of the form that it is read into.
 
-/// A row for a field of that name, an `Option`: what the file leaves out is not ours.
-macro_rules! own {
-    ($field:ident, $shape:expr, $default:expr, $doc:expr, $read:expr) => {
-        $crate::kind::rows::own!($field, $shape, $default, $doc, $read, None)
-    };
-    ($field:ident, $shape:expr, $default:expr, $doc:expr, $read:expr, $groups:expr) => {
-        $crate::config::Field {
-            name: stringify!($field),
-            presence: $crate::config::Presence::Optional,
-            shape: $shape,
-            default: $default,
-            doc: $doc,
-            read: |it, value, log| it.$field = $read(value, log),
-            keep: Some(|it, live| {
-                if it.$field.is_none() {
-                    it.$field.clone_from(&live.$field);
-                }
-            }),
-            forget: Some(|it| it.$field = None),
-            groups: $groups,
-        }
+/// Makes the rows of a table. A row has what there is to say of the field to people; how it stands; its name, as in the form
+/// that it is read into, and as in the file where that is another; what it takes; and what creation takes where it is left
+/// out, as JSON.
+///
+/// How it stands: `own` is an `Option`, and what the file leaves out is not ours; `needs` cannot be left out; `may` can, which
+/// says something by itself. What names groups has `(groups)` behind that. Fields that are made elsewhere come last.
+macro_rules! fields {
+    (
+        $(
+            $(#[doc = $doc:literal])+
+            $how:ident $(($of:ident))? $name:ident $(as $word:literal)?: $takes:expr $(=> $default:tt)?
+        ),+ $(,)?
+        $(; $($more:expr),+ $(,)?)?
+    ) => {
+        &[
+            $(
+                $crate::config::Field {
+                    row: $crate::config::Row {
+                        name: $crate::kind::rows::part!(name $name $($word)?),
+                        presence: $crate::kind::rows::part!(presence $how),
+                        shape: $takes.0,
+                        default: $crate::kind::rows::part!(default $($default)?),
+                        doc: concat!($($doc),+).trim_ascii(),
+                        is_reference: $crate::kind::rows::part!(is_reference $($of)?),
+                    },
+                    read: |it, value, log| it.$name = ($takes.1)(value, log),
+                    keep: $crate::kind::rows::part!(keep $how $name),
+                    forget: $crate::kind::rows::part!(forget $how $name),
+                    groups: $crate::kind::rows::part!(groups $how $name $($of)?),
+                },
+            )+
+            $($($more),+)?
+        ]
     };
 }
-pub(super) use own;
+pub(crate) use fields;
 
-/// A row for a set of names of groups, an `Option` too.
-macro_rules! own_groups {
-    ($field:ident, $shape:expr, $default:expr, $doc:expr, $read:expr) => {
-        $crate::kind::rows::own!(
-            $field,
-            $shape,
-            $default,
-            $doc,
-            $read,
-            Some(|it| it.$field.as_ref())
-        )
+/// Makes the parts of a row that are not the same for all.
+macro_rules! part {
+    (name $name:ident $word:literal) => {
+        $word
+    };
+    (name $name:ident) => {
+        stringify!($name)
+    };
+    (presence needs) => {
+        $crate::config::Presence::Required
+    };
+    (presence $how:ident) => {
+        $crate::config::Presence::Optional
+    };
+    (default $default:tt) => {
+        Some(stringify!($default))
+    };
+    (default) => {
+        None
+    };
+    (is_reference groups) => {
+        true
+    };
+    (is_reference) => {
+        false
+    };
+    (keep own $name:ident) => {
+        Some(|it, live| {
+            if it.$name.is_none() {
+                it.$name.clone_from(&live.$name);
+            }
+        })
+    };
+    (keep $how:ident $name:ident) => {
+        None
+    };
+    (forget own $name:ident) => {
+        Some(|it| it.$name = None)
+    };
+    (forget $how:ident $name:ident) => {
+        None
+    };
+    (groups own $name:ident groups) => {
+        Some(|it| it.$name.as_ref())
+    };
+    (groups $how:ident $name:ident groups) => {
+        Some(|it| Some(&it.$name))
+    };
+    (groups $how:ident $name:ident) => {
+        None
     };
 }
-pub(super) use own_groups;
-
-/// A row for a set of names of groups that cannot be left out, nor be empty.
-macro_rules! groups {
-    ($field:ident, $doc:expr, $why:expr) => {
-        $crate::config::Field {
-            name: stringify!($field),
-            presence: $crate::config::Presence::Required,
-            shape: $crate::config::Shape::SomeGroups,
-            default: None,
-            doc: $doc,
-            read: |it, value, log| {
-                it.$field = $crate::kind::values::names::some_groups(value, log, $why)
-            },
-            keep: None,
-            forget: None,
-            groups: Some(|it| Some(&it.$field)),
-        }
-    };
-}
-pub(super) use groups;
+pub(crate) use part;

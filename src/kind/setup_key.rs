@@ -10,9 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::body::keep;
 use super::words::named;
-use super::{
-    About, Descriptor, Entries, Groups, Live, Resource, Sent, Spec, Special, Trace, Unresolved,
-};
+use super::{About, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Trace, Unresolved};
 use crate::api::objects;
 use crate::entry::Entry;
 use crate::key_type::KeyType;
@@ -117,7 +115,7 @@ impl Spec for SetupKey {
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
         let key: objects::SetupKey = wire.read()?;
-        let resource = Resource::SetupKey(SetupKey {
+        let canonical = SetupKey {
             key_type: key.key_type,
             expires: key.expires.is_some(),
             expires_in_secs: 0,
@@ -127,8 +125,8 @@ impl Spec for SetupKey {
             ephemeral: Some(key.ephemeral),
             allow_extra_dns_labels: Some(key.allow_extra_dns_labels),
             sealed_for: SealedFor::default(),
-        });
-        Ok(Live::new(key.id, key.name, resource, wire))
+        };
+        Ok(Live::new(key.id, key.name, canonical, wire))
     }
 
     /// A new key is made without groups: only what is sealed gets its groups. A PUT changes groups and

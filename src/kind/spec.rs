@@ -5,25 +5,48 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Descriptor, Form, Groups, Live, Moves, PeerRef, Refers, Unresolved};
-use crate::config::Table;
+use super::body::{base_of, fill};
+use super::{Declared, Descriptor, Form, Groups, Live, PeerRef, Refers, Resource, Unresolved};
+use crate::config::{Cursor, Log, Objects, Table};
 use crate::entry::Entry;
 use crate::id::Id;
 use crate::sentence::Sentence;
 
 /// The canonical form of a kind.
-pub(crate) trait Spec: Serialize + Clone + 'static {
+pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
     /// What there is to know of the kind as a whole.
     const KIND: Descriptor;
 
     /// The table of its fields, where an entry of the file is in canonical form as it stands.
     const TABLE: Option<&'static Table<Self>> = None;
 
-    /// Reads an answer.
+    /// What an answer has and no request.
+    const ANSWER_ONLY: &'static [&'static str] = &["id"];
+
+    /// Notes what does not go together in an entry that was read, and adds what follows from it.
+    fn settle(&mut self, _entry: &Cursor<'_>, _log: &mut Log) {}
+
+    /// Reads an answer. What may be null or absent in one is an `Option` there, and both are what is empty, 0 or false
+    /// (docs/netbird-api.md, "Null, empty and absent").
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error>;
 
     /// Builds the body of a POST, or of a PUT where there is a live object.
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved>;
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
+        let mut body = base_of(live, Self::ANSWER_ONLY);
+        let name_field = Self::KIND.special.name_field;
+        if !name_field.is_empty() {
+            body.insert(name_field.into(), name.into());
+        }
+        self.required(&mut body, groups)?;
+        fill(&mut body, self, groups, |_| true)?;
+        Ok(Value::Object(body))
+    }
+
+    /// Puts what cannot be left out into a body.
+    fn required(&self, _body: &mut Map<String, Value>, _groups: &Groups) -> Result<(), Unresolved> {
+        Ok(())
+    }
 
     /// Returns the fields that are ours: of what can be left out, none is "not ours".
     fn fields(&self) -> Map<String, Value> {
@@ -31,10 +54,10 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
             Ok(Value::Object(fields)) => fields,
             other => unreachable!("a resource serialises to an object, not {other:?}"),
         };
-        let rows = Self::TABLE.map_or(&[][..], |table| table.fields).iter();
-        for row in rows.filter(|row| row.forget.is_some()) {
-            if fields.get(row.name).is_some_and(Value::is_null) {
-                fields.remove(row.name);
+        let known = Self::TABLE.map_or(&[][..], |table| table.fields).iter();
+        for field in known.filter(|field| field.forget.is_some()) {
+            if fields.get(field.row.name).is_some_and(Value::is_null) {
+                fields.remove(field.row.name);
             }
         }
         fields
@@ -87,11 +110,6 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
         false
     }
 
-    /// Returns what another value of that field moves of the account's machines, if it does.
-    fn moves(_field: &str) -> Option<Moves> {
-        None
-    }
-
     /// Returns what of its form the file cannot say, as what follows "it".
     fn beyond_the_file(&self) -> Option<String> {
         None
@@ -115,9 +133,9 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
     /// Returns the object in one line; empty where its name says all.
     fn summary(&self, about: &About) -> String;
 
-    /// Returns whether it is not switched off.
-    fn is_on(&self) -> bool {
-        true
+    /// Returns whether it is switched on, where it has such a switch.
+    fn enabled(&self) -> Option<bool> {
+        None
     }
 
     /// Returns who loses what when it goes or is switched off.
@@ -127,6 +145,41 @@ pub(crate) trait Spec: Serialize + Clone + 'static {
     fn opens_to_all(&self, _about: &About) -> Option<Sentence> {
         None
     }
+}
+
+/// What a field for objects of a kind takes.
+pub(super) const fn objects<T: Spec>() -> Objects {
+    Objects {
+        word: T::KIND.word,
+        count: None,
+        outline: T::KIND.outline,
+    }
+}
+
+/// Reads an entry that is in canonical form as it stands.
+pub(super) fn entry<T: Spec + Default>(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let resource = form::<T>(entry, log).into();
+    Some(Declared::Resources(vec![resource]))
+}
+
+/// Reads an object in the entry of another one: under its name, or in a list without one.
+pub(super) fn inside<T: Spec + Default>(
+    entry: &Cursor<'_>,
+    _within: &Declared,
+    log: &mut Log,
+) -> Option<(String, Resource)> {
+    let resource = form::<T>(entry, log).into();
+    Some((entry.name().to_owned(), resource))
+}
+
+fn form<T: Spec + Default>(entry: &Cursor<'_>, log: &mut Log) -> T {
+    let mut form = T::default();
+    let table = T::TABLE.expect("what is in canonical form as it stands has a table of that");
+    entry.object(log, table, &mut form);
+    if entry.is_object() {
+        form.settle(entry, log);
+    }
+    form
 }
 
 /// What a request is built from, beside the object.

@@ -4,55 +4,41 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::peer_ref::{self, PeerRef};
+use super::values::names;
 use super::words::named;
-use super::{About, End, PeerRef, Shape, Tie};
-use crate::code::Code;
-use crate::config::{Cursor, Log, Table};
+use super::{About, End, Shape as FormShape, Tie};
+use crate::config::{Shape, Takes};
 use crate::text::visible;
 
-/// What `peer_groups` is, for the schema and the reference.
-pub(super) const PEER_GROUPS: &str =
-    "Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.";
+/// The two fields, of which an entry has one: the server refuses both, and neither (docs/netbird-api.md, "Routes",
+/// "Networks").
+pub(super) const FIELDS: [&str; 2] = ["peer_groups", "peer"];
 
-/// What `peer` is.
-pub(super) const PEER: &str = "The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.";
+/// Groups whose peers do the routing.
+pub(super) const GROUPS: Takes<BTreeSet<String>> = Takes(Shape::SomeGroups, |list, log| {
+    let why = "the peers of these groups do the routing";
+    names::some_groups(list, log, why).unwrap_or_default()
+});
 
-/// Notes where an entry has both fields, or neither: the server refuses that (docs/netbird-api.md, "Routes", "Networks").
-pub(super) fn check<T>(entry: &Cursor<'_>, table: &Table<T>, way_out: &str, log: &mut Log) {
-    let what = table.what;
-    match (entry.get("peer_groups"), entry.get("peer")) {
-        (Some(_), Some(peer)) => {
-            let text = format!("{what} goes through groups of peers or through one peer, not both");
-            log.error(peer.key_place(), text)
-                .suggest(way_out.to_owned());
-        }
-        (None, None)
-            if entry.is_object()
-                && !entry.mentions(table, "peer_groups")
-                && !entry.mentions(table, "peer") =>
-        {
-            let text = format!("{what} needs \"peer_groups\" or \"peer\"");
-            log.error(entry.key_place(), text).coded(Code::MissingField);
-        }
-        _ => (),
-    }
-}
+/// The one peer that does the routing.
+pub(super) const PEER: Takes<Option<PeerRef>> = Takes(
+    Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
+    peer_ref::read,
+);
 
 /// Returns whether a file can say it, and the tie that it is.
-pub(super) fn form(peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> (Shape, Tie) {
+pub(super) fn form(peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> (FormShape, Tie) {
     let tie = match peer {
-        Some(peer) => Tie {
-            end: End::ThroughPeer,
-            names: BTreeSet::from([peer.text().to_owned()]),
-        },
+        Some(peer) => Tie::one(End::ThroughPeer, peer.text()),
         None => Tie {
             end: End::Through,
             names: groups.clone(),
         },
     };
     match tie.names.is_empty() {
-        true => (Shape::Elsewhere, tie),
-        false => (Shape::Plain, tie),
+        true => (FormShape::Elsewhere, tie),
+        false => (FormShape::Plain, tie),
     }
 }
 
@@ -74,6 +60,6 @@ pub(super) fn export(
 pub(super) fn words(peer: Option<&PeerRef>, groups: &BTreeSet<String>, about: &About) -> String {
     match peer {
         Some(peer) => format!("the peer {}", visible(about.peer(peer))),
-        None => named(groups.iter().map(String::as_str)),
+        None => named(groups),
     }
 }

@@ -6,37 +6,38 @@ pub(crate) mod nameserver;
 pub(crate) mod network;
 pub(crate) mod ports;
 pub(crate) mod times;
+pub(crate) mod word;
 
-use crate::config::{Cursor, Field, Log, Shape};
+use crate::config::{Field, Shape, Takes, quote};
 
-/// Reads free text.
-pub(crate) fn text(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
+/// Free text.
+pub(crate) const TEXT: Takes<Option<String>> = Takes(Shape::Text, |value, log| {
     value.string(log, "a text").map(str::to_owned)
-}
+});
 
-/// Reads true or false.
-pub(crate) fn flag(value: &Cursor<'_>, log: &mut Log) -> Option<bool> {
-    value.boolean(log)
-}
+/// True or false.
+pub(crate) const FLAG: Takes<Option<bool>> = Takes(Shape::Flag, |value, log| value.boolean(log));
 
-/// Reads a priority.
-pub(crate) fn metric(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
-    let metric = value.integer(log, "a whole number from 1 to 9999")?;
-    if !(1..=9999).contains(&metric) {
-        log.error(value.place(), "a metric is 1 to 9999")
-            .suggest("the lowest wins".to_owned());
-    }
-    Some(metric)
+/// A whole number within these bounds.
+pub(crate) const fn whole<const LEAST: i64, const MOST: i64>() -> Takes<Option<i64>> {
+    Takes(Shape::Whole(LEAST, MOST), |value, log| {
+        let wanted = format!("a whole number from {LEAST} to {MOST}");
+        let number = value.integer(log, &wanted)?;
+        if !(LEAST..=MOST).contains(&number) {
+            let written = quote(value.number_text().unwrap_or_default());
+            let message = format!("{} is not {wanted}", written.trim_matches('"'));
+            log.error(value.place(), message);
+        }
+        Some(number)
+    })
 }
 
 /// The field by which an entry is renamed; what it names is checked when all entries are read.
 pub(crate) const fn renamed_from<T>() -> Field<T> {
-    Field::optional("renamed_from", |_, value, log| {
+    let mut field = Field::optional("renamed_from", |_, value, log| {
         value.string(log, "the old name");
-    })
-    .says(
-        Shape::Schema(r#"{"type": "string", "minLength": 1}"#),
-        None,
-        "The entry's old name: renames the object in NetBird instead of deleting it and making another.",
-    )
+    });
+    field.row.shape = Shape::Schema(r#"{"type": "string", "minLength": 1}"#);
+    field.row.doc = "The entry's old name: renames the object in NetBird instead of deleting it and making another.";
+    field
 }

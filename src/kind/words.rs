@@ -3,10 +3,10 @@
 use crate::text::{self, visible};
 
 /// Returns names as `a, b, c`, of many `a, b and 70 more`, of nothing `none`.
-pub(crate) fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn named(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let names = names.into_iter();
     let names: Vec<String> = names
-        .into_iter()
-        .map(|name| visible(name).into_owned())
+        .map(|name| visible(name.as_ref()).into_owned())
         .collect();
     listed(&names)
 }
@@ -16,15 +16,6 @@ pub(crate) fn listed(texts: &[String]) -> String {
     match texts {
         [] => "none".into(),
         texts => text::listed(texts),
-    }
-}
-
-/// What stands behind the description of an object that is switched off.
-pub(crate) fn disabled(enabled: Option<bool>) -> &'static str {
-    if enabled == Some(false) {
-        ", disabled"
-    } else {
-        ""
     }
 }
 

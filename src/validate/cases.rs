@@ -14,7 +14,7 @@ fn errors(text: &str) -> usize {
                 problems
                     .list
                     .iter()
-                    .all(|problem| problem.line >= 1 && problem.column >= 1)
+                    .all(|problem| problem.place.line >= 1 && problem.place.column >= 1)
             );
             problems
                 .list
@@ -286,7 +286,7 @@ f:9:97  setup_keys.node-1.auto_groups[1]
 f:10:5  setup_keys.node-2
     a setup key needs "expires_in"
 f:10:25  setup_keys.node-2.type
-    "one-of" is no key type: it is "one-off" or "reusable"
+    "one-of" is no key type: it is one of "one-off", "reusable"
     did you mean "one-off"?
 f:10:62  setup_keys.node-2.renamed_from
     a setup key's name can never change
@@ -305,16 +305,14 @@ f:19:71  policies["web.tcp"].enabled
 f:22:25  routes.lan.network
     "10.0.0.0/33" is no network: the prefix of an IPv4 network is 0 to 32
 f:22:77  routes.lan.metric
-    a metric is 1 to 9999
-    the lowest wins
+    0 is not a whole number from 1 to 9999
 f:23:5  routes.lan
     "lan" is here twice; the first one is in line 22, column 5
 f:23:77  routes.lan.groups
     expected a list of group names, found the string "pilots"
     write ["pilots"]
 f:25:90  dns.nameserver_groups.corp.nameservers[0].port
-    a port is 1 to 65535
-    left out, it is 53
+    70000 is not a whole number from 1 to 65535
 f:26:3  users
     people are not managed here: they come from the identity provider
     its groups can be named in policies and routes without being declared
@@ -360,7 +358,7 @@ fn spellings_of_other_tools_have_a_way_out() {
 "groups": {"a": ["p1", "p2"]}
     groups.a: expected a group { … }, found a list of names | write { "peers": ["p1", "p2"] }
 "groups": {"a": {"members": ["p1"]}}
-    groups.a.members: a group's members are called "peers" | write "peers": [ … ] with names of setup keys and peers
+    groups.a.members: write "peers" | Names of setup keys and of live peers. Left out: the members are left alone.
 "rule": {}
     rule: rules of access are entries of "policies" | write "policies": { "NAME": { "sources": [ … ], "destinations": [ … ] } }, one entry a rule
 "acls": []
@@ -374,9 +372,9 @@ fn spellings_of_other_tools_have_a_way_out() {
 "nameservers": []
     nameservers: nameserver groups stand in "dns" | write "dns": { "nameserver_groups": { … } }
 "policies": {"p": {"src": ["a"], "dst": ["b"], "proto": "tcp"}}
-    policies.p.src: who may connect stands in "sources" | write "sources": [ … ] with names of groups
-    policies.p.dst: whom they reach stands in "destinations" | write "destinations": [ … ] with names of groups
-    policies.p.proto: write "protocol"
+    policies.p.src: write "sources" | Groups that may connect, at least one. Exactly one of sources and source_resource.
+    policies.p.dst: write "destinations" | Groups that they reach, at least one. Exactly one of destinations and destination_resource.
+    policies.p.proto: write "protocol" | all, tcp, udp, icmp or netbird-ssh, in any case.
 "policies": {"p": {"rule": {}, "sources": ["*"], "destinations": ["10.0.0.0/8"]}}
     policies.p.rule: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
     note: policies.p.sources[0]: group "*" is not declared here, so it must exist in NetBird | the group of every peer is called "All"
@@ -389,7 +387,7 @@ fn spellings_of_other_tools_have_a_way_out() {
     note: policies.p.sources[1]: group "al" is not declared here, so it must exist in NetBird
     note: policies.p.destinations[0]: group "d2m7q0rl0ubs73a9k2v0" is not declared here, so it must exist in NetBird | this looks like an id of NetBird: groups stand here, by their names
 "groups": {"g": {}}, "routes": {"r": {"networks": ["10.0.0.0/8"], "peer_groups": ["g"], "groups": ["g"]}}
-    routes.r.networks: a route has one network | write "network": "192.168.1.0/24"; another network is an entry of its own
+    routes.r.networks: write "network" | An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.
 
 "#]],
     );

@@ -174,11 +174,11 @@ proptest! {
             }
             Err(problems) => {
                 prop_assert!(problems.errors().count() > 0);
-                let positions: Vec<_> = problems.list.iter().map(|problem| (problem.line, problem.column)).collect();
+                let positions: Vec<_> = problems.list.iter().map(|problem| (problem.place.line, problem.place.column)).collect();
                 prop_assert!(positions.is_sorted());
                 for problem in &problems.list {
-                    let line = text.split('\n').nth(problem.line - 1).expect("the line exists");
-                    prop_assert!(problem.column <= line.chars().count() + 1, "{problem:?}");
+                    let line = text.split('\n').nth(problem.place.line - 1).expect("the line exists");
+                    prop_assert!(problem.place.column <= line.chars().count() + 1, "{problem:?}");
                     prop_assert!(!problem.render("f").contains('\u{202e}'), "{problem:?}");
                 }
             }
@@ -199,7 +199,7 @@ proptest! {
         let result = validate(&Source::from_text("f", text.clone()).expect("a text"));
         if changed && !pointer.contains("/ports/") {
             let problems = result.expect_err(&text);
-            prop_assert!(problems.errors().any(|problem| problem.line == 1 && problem.column > 1), "{problems}");
+            prop_assert!(problems.errors().any(|problem| problem.place.line == 1 && problem.place.column > 1), "{problems}");
         }
     }
 }

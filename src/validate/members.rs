@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Entry;
+use super::{Entry, of_kind};
 use crate::code::Code;
 use crate::config::{Cursor, Log, quote};
 use crate::desired::Desired;
@@ -16,14 +16,9 @@ use crate::render::words;
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     let groups: FxHashMap<&str, Cursor<'_>> = peers_of(entries).collect();
-    for entry in entries
-        .iter()
-        .filter(|entry| entry.address.kind == Kind::SetupKey)
-    {
-        if desired
-            .setup_key(&entry.address.name)
-            .is_some_and(is_pending)
-        {
+    for entry in of_kind(entries, Kind::SetupKey) {
+        let key = desired.setup_key(&entry.address.name);
+        if key.is_some_and(is_pending) {
             check_listed(entry, &groups, desired, log);
         }
     }
@@ -34,9 +29,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
 fn peers_of<'e, 'a>(
     entries: &'e [Entry<'a>],
 ) -> impl Iterator<Item = (&'a str, Cursor<'a>)> + use<'e, 'a> {
-    let groups = entries
-        .iter()
-        .filter(|entry| entry.address.kind == Kind::Group);
+    let groups = of_kind(entries, Kind::Group);
     groups.filter_map(|entry| Some((entry.cursor.name(), entry.cursor.get("peers")?)))
 }
 
@@ -109,12 +102,7 @@ fn check_members(
     desired: &Desired,
     log: &mut Log,
 ) {
-    let keys = || {
-        entries
-            .iter()
-            .filter(|entry| entry.address.kind == Kind::SetupKey)
-            .map(|entry| entry.cursor.name())
-    };
+    let keys = || of_kind(entries, Kind::SetupKey).map(|entry| entry.cursor.name());
     let declared: FxHashMap<&str, &DeclaredKey> = desired
         .setup_keys()
         .map(|(name, key)| (name.as_str(), key))

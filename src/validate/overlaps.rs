@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::Entry;
+use super::{Entry, of_kind};
 use crate::address::Address;
 use crate::code::Code;
 use crate::config::{Log, quote};
@@ -30,10 +30,7 @@ impl<'a> Destination<'a> {
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     let mut seen: FxHashMap<(Destination<'_>, &str), &Entry<'_>> = FxHashMap::default();
     let mut numbers: FxHashMap<&Address, usize> = FxHashMap::default();
-    let of_routes = entries
-        .iter()
-        .filter(|entry| entry.address.kind == Kind::Route);
-    let routes = of_routes.filter_map(|entry| {
+    let routes = of_kind(entries, Kind::Route).filter_map(|entry| {
         let number = numbers.entry(&entry.address).or_default();
         let route = desired.resource(&entry.address).get(*number)?;
         *number += 1;

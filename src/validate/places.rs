@@ -50,19 +50,24 @@ impl Places {
 }
 
 fn places(entries: &[Entry<'_>]) -> BTreeMap<Address, EntryPlaces> {
-    let field = |field: Cursor<'_>| {
-        let named = field
-            .elements()
-            .chain([field])
-            .filter_map(|element| Some((element.text()?.to_owned(), element.place())));
-        (field.name().to_owned(), named.collect())
-    };
-    let entry = |entry: &Entry<'_>| {
-        let place = entry.cursor.key_place();
-        let names = entry.cursor.members().map(field).collect();
-        (entry.address.clone(), EntryPlaces { place, names })
-    };
-    entries.iter().map(entry).collect()
+    let mut all: BTreeMap<Address, EntryPlaces> = BTreeMap::new();
+    for Entry { address, cursor } in entries {
+        // of several objects of one name the first one stands for all
+        let of_entry = all.entry(address.clone());
+        let of_entry = of_entry.or_insert_with(|| EntryPlaces {
+            place: cursor.key_place(),
+            names: BTreeMap::new(),
+        });
+        for field in cursor.members() {
+            let names = of_entry.names.entry(field.name().to_owned()).or_default();
+            let texts = field.elements().chain([field]);
+            for (name, text) in texts.filter_map(|text| Some((text.text()?, text))) {
+                let place = names.entry(name.to_owned());
+                place.or_insert_with(|| text.place());
+            }
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -101,5 +106,18 @@ mod tests {
         );
         assert_eq!(valid.position_of(&Address::new(Kind::Route, "p")), None);
         assert_eq!(valid.places.name(&policy, "sources", "b"), None);
+    }
+
+    #[test]
+    fn several_objects_of_one_name_stand_where_the_first_does() {
+        let file = "{\"routes\": {\"r\": [\n  {\"network\": \"10.0.0.0/8\", \"peer\": \"a\"},\n  {\"network\": \"10.0.0.0/8\", \"peer\": \"b\"}]}}";
+        let valid = check(file).expect("a valid file");
+        let route = Address::new(Kind::Route, "r");
+        let line = |place: Option<&crate::config::Place>| place.map(|place| place.line);
+        assert_eq!(line(valid.position_of(&route)), Some(2));
+        for (peer, wanted) in [("a", 2), ("b", 3)] {
+            let place = valid.places.name(&route, "peer", peer);
+            assert_eq!(line(place), Some(wanted), "{peer}");
+        }
     }
 }

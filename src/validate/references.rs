@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Entry;
+use super::{Entry, of_kind};
 use crate::address::Address;
 use crate::code::Code;
 use crate::config::{Cursor, Log, Place, quote};
@@ -29,83 +29,108 @@ pub struct Reference {
     pub hint: Option<String>,
 }
 
-/// Returns the references to undeclared groups in file order, and notes one notice for each such group.
+/// What is said of a name that is that of something else here: the kind that stands there, the kind that the name is of.
+const TAKEN_FOR: [(Kind, Kind, &str); 5] = [
+    (
+        Kind::Group,
+        Kind::SetupKey,
+        "it is a setup key here: groups stand here, such as one that lists it",
+    ),
+    (
+        Kind::Group,
+        Kind::NetworkResource,
+        "it is a network resource here: groups stand here; a policy names a resource in \"destination_resource\"",
+    ),
+    (
+        Kind::NetworkResource,
+        Kind::Group,
+        "it is a group here: groups stand in \"destinations\"",
+    ),
+    (
+        Kind::NetworkResource,
+        Kind::SetupKey,
+        "it is a setup key here: for its peer write { \"peer\": \"NAME\" }",
+    ),
+    (
+        Kind::NetworkResource,
+        Kind::Network,
+        "it is a network here: one of its resources stands here, or a group that they are in",
+    ),
+];
+
+/// Returns the references to undeclared groups in file order, and notes one notice for each such group, and for each network
+/// resource that a policy names and the file does not declare.
 pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference> {
-    let groups = || {
-        entries
-            .iter()
-            .filter(|entry| entry.address.kind == Kind::Group)
-            .map(|entry| entry.cursor.name())
-    };
-    let declared: FxHashSet<&str> = groups().collect();
-    let composed: FxHashMap<Cow<str>, &str> =
-        groups().map(|name| (names::nfc(name), name)).collect();
-    let (keys, resources) = (
-        names_of(entries, Kind::SetupKey),
-        names_of(entries, Kind::NetworkResource),
-    );
-    let way_out = |name: &str| {
-        if keys.contains(name) {
-            let hint = "it is a setup key here: groups stand here, such as one that lists it";
-            Some(hint.to_owned())
-        } else if resources.contains(name) {
-            let hint = "it is a network resource here: groups stand here; a policy names a resource in \"destination_resource\"";
-            Some(hint.to_owned())
-        } else {
-            let near = hint::group(name, groups().chain([ALL]));
-            near.as_ref().map(words::hint)
+    let mut declared: FxHashMap<Kind, FxHashSet<&str>> = FxHashMap::default();
+    for entry in entries {
+        let names = declared.entry(entry.address.kind).or_default();
+        names.insert(entry.cursor.name());
+    }
+    let names_of = |kind| of_kind(entries, kind).map(|entry| entry.cursor.name());
+    let is_declared = |kind, name: &str| declared.get(&kind).is_some_and(|all| all.contains(name));
+    let composed: FxHashMap<Cow<str>, &str> = names_of(Kind::Group)
+        .map(|name| (names::nfc(name), name))
+        .collect();
+    let way_out = |kind, name: &str, is_cheap: bool| {
+        let mut taken_for = TAKEN_FOR.iter().filter(|(wanted, ..)| *wanted == kind);
+        if let Some((_, _, text)) = taken_for.find(|(_, found, _)| is_declared(*found, name)) {
+            return Some((*text).to_owned());
         }
+        let near = match kind {
+            _ if !is_cheap => None,
+            Kind::Group => hint::group(name, names_of(kind).chain([ALL])),
+            _ => hint::other(name, names_of(kind)),
+        };
+        near.as_ref().map(words::hint)
     };
-    let mut hints: FxHashMap<String, Option<String>> = FxHashMap::default();
+    let mut hints: FxHashMap<(Kind, &str), Option<String>> = FxHashMap::default();
     let mut references = Vec::new();
-    for (entry, name, named) in named(entries) {
-        if name == ALL || declared.contains(name) || names::flaw(name).is_some() {
+    for (entry, kind, name, named) in entries.iter().flat_map(named) {
+        let is_group = kind == Kind::Group;
+        if is_group && name == ALL || is_declared(kind, name) || names::flaw(name).is_some() {
             continue;
         }
         let place = named.place();
-        if let Some(twin) = composed.get(&names::nfc(name)) {
-            log.error(
-                place,
-                format!(
-                    "the group {} is declared in other characters that look the same",
-                    quote(name)
-                ),
-            )
-            .coded(Code::Reference)
-            .suggest(format!("copy the name {} from \"groups\"", quote(twin)));
+        if let Some(twin) = composed.get(&names::nfc(name)).filter(|_| is_group) {
+            let message = format!(
+                "the group {} is declared in other characters that look the same",
+                quote(name)
+            );
+            log.error(place, message)
+                .coded(Code::Reference)
+                .suggest(format!("copy the name {} from \"groups\"", quote(twin)));
             continue;
         }
-        if !hints.contains_key(name) {
-            let few = (hints.len() + 1).saturating_mul(declared.len()) <= MAX_GUESSES;
-            let hint = if few { way_out(name) } else { None };
-            let way_out = hint.iter().map(|hint| format!(" ({hint})"));
-            let brief = format!("{}{}", quote(name), way_out.collect::<String>());
-            log.notice(
-                Code::UndeclaredGroup,
-                place.clone(),
-                format!(
-                    "group {} is not declared here, so it must exist in NetBird",
-                    quote(name)
-                ),
-            )
-            .brief(brief)
-            .suggest(hint.clone());
-            hints.insert(name.to_owned(), hint);
-        }
-        references.push(Reference {
-            owner: entry.address.clone(),
-            group: name.to_owned(),
-            place,
-            hint: hints.get(name).cloned().flatten(),
+        let told = hints.len() + 1;
+        let hint = hints.entry((kind, name)).or_insert_with(|| {
+            let number = declared.get(&kind).map_or(0, FxHashSet::len);
+            let is_cheap = told.saturating_mul(number) <= MAX_GUESSES;
+            let hint = way_out(kind, name, is_cheap);
+            let brief = hint.iter().map(|hint| format!(" ({hint})"));
+            let brief = quote(name) + &brief.collect::<String>();
+            let (code, label) = match is_group {
+                true => (Code::UndeclaredGroup, "group"),
+                false => (Code::UndeclaredResource, "network resource"),
+            };
+            let message = format!(
+                "{label} {} is not declared here, so it must exist in NetBird",
+                quote(name)
+            );
+            log.notice(code, place.clone(), message)
+                .brief(brief)
+                .suggest(hint.clone());
+            hint
         });
+        if is_group {
+            references.push(Reference {
+                owner: entry.address.clone(),
+                group: name.to_owned(),
+                place,
+                hint: hint.clone(),
+            });
+        }
     }
     references
-}
-
-/// The names of the entries of a kind.
-fn names_of<'a>(entries: &[Entry<'a>], kind: Kind) -> FxHashSet<&'a str> {
-    let of_kind = entries.iter().filter(|entry| entry.address.kind == kind);
-    of_kind.map(|entry| entry.cursor.name()).collect()
 }
 
 /// What names a group: most are declared, so it is looked for where it stands when something is to be said of it.
@@ -125,72 +150,29 @@ impl Named<'_> {
     }
 }
 
-/// Every text that names a group, with its entry and where it stands.
+/// Every text of an entry that names a group, or in a policy a network resource: with the kind, and where it stands.
 fn named<'e, 'a>(
-    entries: &'e [Entry<'a>],
-) -> impl Iterator<Item = (&'e Entry<'a>, &'a str, Named<'a>)> {
-    entries.iter().flat_map(|entry| {
-        let outline = (entry.address.kind.descriptor().outline)();
-        let is_list = move |field: &Cursor<'_>| {
-            let mut rows = outline.rows.iter();
-            rows.any(|row| row.is_reference && row.name == field.name())
-        };
-        let lists = entry.cursor.members().filter(is_list);
-        let elements = lists.flat_map(Cursor::elements);
-        let elements = elements.filter_map(|element| Some((element.text()?, Named::Text(element))));
+    entry: &'e Entry<'a>,
+) -> impl Iterator<Item = (&'e Entry<'a>, Kind, &'a str, Named<'a>)> {
+    let outline = (entry.address.kind.descriptor().outline)();
+    let is_list = move |field: &Cursor<'_>| {
+        let mut rows = outline.rows.iter();
+        rows.any(|row| row.is_reference && row.name == field.name())
+    };
+    let lists = entry.cursor.members().filter(is_list);
+    let elements = lists.flat_map(Cursor::elements);
+    let texts = elements.filter_map(|text| Some((Kind::Group, text.text()?, Named::Text(text))));
+    let of_policy = |field| {
         let is_policy = entry.address.kind == Kind::Policy;
-        let users = is_policy.then(|| entry.cursor.get("authorized_groups"));
-        let users = users.flatten().into_iter().flat_map(Cursor::members);
-        let users = users.map(|group| (group.name(), Named::Member(group)));
-        let all = elements.chain(users);
-        all.map(move |(name, named)| (entry, name, named))
-    })
-}
-
-/// Notes one notice for each network resource that a policy names and the file does not declare.
-pub(super) fn undeclared_resources(entries: &[Entry<'_>], log: &mut Log) {
-    let declared = names_of(entries, Kind::NetworkResource);
-    let of_kind = |kind| names_of(entries, kind);
-    let (groups, keys, networks) = (
-        of_kind(Kind::Group),
-        of_kind(Kind::SetupKey),
-        of_kind(Kind::Network),
-    );
-    let policies = entries
-        .iter()
-        .filter(|entry| entry.address.kind == Kind::Policy);
-    let mut told: FxHashSet<&str> = FxHashSet::default();
-    for target in policies.filter_map(|entry| entry.cursor.get("destination_resource")) {
-        let Some(name) = target.text().filter(|name| names::flaw(name).is_none()) else {
-            continue;
-        };
-        if declared.contains(name) || !told.insert(name) {
-            continue;
-        }
-        let few = told.len().saturating_mul(declared.len()) <= MAX_GUESSES;
-        let near = || hint::other(name, declared.iter().copied());
-        let hint = if groups.contains(name) {
-            Some("it is a group here: groups stand in \"destinations\"".to_owned())
-        } else if keys.contains(name) {
-            Some(format!(
-                "it is a setup key here: for its peer write {{ \"peer\": {} }}",
-                quote(name)
-            ))
-        } else if networks.contains(name) {
-            Some("it is a network here: one of its resources stands here, or a group that they are in".to_owned())
-        } else {
-            few.then(near).flatten().as_ref().map(words::hint)
-        };
-        let way_out = hint.iter().map(|hint| format!(" ({hint})"));
-        let brief = format!("{}{}", quote(name), way_out.collect::<String>());
-        let text = format!(
-            "network resource {} is not declared here, so it must exist in NetBird",
-            quote(name)
-        );
-        log.notice(Code::UndeclaredResource, target.place(), text)
-            .brief(brief)
-            .suggest(hint);
-    }
+        is_policy.then(|| entry.cursor.get(field)).flatten()
+    };
+    let users = of_policy("authorized_groups").into_iter();
+    let users = users.flat_map(Cursor::members);
+    let users = users.map(|group| (Kind::Group, group.name(), Named::Member(group)));
+    let target = of_policy("destination_resource").into_iter();
+    let target = target.filter_map(|it| Some((Kind::NetworkResource, it.text()?, Named::Text(it))));
+    let all = texts.chain(users).chain(target);
+    all.map(move |(kind, name, named)| (entry, kind, name, named))
 }
 
 #[cfg(test)]
@@ -326,7 +308,7 @@ mod tests {
 "destination_resource": "ops"
     note: policies.p.destination_resource: network resource "ops" is not declared here, so it must exist in NetBird | it is a group here: groups stand in "destinations"
 "destination_resource": "gw-1"
-    note: policies.p.destination_resource: network resource "gw-1" is not declared here, so it must exist in NetBird | it is a setup key here: for its peer write { "peer": "gw-1" }
+    note: policies.p.destination_resource: network resource "gw-1" is not declared here, so it must exist in NetBird | it is a setup key here: for its peer write { "peer": "NAME" }
 "destination_resource": "office"
     note: policies.p.destination_resource: network resource "office" is not declared here, so it must exist in NetBird | it is a network here: one of its resources stands here, or a group that they are in
 "destination_resource": {"peer": "gw-1"}

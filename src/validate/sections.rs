@@ -4,78 +4,70 @@ use std::sync::LazyLock;
 
 use crate::address::Address;
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Table, quote};
+use crate::config::{Cursor, Field, Log, Presence, Refused, Table, quote};
 use crate::desired::Desired;
 use crate::kind::values::names;
 use crate::kind::{Declared, Entries, InFile, Inside, Kind, NameOf};
 
-/// The fields of the file: the schema, and the sections of the kinds.
-pub(super) fn top() -> Table<Desired> {
-    static FIELDS: LazyLock<Vec<Field<Desired>>> = LazyLock::new(|| {
-        let schema = Field::optional("$schema", |_, value, log| {
-            value.string(log, "the address of a schema");
-        });
-        let account = Field::optional("account", |desired, value, log| {
-            folder(desired, value, &account(), log);
-        });
-        let dns = Field::optional("dns", |desired, value, log| {
-            folder(desired, value, &dns(), log);
-        });
-        let sections = [schema].into_iter().chain(fields(&[]));
-        sections.chain([account, dns]).collect()
-    });
+/// What holds sections: what it is, where it stands, and what people write there besides.
+const PLACES: [(&str, &[&str], &[Refused]); 3] = [
+    ("the file", &[], REFUSED),
+    ("the section account", &["account"], REFUSED_IN_ACCOUNT),
+    ("the section dns", &["dns"], REFUSED_IN_DNS),
+];
+
+/// The fields of what holds sections, at that place of the file.
+pub(super) fn table(place: &[&str]) -> Table<Desired> {
+    static FIELDS: LazyLock<[Vec<Field<Desired>>; 3]> =
+        LazyLock::new(|| PLACES.map(|(_, place, _)| fields(place)));
+    let mut known = PLACES.iter().zip(&*FIELDS);
+    let found = known.find(|((_, known, _), _)| *known == place);
+    let ((what, _, refused), fields) = found.expect("sections stand at that place");
     Table {
-        what: "the file",
-        fields: &FIELDS,
-        refused: REFUSED,
+        what,
+        fields,
+        refused,
         rules: "{}",
     }
 }
 
+/// The fields at a place of the file: the sections that stand there, and at the top the schema and what holds more sections.
+fn fields(place: &[&'static str]) -> Vec<Field<Desired>> {
+    let sections =
+        Kind::sections().filter_map(|kind| match kind.section_path().strip_prefix(place) {
+            Some([name]) => {
+                let mut field = Field::optional(name, read);
+                // an empty one of the others wants nothing to be gone
+                if kind.goes_with_entry() {
+                    field.row.presence = Presence::Section;
+                }
+                Some(field)
+            }
+            _ => None,
+        });
+    if !place.is_empty() {
+        return sections.collect();
+    }
+    let schema = Field::optional("$schema", |_, value, log| {
+        value.string(log, "the address of a schema");
+    });
+    let folders = ["account", "dns"].map(|name| Field::optional(name, folder));
+    [schema]
+        .into_iter()
+        .chain(sections)
+        .chain(folders)
+        .collect()
+}
+
 /// Reads what holds sections.
-fn folder(desired: &mut Desired, value: &Cursor<'_>, table: &Table<Desired>, log: &mut Log) {
-    value.object(log, table, desired);
+fn folder(desired: &mut Desired, value: &Cursor<'_>, log: &mut Log) {
+    let table = table(&[value.name()]);
+    value.object(log, &table, desired);
     if value.is_object() && value.members().next().is_none() {
         let names: Vec<String> = table.names().map(quote).collect();
         let text = format!("manages nothing without {}", names.join(" or "));
         log.notice(Code::IdleSection, value.key_place(), text);
     }
-}
-
-/// The fields of `account`, which holds one section.
-fn account() -> Table<Desired> {
-    static FIELDS: LazyLock<Vec<Field<Desired>>> = LazyLock::new(|| fields(&["account"]));
-    Table {
-        what: "the section account",
-        fields: &FIELDS,
-        refused: REFUSED_IN_ACCOUNT,
-        rules: "{}",
-    }
-}
-
-/// The fields of `dns`, which holds sections.
-fn dns() -> Table<Desired> {
-    static FIELDS: LazyLock<Vec<Field<Desired>>> = LazyLock::new(|| fields(&["dns"]));
-    Table {
-        what: "the section dns",
-        fields: &FIELDS,
-        refused: REFUSED_IN_DNS,
-        rules: "{}",
-    }
-}
-
-/// The sections that stand at that place of the file.
-fn fields(place: &[&'static str]) -> Vec<Field<Desired>> {
-    let name = |kind: Kind| match kind.section_path().strip_prefix(place) {
-        Some([name]) => Some((kind, *name)),
-        _ => None,
-    };
-    // an empty one of these wants nothing to be gone
-    let field = |(kind, name): (Kind, &'static str)| match kind.goes_with_entry() {
-        true => Field::section(name, read),
-        false => Field::optional(name, read),
-    };
-    Kind::sections().filter_map(name).map(field).collect()
 }
 
 const REFUSED: &[Refused] = &[
@@ -120,8 +112,7 @@ const REFUSED: &[Refused] = &[
         &["network", "resources", "network_resources", "routers"],
         "resources and routers stand in the network that they are in",
         Some("write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }"),
-    )
-    .meant("networks"),
+    ),
     Refused::new(&["posture_checks", "tokens"], NOT_MANAGED, Some(AS_IT_IS)),
     Refused::new(
         &["accounts", "settings", "account_settings"],
@@ -223,7 +214,7 @@ fn no_names<R>(section: &Cursor<'_>, log: &mut Log) -> Option<R> {
 }
 
 fn check_name(entry: &Cursor<'_>, kind: Kind, log: &mut Log) {
-    names::check_declared(entry, log);
+    names::check_own(entry.name(), || entry.key_place(), log);
     names::check_length(
         entry,
         kind.label(),

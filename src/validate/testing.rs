@@ -29,7 +29,7 @@ pub(crate) fn problems(text: &str) -> Vec<String> {
             .hint
             .map(|hint| format!(" | {hint}"))
             .unwrap_or_default();
-        format!("{note}{}: {}{hint}", problem.path, problem.message)
+        format!("{note}{}: {}{hint}", problem.place.path, problem.message)
     };
     list.into_iter().map(line).collect()
 }

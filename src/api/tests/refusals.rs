@@ -188,7 +188,7 @@ fn texts() {
     );
     assert_eq!(
         error.hint().unwrap(),
-        "the token is not known to this server: revoked, or made on another one. Make a new one for the service user \
+        "the token is not valid: expired, revoked, cut short, or of another server. Make a new one for the service user \
          (role auditor for plan, admin for apply) and give it as NETBIRD_API_TOKEN; in a job that is the secret \
          NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)"
     );

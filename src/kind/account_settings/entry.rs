@@ -3,186 +3,67 @@
 use std::collections::BTreeSet;
 
 use super::AccountSettings;
-use crate::config::{Cursor, Flaw, Log, Refused, Shape, Table, quote};
-use crate::kind::rows::{own, own_groups};
-use crate::kind::values::{domain, flag, names, network, text};
-use crate::kind::{Declared, Resource};
+use crate::config::{Cursor, Flaw, Log, Refused, Shape, Table, Takes, quote};
+use crate::kind::rows::fields;
+use crate::kind::values::{FLAG, TEXT, domain, names, network, whole};
 
-/// Seconds: an hour, and 180 days, which is as long as the server lets it be.
-const LOGIN: (i64, i64) = (3_600, 15_552_000);
+/// Most seconds of inactivity: the server makes a negative number of more.
+const MOST_SECS: i64 = 9_223_372_036;
 
-/// Seconds: the server makes a negative number of more.
-const INACTIVITY: (i64, i64) = (1, 9_223_372_036);
-
-const IGNORED: &str = "a self-hosted NetBird answers 200 to it and ignores it";
 const LEAVE_OUT: Option<&str> = Some("leave it out: what NetBird has stays as it is");
 
 pub(super) const TABLE: Table<AccountSettings> = Table {
     what: "the account settings",
-    fields: &[
-        own!(
-            peer_login_expiration_enabled,
-            Shape::Flag,
-            Some("true"),
-            "Whether machines of people have to log in again after a time.",
-            flag
-        ),
-        own!(
-            peer_login_expiration,
-            Shape::Whole(LOGIN.0, LOGIN.1),
-            Some("86400"),
-            "After how many seconds: an hour to 180 days.",
-            |value: &Cursor<'_>, log: &mut Log| seconds(value, LOGIN, log)
-        ),
-        own!(
-            peer_inactivity_expiration_enabled,
-            Shape::Flag,
-            Some("false"),
-            "Whether they have to after they were offline for a time.",
-            flag
-        ),
-        own!(
-            peer_inactivity_expiration,
-            Shape::Whole(INACTIVITY.0, INACTIVITY.1),
-            Some("600"),
-            "After how many seconds.",
-            |value: &Cursor<'_>, log: &mut Log| seconds(value, INACTIVITY, log)
-        ),
-        own!(
-            regular_users_view_blocked,
-            Shape::Flag,
-            Some("true"),
-            "Whether people of role user see no peers of others in the dashboard.",
-            flag
-        ),
-        own!(
-            groups_propagation_enabled,
-            Shape::Flag,
-            Some("true"),
-            "Whether the groups of a user go to the user's machines.",
-            flag
-        ),
-        own!(
-            jwt_groups_enabled,
-            Shape::Flag,
-            Some("false"),
-            "Whether groups come from the tokens of the identity provider.",
-            flag
-        ),
-        own!(
-            jwt_groups_claim_name,
-            Shape::Text,
-            Some("\"\""),
-            "The claim of a token that lists them.",
-            text
-        ),
-        own!(
-            jwt_allow_groups,
-            Shape::Schema(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#),
-            Some("[]"),
-            "Names in that claim: who has none of them is let in no more. Empty: everybody is.",
-            allowed
-        ),
-        own!(
-            routing_peer_dns_resolution_enabled,
-            Shape::Flag,
-            Some("true"),
-            "Whether routing peers resolve the domains of routes, rather than each client.",
-            flag
-        ),
-        own!(
-            dns_domain,
-            Shape::Text,
-            Some("\"\""),
-            "The domain behind the names of machines; \"\" is NetBird's own. Another one renames every machine: somebody has to agree.",
-            own_domain
-        ),
-        own!(
-            network_range,
-            Shape::Text,
-            None,
-            "The IPv4 network of the machines' addresses, /28 or larger. Another one gives every machine another address: somebody has to agree.",
-            |value: &Cursor<'_>, log: &mut Log| range(value, &V4, log)
-        ),
-        own!(
-            network_range_v6,
-            Shape::Text,
-            None,
-            "The IPv6 network of them, /48 to /120; likewise.",
-            |value: &Cursor<'_>, log: &mut Log| range(value, &V6, log)
-        ),
-        own_groups!(
-            ipv6_enabled_groups,
-            Shape::Groups,
-            Some("[\"All\"]"),
-            "Groups whose machines have an IPv6 address too. Where machines get or lose theirs, somebody has to agree.",
-            names::groups
-        ),
-        own!(
-            peer_expose_enabled,
-            Shape::Flag,
-            Some("false"),
-            "Whether machines may expose services. It needs \"peer_expose_groups\".",
-            flag
-        ),
-        own_groups!(
-            peer_expose_groups,
-            Shape::Groups,
-            Some("[]"),
-            "Groups whose machines may.",
-            names::groups
-        ),
-        own!(
-            lazy_connection_enabled,
-            Shape::Flag,
-            Some("true"),
-            "Whether machines connect to each other only once they have something to send.",
-            flag
-        ),
-        own!(
-            auto_update_version,
-            Shape::Schema(
-                r#"{"type": "string", "pattern": "^(|latest|disabled|v?[0-9]+(\\.[0-9]+)*)$"}"#
-            ),
-            Some("\"disabled\""),
-            "The version to which clients update themselves: \"latest\", \"disabled\", or a version such as \"0.77.1\".",
-            version
-        ),
-        own!(
-            auto_update_always,
-            Shape::Flag,
-            Some("false"),
-            "Whether they do so without asking.",
-            flag
-        ),
-        own!(
-            metrics_push_enabled,
-            Shape::Flag,
-            Some("false"),
-            "Whether clients send metrics.",
-            flag
-        ),
-        own!(
-            local_mfa_enabled,
-            Shape::Flag,
-            Some("false"),
-            "Whether users of NetBird's own identity provider need a second factor.",
-            flag
-        ),
-        own!(
-            peer_approval_enabled,
-            Shape::Flag,
-            Some("false"),
-            "Whether new machines wait until somebody lets them in; NetBird stores it everywhere, and goes by it on its cloud.",
-            flag
-        ),
-        own!(
-            user_approval_required,
-            Shape::Flag,
-            Some("true"),
-            "Whether new users wait until somebody lets them in.",
-            flag
-        ),
+    fields: fields![
+        /// Whether machines of people have to log in again after a time.
+        own peer_login_expiration_enabled: FLAG => true,
+        /// After how many seconds: an hour to 180 days.
+        own peer_login_expiration: whole::<3_600, 15_552_000>() => 86400,
+        /// Whether they have to after they were offline for a time.
+        own peer_inactivity_expiration_enabled: FLAG => false,
+        /// After how many seconds.
+        own peer_inactivity_expiration: whole::<1, MOST_SECS>() => 600,
+        /// Whether people of role user see no peers of others in the dashboard.
+        own regular_users_view_blocked: FLAG => true,
+        /// Whether the groups of a user go to the user's machines.
+        own groups_propagation_enabled: FLAG => true,
+        /// Whether groups come from the tokens of the identity provider.
+        own jwt_groups_enabled: FLAG => false,
+        /// The claim of a token that lists them.
+        own jwt_groups_claim_name: TEXT => "",
+        /// Names in that claim: who has none of them is let in no more. Empty: everybody is.
+        own jwt_allow_groups: ALLOWED => [],
+        /// Whether routing peers resolve the domains of routes, rather than each client.
+        own routing_peer_dns_resolution_enabled: FLAG => true,
+        /// The domain behind the names of machines; "" is NetBird's own. Another one renames every machine: somebody has
+        /// to agree.
+        own dns_domain: Takes(Shape::Text, own_domain) => "",
+        /// The IPv4 network of the machines' addresses, /28 or larger. Another one gives every machine another address:
+        /// somebody has to agree.
+        own network_range: Takes(Shape::Text, |value, log| range(value, &V4, log)),
+        /// The IPv6 network of them, /48 to /120; likewise.
+        own network_range_v6: Takes(Shape::Text, |value, log| range(value, &V6, log)),
+        /// Groups whose machines have an IPv6 address too. Where machines get or lose theirs, somebody has to agree.
+        own(groups) ipv6_enabled_groups: names::GROUPS => ["All"],
+        /// Whether machines may expose services. It needs "peer_expose_groups".
+        own peer_expose_enabled: FLAG => false,
+        /// Groups whose machines may.
+        own(groups) peer_expose_groups: names::GROUPS => [],
+        /// Whether machines connect to each other only once they have something to send.
+        own lazy_connection_enabled: FLAG => true,
+        /// The version to which clients update themselves: "latest", "disabled", or a version such as "0.77.1".
+        own auto_update_version: VERSION => "disabled",
+        /// Whether they do so without asking.
+        own auto_update_always: FLAG => false,
+        /// Whether clients send metrics.
+        own metrics_push_enabled: FLAG => false,
+        /// Whether users of NetBird's own identity provider need a second factor.
+        own local_mfa_enabled: FLAG => false,
+        /// Whether new machines wait until somebody lets them in; NetBird stores it everywhere, and goes by it on its
+        /// cloud.
+        own peer_approval_enabled: FLAG => false,
+        /// Whether new users wait until somebody lets them in.
+        own user_approval_required: FLAG => true,
     ],
     refused: &[
         Refused::new(
@@ -190,7 +71,11 @@ pub(super) const TABLE: Table<AccountSettings> = Table {
             "whether NetBird's own identity provider runs is set where the server is started: NetBird answers 200 to it and ignores it",
             LEAVE_OUT,
         ),
-        Refused::new(&["local_auth_disabled"], IGNORED, LEAVE_OUT),
+        Refused::new(
+            &["local_auth_disabled"],
+            "a self-hosted NetBird answers 200 to it and ignores it",
+            LEAVE_OUT,
+        ),
         Refused::new(
             &["agent_network_only"],
             "a NetBird without agent networks refuses it",
@@ -217,21 +102,23 @@ pub(super) const TABLE: Table<AccountSettings> = Table {
             "the dashboard's first steps are none of the settings",
             LEAVE_OUT,
         ),
-        Refused::new(&["domain", "dns_label"], "write \"dns_domain\"", None).meant("dns_domain"),
-        Refused::new(&["network", "cidr"], "write \"network_range\"", None).meant("network_range"),
+        Refused::meaning("dns_domain", &["domain", "dns_label"]),
+        Refused::meaning("network_range", &["network", "cidr"]),
     ],
     rules: "{}",
 };
 
-fn seconds(value: &Cursor<'_>, (least, most): (i64, i64), log: &mut Log) -> Option<i64> {
-    let wanted = format!("a whole number of seconds from {least} to {most}");
-    let number = value.integer(log, &wanted)?;
-    if !(least..=most).contains(&number) {
-        log.error(value.place(), format!("{number} is not {wanted}"));
-        return None;
-    }
-    Some(number)
-}
+/// Names of groups of the identity provider.
+const ALLOWED: Takes<Option<BTreeSet<String>>> = Takes(
+    Shape::Schema(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#),
+    allowed,
+);
+
+/// A version: the server answers 500 to anything else.
+const VERSION: Takes<Option<String>> = Takes(
+    Shape::Schema(r#"{"type": "string", "pattern": "^(|latest|disabled|v?[0-9]+(\\.[0-9]+)*)$"}"#),
+    version,
+);
 
 /// A family of addresses, and the prefixes that the server takes in it.
 struct Family {
@@ -276,7 +163,7 @@ fn range(value: &Cursor<'_>, family: &Family, log: &mut Log) -> Option<String> {
         }
         Ok(network)
     });
-    found.map_err(|flaw| flaw.report(value.place(), log)).ok()
+    value.checked(found, log)
 }
 
 /// Reads the domain of machines.
@@ -312,11 +199,4 @@ fn allowed(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
         Some(name.to_owned())
     };
     Some(list.iter().filter_map(name).collect())
-}
-
-/// Reads the section.
-pub(super) fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut settings = AccountSettings::default();
-    entry.object(log, &TABLE, &mut settings);
-    Some(Declared::one(Resource::AccountSettings(settings)))
 }

@@ -4,12 +4,13 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
-use super::super::rows::own;
-use super::super::values::domain;
+use super::super::rows::fields;
+use super::super::values::word::{self, Word};
+use super::super::values::{domain, whole};
 use super::super::{Declared, InFile, Resource};
 use super::{DnsRecord, RecordType};
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table, nearest, quote};
+use crate::config::{Cursor, Log, Refused, Shape, Table, Takes, quote};
 use crate::spelling;
 
 /// The longest time to live that the DNS knows, in seconds (RFC 2181, section 8).
@@ -17,47 +18,22 @@ const LONGEST_TTL: i64 = 2_147_483_647;
 
 pub(super) const TABLE: Table<DnsRecord> = Table {
     what: "a record",
-    fields: &[
-        Field::<DnsRecord>::required("name", |record, value, log| {
-            record.name = value
-                .string(log, "a name")
-                .unwrap_or_default()
-                .to_owned()
-        })
-        .says(
-            Shape::Schema(r#"{"type": "string", "minLength": 1, "examples": ["db", "@", "*.apps"]}"#),
-            None,
-            "What it answers, relative to the zone; @ is the zone itself, and a name that ends in the zone's domain is the \
-             full one. *. may begin it.",
-        ),
-        Field::<DnsRecord>::required("type", |record, value, log| record.r#type = kind(value, log)).says(
-            Shape::Schema(r#"{"enum": ["A", "AAAA", "CNAME"]}"#),
-            None,
-            "A, AAAA or CNAME.",
-        ),
-        Field::<DnsRecord>::required("content", |record, value, log| {
-            record.content = value
-                .string(log, "an address or a name")
-                .unwrap_or_default()
-                .to_owned()
-        })
-        .says(
-            Shape::Schema(r#"{"type": "string", "minLength": 1}"#),
-            None,
-            "The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for.",
-        ),
-        own!(
-            ttl,
-            Shape::Whole(0, LONGEST_TTL),
-            Some("300"),
-            "How long others may remember it, in seconds.",
-            ttl
-        ),
+    fields: fields![
+        /// What it answers, relative to the zone; @ is the zone itself, and a name that ends in the zone's domain is the
+        /// full one. *. may begin it.
+        needs name: Takes(Shape::Schema(NAME), |value, log| written_text(value, "a name", log)),
+        /// A, AAAA or CNAME.
+        needs r#type as "type": Takes(Shape::Schema(r#"{"enum": ["A", "AAAA", "CNAME"]}"#), word::read::<RecordType>),
+        /// The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for.
+        needs content: Takes(Shape::Schema(r#"{"type": "string", "minLength": 1}"#), |value, log| {
+            written_text(value, "an address or a name", log)
+        }),
+        /// How long others may remember it, in seconds.
+        own ttl: whole::<0, LONGEST_TTL>() => 300,
     ],
     refused: &[
-        Refused::new(&["value", "target", "address", "ip", "data"], "write \"content\"", None)
-            .meant("content"),
-        Refused::new(&["id"], "ids of NetBird never stand in this file", None),
+        Refused::meaning("content", &["value", "target", "address", "ip", "data"]),
+        Refused::ID,
     ],
     rules: r#"{
         "allOf": [
@@ -67,38 +43,11 @@ pub(super) const TABLE: Table<DnsRecord> = Table {
     }"#,
 };
 
-fn kind(value: &Cursor<'_>, log: &mut Log) -> Option<RecordType> {
-    let wanted = "\"A\", \"AAAA\" or \"CNAME\"";
-    let word = value.string(log, wanted)?;
-    let known = RecordType::of(word);
-    if known.is_none() {
-        let words = RecordType::WORDS.into_iter().map(|(word, _)| word);
-        let upper = word.to_uppercase();
-        let meant = RecordType::of(&upper).map(RecordType::word);
-        let meant = meant.or_else(|| nearest(&upper, words));
-        let hint = meant.map(|word| format!("did you mean {}?", quote(word)));
-        log.error(
-            value.place(),
-            format!(
-                "{} is no type of record: NetBird has \"A\", \"AAAA\" and \"CNAME\"",
-                quote(word)
-            ),
-        )
-        .suggest(hint);
-    }
-    known
-}
+const NAME: &str = r#"{"type": "string", "minLength": 1, "examples": ["db", "@", "*.apps"]}"#;
 
-fn ttl(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
-    let wanted = "a whole number of seconds";
-    let ttl = value.integer(log, wanted)?;
-    if !(0..=LONGEST_TTL).contains(&ttl) {
-        log.error(
-            value.place(),
-            format!("a ttl is 0 to {LONGEST_TTL} seconds"),
-        );
-    }
-    Some(ttl)
+/// Reads a text that is checked when all of the record is read.
+fn written_text(value: &Cursor<'_>, wanted: &str, log: &mut Log) -> String {
+    value.string(log, wanted).unwrap_or_default().to_owned()
 }
 
 /// Returns the full name of a record: lower case, without a dot at its end.
@@ -166,13 +115,8 @@ fn name_in(zone: &str, written: &Cursor<'_>, log: &mut Log) -> Option<String> {
             .suggest("a name that ends with a dot is a full one".to_owned());
         return None;
     }
-    match domain::of_zone(name.strip_prefix("*.").unwrap_or(&name)) {
-        Ok(_) => Some(name),
-        Err(flaw) => {
-            flaw.report(written.place(), log);
-            None
-        }
-    }
+    let found = domain::of_zone(name.strip_prefix("*.").unwrap_or(&name));
+    written.checked(found, log).map(|_| name)
 }
 
 /// Notes names that are taken otherwise than they look, and an alias of itself.
@@ -235,20 +179,18 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
         (RecordType::A, Some(IpAddr::V4(_))) | (RecordType::Aaaa, Some(IpAddr::V6(_))) => {
             Some(spelling::content(text))
         }
-        (RecordType::A, _) => {
-            let is_other = matches!(found, Some(IpAddr::V6(_)));
-            let hint = is_other.then(|| "the type of an IPv6 address is AAAA".to_owned());
-            let hint = hint.or_else(|| no_address(text, "A"));
-            log.error(place.place(), format!("{} is no IPv4 address", quote(text)))
-                .suggest(hint);
-            None
-        }
-        (RecordType::Aaaa, _) => {
-            let is_other = matches!(found, Some(IpAddr::V4(_)));
-            let hint = is_other.then(|| "the type of an IPv4 address is A".to_owned());
-            let hint = hint.or_else(|| no_address(text, "AAAA"));
-            log.error(place.place(), format!("{} is no IPv6 address", quote(text)))
-                .suggest(hint);
+        (RecordType::A | RecordType::Aaaa, _) => {
+            let (family, other, other_kind) = match kind {
+                RecordType::A => ("IPv4", "IPv6", "AAAA"),
+                _ => ("IPv6", "IPv4", "A"),
+            };
+            let hint = found.map(|_| format!("the type of an {other} address is {other_kind}"));
+            let hint = hint.or_else(|| no_address(text, kind.word()));
+            log.error(
+                place.place(),
+                format!("{} is no {family} address", quote(text)),
+            )
+            .suggest(hint);
             None
         }
         (RecordType::Cname, Some(_)) => {
@@ -264,13 +206,7 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
         }
         (RecordType::Cname, None) => {
             let bare = text.strip_suffix('.').unwrap_or(text);
-            match domain::of_zone(bare) {
-                Ok(name) => Some(name),
-                Err(flaw) => {
-                    flaw.report(place.place(), log);
-                    None
-                }
-            }
+            place.checked(domain::of_zone(bare), log)
         }
     }
 }
@@ -303,22 +239,13 @@ pub(super) fn check(records: &[InFile<'_>], log: &mut Log) {
             continue;
         };
         let line = there.place().line;
-        match record.is_same(other) {
-            true => log
-                .error(
-                    place.place(),
-                    format!("the same record is in line {line} already"),
-                )
-                .coded(Code::Duplicate),
-            false => log
-                .error(
-                    place.place(),
-                    format!(
-                        "{} has a record in line {line} already: a CNAME stands alone under its name",
-                        quote(&record.name)
-                    ),
-                )
-                .coded(Code::Duplicate),
+        let message = match record.is_same(other) {
+            true => format!("the same record is in line {line} already"),
+            false => format!(
+                "{} has a record in line {line} already: a CNAME stands alone under its name",
+                quote(&record.name)
+            ),
         };
+        log.error(place.place(), message).coded(Code::Duplicate);
     }
 }

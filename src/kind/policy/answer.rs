@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::json;
 
-use super::{OneRule, Policy, PortRange, Target};
+use super::{Action, OneRule, Policy, PortRange, Protocol, Target};
 use crate::api::objects::{self, Reference, ResourceReference};
 use crate::entry::Entry;
 use crate::id::Id;
-use crate::kind::{Groups, Live, Refers, Resource};
+use crate::kind::values::word::Word;
+use crate::kind::{Groups, Live, Refers};
 
 /// An entry of `GET /policies`.
 #[derive(Debug, Clone, Deserialize)]
@@ -80,13 +80,7 @@ struct Range {
 pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
     let policy: Answer = wire.read()?;
     let canonical = canonical(&policy, policy.rules.first(), groups);
-    Ok(Live {
-        within: None,
-        id: policy.id,
-        name: policy.name,
-        resource: Resource::Policy(canonical),
-        wire,
-    })
+    Ok(Live::new(policy.id, policy.name, canonical, wire))
 }
 
 /// Reads every rule of a live policy as if it were the only one: old servers kept several.
@@ -112,14 +106,13 @@ fn canonical(policy: &Answer, rule: Option<&Rule>, groups: &Groups) -> Policy {
             .filter(|resource| !resource.id.is_empty());
         reference.map(|resource| Target::read(&resource.id, &resource.kind, groups))
     };
-    let word = |text: &str| serde_json::from_value(json!(text)).ok();
     Policy {
         description: Some(policy.description.clone()),
         // two switches of one light: the policy's and its rule's
         enabled: Some(policy.enabled && rule.is_some_and(|rule| rule.enabled)),
-        action: rule.and_then(|rule| word(&rule.action)),
+        action: rule.and_then(|rule| Action::of(&rule.action)),
         bidirectional: rule.map(|rule| rule.bidirectional),
-        protocol: rule.and_then(|rule| serde_json::from_value(json!(rule.protocol)).ok()),
+        protocol: rule.and_then(|rule| Protocol::of(&rule.protocol)),
         ports: Some(rule.map(live_ports).unwrap_or_default()),
         sources: side(|rule| &rule.sources),
         destinations: side(|rule| &rule.destinations),

@@ -4,146 +4,59 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, Policy, Protocol, target};
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table, did_you_mean, quote};
-use crate::kind::rows::own;
-use crate::kind::values::{flag, names, ports, renamed_from, text};
-use crate::kind::{Declared, Resource};
-
-pub(super) const PROTOCOLS: [(&str, Protocol); 5] = [
-    ("all", Protocol::All),
-    ("tcp", Protocol::Tcp),
-    ("udp", Protocol::Udp),
-    ("icmp", Protocol::Icmp),
-    ("netbird-ssh", Protocol::NetbirdSsh),
-];
-
-const EMPTY_SIDE: &str =
-    "a rule with an empty side matches nothing; \"enabled\": false switches a policy off";
+use crate::config::{Cursor, Log, Refused, Shape, Table, Takes, quote};
+use crate::kind::rows::fields;
+use crate::kind::values::word::{self, Word};
+use crate::kind::values::{FLAG, TEXT, names, ports, renamed_from};
 
 pub(super) const TABLE: Table<Policy> = Table {
     what: "a policy",
-    fields: &[
-        own!(description, Shape::Text, Some(r#""""#), "Text for people.", text),
-        own!(enabled, Shape::Flag, Some("true"), "Whether it is enforced.", flag),
-        Field {
-            groups: Some(|policy| Some(&policy.sources)),
-            ..Field::<Policy>::optional("sources", |policy, value, log| {
-                policy.sources = names::some_groups(value, log, EMPTY_SIDE);
-            })
-            .says(Shape::SomeGroups, None, "Groups that may connect, at least one. Exactly one of sources and source_resource.")
-        },
-        Field::<Policy>::optional("source_resource", |policy, value, log| {
-            policy.source_resource = target::source(value, log);
-        })
-        .says(
-            Shape::Schema(r##"{"type": "object", "additionalProperties": false, "required": ["peer"], "properties": {"peer": {"$ref": "#/definitions/name"}}}"##),
-            None,
-            "The one peer that may connect, as { \"peer\": NAME }, named as in a group's peers.",
-        ),
-        Field {
-            groups: Some(|policy| Some(&policy.destinations)),
-            ..Field::<Policy>::optional("destinations", |policy, value, log| {
-                policy.destinations = names::some_groups(value, log, EMPTY_SIDE);
-            })
-            .says(Shape::SomeGroups, None, "Groups that they reach, at least one. Exactly one of destinations and destination_resource.")
-        },
-        Field::<Policy>::optional("destination_resource", |policy, value, log| {
-            policy.destination_resource = target::destination(value, log);
-        })
-        .says(
-            Shape::Schema(r##"{"anyOf": [
-                {"type": "string", "minLength": 1},
-                {"type": "object", "additionalProperties": false, "required": ["peer"], "properties": {"peer": {"$ref": "#/definitions/name"}}}
-            ]}"##),
-            None,
-            "What they reach: a network resource by its name, or one peer as { \"peer\": NAME }.",
-        ),
-        own!(
-            bidirectional,
-            Shape::Flag,
-            Some("true"),
-            "Destinations may open connections to sources too.",
-            flag
-        ),
-        own!(
-            protocol,
-            Shape::Schema(
-                r#"{"anyOf": [
-                    {"enum": ["all", "tcp", "udp", "icmp", "netbird-ssh"]},
-                    {"type": "string", "pattern": "^([Aa][Ll][Ll]|[Tt][Cc][Pp]|[Uu][Dd][Pp]|[Ii][Cc][Mm][Pp]|[Nn][Ee][Tt][Bb][Ii][Rr][Dd]-[Ss][Ss][Hh])$"}
-                ]}"#
-            ),
-            Some(r#""all""#),
-            "all, tcp, udp, icmp or netbird-ssh, in any case.",
-            protocol
-        ),
-        own!(
-            ports,
-            Shape::Schema(
-                r#"{"type": "array", "items": {"anyOf": [
-                    {"type": "integer", "minimum": 1, "maximum": 65535},
-                    {"type": "string", "pattern": "^[1-9][0-9]{0,4}(-[1-9][0-9]{0,4})?$"}
-                ]}}"#
-            ),
-            Some("[]"),
-            "Ports of tcp, udp and netbird-ssh: numbers, or strings of a port or a range such as \"8000-8100\", 1 to 65535. Empty = all ports.",
-            ports::read
-        ),
-        own!(
-            action,
-            Shape::Schema(r#"{"enum": ["accept", "drop"]}"#),
-            Some(r#""accept""#),
-            "What happens to matching traffic: \"accept\" or \"drop\".",
-            action
-        ),
-        own!(
-            source_posture_checks,
-            Shape::Schema(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#),
-            Some("[]"),
-            "Posture checks of NetBird, by name, that sources have to pass. They are not declared here.",
-            checks
-        ),
-        own!(
-            authorized_groups,
-            Shape::Schema(r#"{"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string", "minLength": 1}}}"#),
-            Some("{}"),
-            "Of netbird-ssh: groups of users, and the local users that they may log in as; an empty list is any. Every source group is one of them.",
-            users
-        ),
-        renamed_from(),
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// Whether it is enforced.
+        own enabled: FLAG => true,
+        /// Groups that may connect, at least one. Exactly one of sources and source_resource.
+        may(groups) sources: SIDE,
+        /// The one peer that may connect, as { "peer": NAME }, named as in a group's peers.
+        may source_resource: target::SOURCE,
+        /// Groups that they reach, at least one. Exactly one of destinations and destination_resource.
+        may(groups) destinations: SIDE,
+        /// What they reach: a network resource by its name, or one peer as { "peer": NAME }.
+        may destination_resource: target::DESTINATION,
+        /// Destinations may open connections to sources too.
+        own bidirectional: FLAG => true,
+        /// all, tcp, udp, icmp or netbird-ssh, in any case.
+        own protocol: Takes(Shape::Schema(PROTOCOL), word::read::<Protocol>) => "all",
+        /// Ports of tcp, udp and netbird-ssh: numbers, or strings of a port or a range such as "8000-8100", 1 to 65535.
+        /// Empty = all ports.
+        own ports: Takes(Shape::Schema(PORTS), ports::read) => [],
+        /// What happens to matching traffic: "accept" or "drop".
+        own action: Takes(Shape::Schema(r#"{"enum": ["accept", "drop"]}"#), word::read::<Action>) => "accept",
+        /// Posture checks of NetBird, by name, that sources have to pass. They are not declared here.
+        own source_posture_checks: Takes(Shape::Schema(CHECKS), checks) => [],
+        /// Of netbird-ssh: groups of users, and the local users that they may log in as; an empty list is any. Every
+        /// source group is one of them.
+        own authorized_groups: Takes(Shape::Schema(USERS), users) => {},
+        ; renamed_from(),
     ],
     refused: &[
-        Refused::new(&["rules", "rule"], "one policy is one rule: NetBird drops all but the first", Some(
-                "write the rule's fields here, and a policy of its own for every other rule",
-            )),
-        Refused::new(&["name"], "a policy's name is the name of its entry", Some("to rename it, rename the entry and add \"renamed_from\" with the old name")),
-        Refused::new(&["port_ranges"], "port ranges stand in \"ports\"", Some("write \"8000-8100\"")),
-        Refused::new(&["posture_checks"], "posture checks stand in \"source_posture_checks\"", Some("write \"source_posture_checks\": [ … ] with names of posture checks that NetBird has")),
+        Refused::NAME,
         Refused::new(
-            &["src", "from", "source_groups", "users"],
-            "who may connect stands in \"sources\"",
-            Some("write \"sources\": [ … ] with names of groups"),
-        )
-        .meant("sources"),
-        Refused::new(
+            &["rules", "rule"],
+            "one policy is one rule: NetBird drops all but the first",
+            Some("write the rule's fields here, and a policy of its own for every other rule"),
+        ),
+        Refused::meaning("ports", &["port_ranges"]),
+        Refused::meaning("source_posture_checks", &["posture_checks"]),
+        Refused::meaning("sources", &["src", "from", "source_groups", "users"]),
+        Refused::meaning(
+            "destinations",
             &["dst", "to", "destination_groups", "hosts"],
-            "whom they reach stands in \"destinations\"",
-            Some("write \"destinations\": [ … ] with names of groups"),
-        )
-        .meant("destinations"),
-        Refused::new(&["proto"], "write \"protocol\"", None),
-        Refused::new(
-            &["sourceResource"],
-            "write \"source_resource\"",
-            Some("for one peer: \"source_resource\": { \"peer\": \"NAME\" }"),
-        )
-        .meant("sources"),
-        Refused::new(
-            &["destinationResource"],
-            "write \"destination_resource\"",
-            Some("a network resource by its name, or { \"peer\": \"NAME\" }"),
-        )
-        .meant("destinations"),
+        ),
+        Refused::meaning("protocol", &["proto"]),
+        Refused::meaning("source_resource", &["sourceResource"]),
+        Refused::meaning("destination_resource", &["destinationResource"]),
     ],
     rules: r#"{
         "allOf": [
@@ -158,42 +71,42 @@ pub(super) const TABLE: Table<Policy> = Table {
     }"#,
 };
 
-pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut policy = Policy::default();
-    entry.object(log, &TABLE, &mut policy);
-    one_of(entry, "sources", "source_resource", log);
-    one_of(entry, "destinations", "destination_resource", log);
-    check_ports(&policy, entry, log);
-    check_ssh(&policy, entry, log);
+const SIDE: Takes<BTreeSet<String>> = Takes(Shape::SomeGroups, |list, log| {
+    let why = "a rule with an empty side matches nothing; \"enabled\": false switches a policy off";
+    names::some_groups(list, log, why).unwrap_or_default()
+});
+
+const PROTOCOL: &str = r#"{"anyOf": [
+    {"enum": ["all", "tcp", "udp", "icmp", "netbird-ssh"]},
+    {"type": "string", "pattern": "^([Aa][Ll][Ll]|[Tt][Cc][Pp]|[Uu][Dd][Pp]|[Ii][Cc][Mm][Pp]|[Nn][Ee][Tt][Bb][Ii][Rr][Dd]-[Ss][Ss][Hh])$"}
+]}"#;
+
+const PORTS: &str = r#"{"type": "array", "items": {"anyOf": [
+    {"type": "integer", "minimum": 1, "maximum": 65535},
+    {"type": "string", "pattern": "^[1-9][0-9]{0,4}(-[1-9][0-9]{0,4})?$"}
+]}}"#;
+
+const CHECKS: &str = r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#;
+
+const USERS: &str = r#"{"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string", "minLength": 1}}}"#;
+
+/// Notes what the server would not take together, and what opens more than it says.
+pub(super) fn settle(policy: &mut Policy, entry: &Cursor<'_>, log: &mut Log) {
+    // the server refuses both on one side, and neither (docs/netbird-api.md, "Policies: what is accepted")
+    for side in [
+        ["sources", "source_resource"],
+        ["destinations", "destination_resource"],
+    ] {
+        entry.one_of(&TABLE, side, "make two policies", log);
+    }
+    check_ports(policy, entry, log);
+    check_ssh(policy, entry, log);
     if policy
         .protocol
         .is_some_and(|protocol| !protocol.takes_ports())
     {
         // such a rule has none: ports left over from another protocol are a difference
         policy.ports = Some(BTreeSet::new());
-    }
-    Some(Declared::one(Resource::Policy(policy)))
-}
-
-/// The server refuses both on one side, and neither (docs/netbird-api.md, "Policies: what is accepted").
-fn one_of(entry: &Cursor<'_>, groups: &str, target: &str, log: &mut Log) {
-    if !entry.is_object() {
-        return;
-    }
-    match (entry.get(groups), entry.get(target)) {
-        (Some(_), Some(target)) => {
-            let text = format!(
-                "a policy has \"{groups}\" or \"{}\", not both",
-                target.name()
-            );
-            log.error(target.key_place(), text)
-                .suggest("make two policies".to_owned());
-        }
-        (None, None) if !entry.mentions(&TABLE, groups) && !entry.mentions(&TABLE, target) => {
-            let text = format!("a policy needs \"{groups}\" or \"{target}\"");
-            log.error(entry.key_place(), text).coded(Code::MissingField);
-        }
-        _ => (),
     }
 }
 
@@ -260,7 +173,7 @@ fn users(map: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, BTreeSet<St
     }
     let mut users = BTreeMap::new();
     for group in map.members() {
-        names::check_resource_name(&group, log);
+        names::check_live(group.name(), || group.key_place(), log);
         let logins = names::others(&group, log, "a list of local users");
         users.insert(group.name().to_owned(), logins.unwrap_or_default());
     }
@@ -279,7 +192,7 @@ fn check_ports(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
         Some(protocol) if !protocol.takes_ports() => {
             log.error(
                 entry.place_of("ports"),
-                format!("the protocol {} has no ports", protocol.name()),
+                format!("the protocol {} has no ports", protocol.word()),
             )
             .suggest("ports need \"protocol\": \"tcp\" or \"udp\"".to_owned());
         }
@@ -291,51 +204,5 @@ fn check_ports(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
             .suggest("add \"protocol\": \"tcp\" or \"udp\"".to_owned());
         }
         _ => (),
-    }
-}
-
-fn protocol(value: &Cursor<'_>, log: &mut Log) -> Option<Protocol> {
-    let names = || PROTOCOLS.iter().map(|(name, _)| *name);
-    let text = value.string(log, "a protocol")?;
-    let known = PROTOCOLS
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(text));
-    if known.is_none() {
-        let list = names().collect::<Vec<_>>().join(", ");
-        log.error(
-            value.place(),
-            format!("{} is no protocol: it is one of {list}", quote(text)),
-        )
-        .suggest(match text.to_lowercase().as_str() {
-            "any" | "*" | "" => Some("all of them are \"all\"".to_owned()),
-            "ssh" => Some(
-                "write \"tcp\" with \"ports\": [22]; \"netbird-ssh\" is NetBird's own server of SSH".to_owned(),
-            ),
-            "http" | "https" => Some("write \"tcp\" with its \"ports\"".to_owned()),
-            _ => did_you_mean(text, names()),
-        });
-    }
-    known.map(|(_, protocol)| *protocol)
-}
-
-fn action(value: &Cursor<'_>, log: &mut Log) -> Option<Action> {
-    match value.string(log, "\"accept\" or \"drop\"")? {
-        "accept" => Some(Action::Accept),
-        "drop" => Some(Action::Drop),
-        other => {
-            log.error(
-                value.place(),
-                format!(
-                    "{} is no action: it is \"accept\" or \"drop\"",
-                    quote(other)
-                ),
-            )
-            .suggest(match other.to_lowercase().as_str() {
-                "allow" | "permit" => Some("write \"accept\"".to_owned()),
-                "deny" | "block" | "reject" => Some("write \"drop\"".to_owned()),
-                _ => did_you_mean(other, ["accept", "drop"]),
-            });
-            None
-        }
     }
 }

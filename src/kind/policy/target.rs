@@ -4,9 +4,10 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table};
+use crate::config::{Cursor, Log, Refused, Shape, Table, Takes};
 use crate::id::Id;
 use crate::kind::peer_ref::{self, PeerRef};
+use crate::kind::rows::fields;
 use crate::kind::values::names;
 use crate::kind::{Groups, Refers, Unresolved};
 
@@ -74,13 +75,17 @@ impl Serialize for Target {
     }
 }
 
-const TABLE: Table<Option<PeerRef>> = Table {
+/// A peer in the place of groups, as written.
+#[derive(Default)]
+struct Draft {
+    peer: Option<PeerRef>,
+}
+
+const TABLE: Table<Draft> = Table {
     what: "a peer in the place of groups",
-    fields: &[
-        Field::<Option<PeerRef>>::required("peer", |peer, value, log| {
-            *peer = peer_ref::peer(value, log)
-        })
-        .says(Shape::Text, None, "The peer, named as in a group's peers."),
+    fields: fields![
+        /// The peer, named as in a group's peers.
+        needs peer: Takes(Shape::Text, peer_ref::read),
     ],
     refused: &[Refused::new(
         &["id", "type", "name", "resource"],
@@ -90,19 +95,35 @@ const TABLE: Table<Option<PeerRef>> = Table {
     rules: "{}",
 };
 
+const ONE_PEER: &str = r##"{"type": "object", "additionalProperties": false, "required": ["peer"], "properties": {"peer": {"$ref": "#/definitions/name"}}}"##;
+
+/// The source of a policy.
+pub(super) const SOURCE: Takes<Option<Target>> = Takes(Shape::Schema(ONE_PEER), source);
+
+/// The destination of one.
+pub(super) const DESTINATION: Takes<Option<Target>> = Takes(
+    Shape::Schema(
+        r##"{"anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "object", "additionalProperties": false, "required": ["peer"], "properties": {"peer": {"$ref": "#/definitions/name"}}}
+            ]}"##,
+    ),
+    destination,
+);
+
 /// Reads the destination of a policy: a network resource by its name, or a peer.
-pub(super) fn destination(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
+fn destination(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
     if value.is_object() {
         return peer(value, log);
     }
     let wanted = "the name of a network resource, or { \"peer\": … }";
     let name = value.string(log, wanted)?;
-    names::check_resource(value, log);
+    names::check_live(name, || value.place(), log);
     Some(Target::Resource(name.to_owned()))
 }
 
 /// Reads the source of a policy, which is a peer: a network resource opens no connections.
-pub(super) fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
+fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
     if value.text().is_none() {
         return peer(value, log);
     }
@@ -118,7 +139,7 @@ pub(super) fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
 }
 
 fn peer(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
-    let mut peer = None;
-    value.object(log, &TABLE, &mut peer);
-    peer.map(Target::Peer)
+    let mut draft = Draft::default();
+    value.object(log, &TABLE, &mut draft);
+    draft.peer.map(Target::Peer)
 }

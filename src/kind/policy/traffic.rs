@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::entry::PROTOCOLS;
+use crate::kind::values::word::Word;
 
 /// What happens to matching traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize)]
@@ -32,13 +32,37 @@ pub enum Protocol {
     NetbirdSsh,
 }
 
-impl Protocol {
-    /// Its name in the file.
-    pub(super) fn name(self) -> &'static str {
-        let known = PROTOCOLS.iter().find(|(_, one)| *one == self);
-        known.map_or("", |(name, _)| name)
-    }
+impl Word for Action {
+    const WHAT: &'static str = "action";
+    const WORDS: &'static [(&'static str, Action)] =
+        &[("accept", Action::Accept), ("drop", Action::Drop)];
+    const INSTEAD: &'static [(&'static [&'static str], &'static str)] = &[
+        (&["allow", "permit"], "write \"accept\""),
+        (&["deny", "block", "reject"], "write \"drop\""),
+    ];
+}
 
+impl Word for Protocol {
+    const WHAT: &'static str = "protocol";
+    const WORDS: &'static [(&'static str, Protocol)] = &[
+        ("all", Protocol::All),
+        ("tcp", Protocol::Tcp),
+        ("udp", Protocol::Udp),
+        ("icmp", Protocol::Icmp),
+        ("netbird-ssh", Protocol::NetbirdSsh),
+    ];
+    const INSTEAD: &'static [(&'static [&'static str], &'static str)] = &[
+        (&["any", "*", ""], "all of them are \"all\""),
+        (
+            &["ssh"],
+            "write \"tcp\" with \"ports\": [22]; \"netbird-ssh\" is NetBird's own server of SSH",
+        ),
+        (&["http", "https"], "write \"tcp\" with its \"ports\""),
+    ];
+    const IS_ANY_CASE: bool = true;
+}
+
+impl Protocol {
     /// Returns whether a rule of it may name ports.
     pub fn takes_ports(self) -> bool {
         !matches!(self, Protocol::All | Protocol::Icmp)

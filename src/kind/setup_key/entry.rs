@@ -6,10 +6,11 @@ use jiff::Timestamp;
 
 use super::{DeclaredKey, SealedFor};
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Refused, Shape, Table, did_you_mean, quote};
+use crate::config::{Cursor, Log, Refused, Shape, Table, Takes, quote};
 use crate::key_type::KeyType;
-use crate::kind::rows::own_groups;
-use crate::kind::values::{names, times};
+use crate::kind::rows::fields;
+use crate::kind::values::word::{self, Word};
+use crate::kind::values::{FLAG, names, times};
 use crate::kind::{ALL, Declared};
 use crate::secret::{Described, RecipientKind, literal};
 
@@ -30,92 +31,29 @@ pub(super) struct Draft {
 
 pub(super) const TABLE: Table<Draft> = Table {
     what: "a setup key",
-    fields: &[
-        Field::<Draft>::required("type", |key, value, log| {
-            key.key_type = key_type(value, log)
-        })
-        .says(
-            Shape::Schema(r#"{"enum": ["one-off", "reusable"]}"#),
-            None,
-            "one-off enrolls one peer, reusable up to usage_limit.",
-        ),
-        Field::<Draft>::required("expires_in", |key, value, log| {
-            key.expires_in_secs = times::expires_in(value, log)
-        })
-        .says(
-            Shape::Whole(0, 9_223_372_036),
-            None,
-            "Life time in seconds from creation, such as 604800 for a week; 0 = never expires.",
-        ),
-        Field::<Draft>::optional("usage_limit", |key, value, log| {
-            key.usage_limit = value.integer(log, "a whole number of uses");
-        })
-        .says(
-            Shape::Whole(0, i64::MAX),
-            None,
-            "Peers it may enroll: 1 for a one-off key (0 means the same); 0 = without limit for a reusable one. Default at creation: 1 or 0.",
-        ),
-        own_groups!(
-            auto_groups,
-            Shape::Schema(
-                r#"{"type": "array", "items": {"type": "string", "minLength": 1, "not": {"const": "All"}}}"#
-            ),
-            Some("[]"),
-            "Groups that its peers join at enrollment; never All.",
-            auto_groups
-        ),
-        Field::<Draft>::optional("ephemeral", |key, value, log| {
-            key.ephemeral = value.boolean(log)
-        })
-        .says(
-            Shape::Flag,
-            Some("false"),
-            "Peers are forgotten soon after they disconnect.",
-        ),
-        Field::<Draft>::optional("allow_extra_dns_labels", |key, value, log| {
-            key.allow_extra_dns_labels = value.boolean(log);
-        })
-        .says(
-            Shape::Flag,
-            Some("false"),
-            "Peers may bring DNS labels of their own.",
-        ),
-        Field::<Draft>::optional("enrolled", |key, value, log| {
-            key.enrolled = value.boolean(log)
-        })
-        .says(
-            Shape::Flag,
-            Some("false"),
-            "The key did its work and is never made again. Set by sync-events; only on one-off keys that are not ephemeral.",
-        ),
-        Field::<Draft>::optional("reissue_after", |key, value, log| {
-            key.reissue_after = times::reissue_after(value, log)
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "string", "format": "date-time", "examples": ["2026-12-01T12:00:00Z"]}"#,
-            ),
-            None,
-            "A live key created before that instant counts as absent, so a new one is made. RFC 3339 with offset.",
-        ),
-        Field::<Draft>::optional("recipients", |key, value, log| {
-            key.recipients = recipients(value, log)
-        })
-        .says(
-            Shape::Schema(
-                r#"{"type": "array", "items": {"type": "string", "pattern": "^(age1|AGE1|ssh-ed25519 |ssh-rsa )"}}"#,
-            ),
-            None,
-            "age or SSH public keys that open this key's sealed secret, besides those that the run seals every key for. Literal keys only. Another list replaces nothing by itself: reissue_after does.",
-        ),
-        Field::<Draft>::optional("recipients_only", |key, value, log| {
-            key.recipients_only = value.boolean(log)
-        })
-        .says(
-            Shape::Flag,
-            Some("false"),
-            "The secret is sealed for recipients alone.",
-        ),
+    fields: fields![
+        /// one-off enrolls one peer, reusable up to usage_limit.
+        needs key_type as "type": Takes(Shape::Schema(r#"{"enum": ["one-off", "reusable"]}"#), word::read::<KeyType>),
+        /// Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
+        needs expires_in_secs as "expires_in": Takes(Shape::Whole(0, 9_223_372_036), times::expires_in),
+        /// Peers it may enroll: 1 for a one-off key (0 means the same); 0 = without limit for a reusable one. Default at
+        /// creation: 1 or 0.
+        own usage_limit: Takes(Shape::Whole(0, i64::MAX), |value, log| value.integer(log, "a whole number of uses")),
+        /// Groups that its peers join at enrollment; never All.
+        own(groups) auto_groups: Takes(Shape::Schema(AUTO_GROUPS), auto_groups) => [],
+        /// Peers are forgotten soon after they disconnect.
+        own ephemeral: FLAG => false,
+        /// Peers may bring DNS labels of their own.
+        own allow_extra_dns_labels: FLAG => false,
+        /// The key did its work and is never made again. Set by sync-events; only on one-off keys that are not ephemeral.
+        may enrolled: FLAG => false,
+        /// A live key created before that instant counts as absent, so a new one is made. RFC 3339 with offset.
+        may reissue_after: Takes(Shape::Schema(INSTANT), times::reissue_after),
+        /// age or SSH public keys that open this key's sealed secret, besides those that the run seals every key for.
+        /// Literal keys only. Another list replaces nothing by itself: reissue_after does.
+        may recipients: Takes(Shape::Schema(RECIPIENTS), recipients),
+        /// The secret is sealed for recipients alone.
+        may recipients_only: FLAG => false,
     ],
     refused: &[
         Refused::new(
@@ -123,11 +61,10 @@ pub(super) const TABLE: Table<Draft> = Table {
             "a setup key's name can never change",
             Some("a new name is a new key: the old one is deleted, a new one made and sealed"),
         ),
-        Refused::new(
-            &["name"],
-            "a setup key's name is the name of its entry",
-            None,
-        ),
+        Refused {
+            hint: None,
+            ..Refused::NAME
+        },
         Refused::new(
             &["key"],
             "a key's secret never stands in this file",
@@ -138,24 +75,9 @@ pub(super) const TABLE: Table<Draft> = Table {
             "keys are not revoked here",
             Some("remove the entry to delete the key"),
         ),
-        Refused::new(
-            &["expires", "expiry", "expiration", "ttl"],
-            "the life time is \"expires_in\", in seconds from creation",
-            None,
-        )
-        .meant("expires_in"),
-        Refused::new(
-            &["groups"],
-            "the groups that a key grants are \"auto_groups\"",
-            None,
-        )
-        .meant("auto_groups"),
-        Refused::new(
-            &["uses", "max_uses", "limit"],
-            "the number of peers that a key enrolls is \"usage_limit\"",
-            None,
-        )
-        .meant("usage_limit"),
+        Refused::meaning("expires_in", &["expires", "expiry", "expiration", "ttl"]),
+        Refused::meaning("auto_groups", &["groups"]),
+        Refused::meaning("usage_limit", &["uses", "max_uses", "limit"]),
     ],
     rules: r#"{"allOf": [
         {
@@ -173,6 +95,14 @@ pub(super) const TABLE: Table<Draft> = Table {
         }
     ]}"#,
 };
+
+const AUTO_GROUPS: &str =
+    r#"{"type": "array", "items": {"type": "string", "minLength": 1, "not": {"const": "All"}}}"#;
+
+const INSTANT: &str =
+    r#"{"type": "string", "format": "date-time", "examples": ["2026-12-01T12:00:00Z"]}"#;
+
+const RECIPIENTS: &str = r#"{"type": "array", "items": {"type": "string", "pattern": "^(age1|AGE1|ssh-ed25519 |ssh-rsa )"}}"#;
 
 pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
     let mut draft = Draft::default();
@@ -252,26 +182,16 @@ fn recipients_only(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
     }
 }
 
-fn key_type(value: &Cursor<'_>, log: &mut Log) -> Option<KeyType> {
-    match value.string(log, "\"one-off\" or \"reusable\"")? {
-        "one-off" => Some(KeyType::OneOff),
-        "reusable" => Some(KeyType::Reusable),
-        other => {
-            log.error(
-                value.place(),
-                format!(
-                    "{} is no key type: it is \"one-off\" or \"reusable\"",
-                    quote(other)
-                ),
-            )
-            .suggest(did_you_mean(other, ["one-off", "reusable"]));
-            None
-        }
-    }
+impl Word for KeyType {
+    const WHAT: &'static str = "key type";
+    const WORDS: &'static [(&'static str, KeyType)] = &[
+        ("one-off", KeyType::OneOff),
+        ("reusable", KeyType::Reusable),
+    ];
 }
 
 fn auto_groups(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
-    let groups = names::groups(value, log);
+    let groups = (names::GROUPS.1)(value, log);
     for element in value
         .elements()
         .filter(|element| element.text() == Some(ALL))

@@ -7,7 +7,7 @@ use unicode_normalization::is_nfc;
 use crate::code::Code;
 use crate::config::{Cursor, Flaw, Log, quote};
 use crate::spelling;
-use crate::text::is_hidden;
+use crate::text::{ask, is_hidden};
 
 /// Longest name in the DNS, in characters.
 const MAX_CHARS: usize = 253;
@@ -15,44 +15,32 @@ const MAX_LABEL_CHARS: usize = 63;
 
 /// Reads a list of domains by `one` of the checks below; says which are no domains, and which are there twice.
 pub(crate) fn list(
-    list: &[Cursor<'_>],
+    list: &Cursor<'_>,
     one: fn(&str) -> Result<String, Flaw>,
     log: &mut Log,
-) -> Vec<String> {
+) -> Option<Vec<String>> {
     let mut domains: Vec<String> = Vec::new();
     let mut known = Vec::new();
-    for element in list {
-        let Some(text) = element.string(log, "a domain") else {
+    for element in list.list(log, "a list of domains")? {
+        let Some(domain) = read(&element, one, log) else {
             continue;
         };
-        match one(text) {
-            Ok(domain) if known.contains(&spelling::domain(&domain)) => {
-                let text = format!("{} is in the list twice", quote(&domain));
-                log.notice(Code::Repeated, element.place(), text);
-            }
-            Ok(domain) => {
-                known.push(spelling::domain(&domain));
-                domains.push(domain);
-            }
-            Err(flaw) => {
-                flaw.report(element.place(), log);
-            }
+        let spelled = spelling::domain(&domain);
+        if known.contains(&spelled) {
+            let text = format!("{} is in the list twice", quote(&domain));
+            log.notice(Code::Repeated, element.place(), text);
+        } else {
+            known.push(spelled);
+            domains.push(domain);
         }
     }
-    domains
+    Some(domains)
 }
 
 /// Checks a domain of a route and returns it as the server renders it: lower case, Unicode. `*.` may begin it.
 pub(crate) fn of_route(text: &str) -> Result<String, Flaw> {
     let name = text.strip_prefix("*.").unwrap_or(text);
-    if let Some(bare) = name.strip_suffix('.').filter(|bare| !bare.is_empty()) {
-        let message = format!("the domain {} ends with a dot", quote(text));
-        let star = if name.len() < text.len() { "*." } else { "" };
-        return Err(Flaw::with_hint(
-            message,
-            format!("did you mean {}?", quote(&format!("{star}{bare}"))),
-        ));
-    }
+    no_dot_at_end(text)?;
     check(name, text).map_err(|flaw| Flaw {
         hint: as_network(text).or_else(|| of_url(text)),
         ..flaw
@@ -79,6 +67,28 @@ pub(crate) fn of_route(text: &str) -> Result<String, Flaw> {
     })
 }
 
+/// Refuses a wildcard; `why` ends the message.
+fn no_wildcard(text: &str, why: &str) -> Result<(), Flaw> {
+    match text.strip_prefix("*.") {
+        Some(bare) => Err(Flaw::with_hint(
+            format!("the domain {} has a wildcard{why}", quote(text)),
+            ask(bare),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses the dot of a name of the DNS that is written in full.
+fn no_dot_at_end(text: &str) -> Result<(), Flaw> {
+    match text.strip_suffix('.') {
+        Some(bare) if !matches!(bare, "" | "*" | "*.") => Err(Flaw::with_hint(
+            format!("the domain {} ends with a dot", quote(text)),
+            ask(bare),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The domain of an address of a page or a service.
 fn of_url(text: &str) -> Option<String> {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
@@ -97,16 +107,7 @@ fn as_network(text: &str) -> Option<String> {
 
 /// Checks a domain of a nameserver group, which the server keeps as it is. A dot may end it.
 pub(crate) fn of_nameservers(text: &str) -> Result<String, Flaw> {
-    if let Some(bare) = text.strip_prefix("*.") {
-        let message = format!(
-            "the domain {} has a wildcard: nameservers answer for a domain and all below it",
-            quote(text)
-        );
-        return Err(Flaw::with_hint(
-            message,
-            format!("did you mean {}?", quote(bare)),
-        ));
-    }
+    no_wildcard(text, ": nameservers answer for a domain and all below it")?;
     check(text.strip_suffix('.').unwrap_or(text), text).map_err(|flaw| Flaw {
         hint: of_url(text),
         ..flaw
@@ -121,24 +122,14 @@ pub(crate) fn read(
     log: &mut Log,
 ) -> Option<String> {
     let text = value.string(log, "a domain")?;
-    one(text)
-        .map_err(|flaw| flaw.report(value.place(), log))
-        .ok()
+    value.checked(one(text), log)
 }
 
 /// Checks the domain of a zone, or a full name in one, and returns it in lower case: the server takes ASCII only, and to it
 /// capital letters make another domain (docs/netbird-api.md, "DNS zones and records").
 pub(crate) fn of_zone(text: &str) -> Result<String, Flaw> {
-    if let Some(bare) = text.strip_prefix("*.") {
-        let message = format!("the domain {} has a wildcard", quote(text));
-        let hint = format!("did you mean {}?", quote(bare));
-        return Err(Flaw::with_hint(message, hint));
-    }
-    if let Some(bare) = text.strip_suffix('.').filter(|bare| !bare.is_empty()) {
-        let message = format!("the domain {} ends with a dot", quote(text));
-        let hint = format!("did you mean {}?", quote(bare));
-        return Err(Flaw::with_hint(message, hint));
-    }
+    no_wildcard(text, "")?;
+    no_dot_at_end(text)?;
     check(text, text).map_err(|flaw| Flaw {
         hint: of_url(text),
         ..flaw

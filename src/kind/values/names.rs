@@ -6,16 +6,28 @@ use std::collections::BTreeSet;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::code::Code;
-use crate::config::{Cursor, Flaw, Log, quote};
+use crate::config::{Cursor, Flaw, Log, Place, Shape, Takes, quote};
 use crate::text::is_hidden;
 
 /// Longest name in characters. The server has no limit for most kinds (docs/netbird-api.md, "Names").
 pub(crate) const MAX_CHARS: usize = 255;
 
-/// Checks the name of an entry.
-pub(crate) fn check_declared(entry: &Cursor<'_>, log: &mut Log) {
-    if let Some(flaw) = flaw(entry.name()).or_else(|| blank_end(entry.name())) {
-        flaw.report(entry.key_place(), log).coded(Code::Name);
+/// Notes what is wrong with the name of an entry, or of a peer.
+pub(crate) fn check_own(name: &str, place: impl FnOnce() -> Place, log: &mut Log) {
+    if let Some(flaw) = own_flaw(name) {
+        flaw.report(place(), log).coded(Code::Name);
+    }
+}
+
+/// What is wrong with a name where the file says it of an entry, or of a peer.
+pub(crate) fn own_flaw(name: &str) -> Option<Flaw> {
+    flaw(name).or_else(|| blank_end(name))
+}
+
+/// Notes what is wrong with the name of what lives in NetBird, which may have blanks at its ends.
+pub(crate) fn check_live(name: &str, place: impl FnOnce() -> Place, log: &mut Log) {
+    if let Some(flaw) = flaw(name) {
+        flaw.report(place(), log).coded(Code::Name);
     }
 }
 
@@ -87,89 +99,68 @@ pub(crate) fn nfc(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Reads the names of a group's members.
-pub(crate) fn peers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
-    read(
-        list,
-        log,
-        "a list of names of setup keys and peers",
-        check_peer,
-    )
-}
+/// The names of a group's members.
+pub(crate) const PEERS: Takes<Option<BTreeSet<String>>> = Takes(
+    Shape::Schema(r##"{"type": "array", "items": {"$ref": "#/definitions/name"}}"##),
+    |list, log| {
+        let wanted = "a list of names of setup keys and peers";
+        read(list, log, wanted, |name, value, log| {
+            check_own(name, || value.place(), log);
+        })
+    },
+);
 
-/// Notes what is wrong with the name of a peer.
-pub(crate) fn check_peer(name: &Cursor<'_>, log: &mut Log) {
-    if let Some(flaw) = flaw(name_of(name)).or_else(|| blank_end(name_of(name))) {
-        flaw.report(name.place(), log).coded(Code::Name);
-    }
-}
+/// Names of groups. One that NetBird made with blanks at its ends can be named only as it is.
+pub(crate) const GROUPS: Takes<Option<BTreeSet<String>>> = Takes(Shape::Groups, |list, log| {
+    read(list, log, "a list of group names", |name, value, log| {
+        check_live(name, || value.place(), log);
+        if let Some(flaw) = blank_end(name).filter(|_| flaw(name).is_none()) {
+            log.notice(Code::BlankEnd, value.place(), flaw.message)
+                .suggest(flaw.hint);
+        }
+    })
+});
 
-/// Notes what is wrong with the name of what lives in NetBird and is no group.
-pub(crate) fn check_resource(name: &Cursor<'_>, log: &mut Log) {
-    if let Some(flaw) = flaw(name_of(name)) {
-        flaw.report(name.place(), log).coded(Code::Name);
-    }
-}
+/// Names of groups, at least one.
+pub(crate) const SOME_GROUPS: Takes<BTreeSet<String>> = Takes(Shape::SomeGroups, |list, log| {
+    some_groups(list, log, "name at least one group").unwrap_or_default()
+});
 
-/// The same, of the name under which something stands.
-pub(crate) fn check_resource_name(member: &Cursor<'_>, log: &mut Log) {
-    if let Some(flaw) = flaw(member.name()) {
-        flaw.report(member.key_place(), log).coded(Code::Name);
+/// Reads a list of group names that cannot be empty; `why` says why.
+pub(crate) fn some_groups(list: &Cursor<'_>, log: &mut Log, why: &str) -> Option<BTreeSet<String>> {
+    let groups = (GROUPS.1)(list, log)?;
+    if groups.is_empty() {
+        log.error(list.place(), format!("\"{}\" cannot be empty", list.name()))
+            .suggest(why.to_owned());
     }
+    Some(groups)
 }
 
 /// Reads a list of names of what lives in NetBird and is no group; `wanted` says what.
 pub(crate) fn others(list: &Cursor<'_>, log: &mut Log, wanted: &str) -> Option<BTreeSet<String>> {
-    read(list, log, wanted, check_resource)
-}
-
-/// Reads a list of group names. One that NetBird made with blanks at its ends can be named only as it is.
-pub(crate) fn groups(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
-    read(list, log, "a list of group names", |name, log| {
-        if let Some(flaw) = flaw(name_of(name)) {
-            flaw.report(name.place(), log).coded(Code::Name);
-        } else if let Some(flaw) = blank_end(name_of(name)) {
-            log.notice(Code::BlankEnd, name.place(), flaw.message)
-                .suggest(flaw.hint);
-        }
+    read(list, log, wanted, |name, value, log| {
+        check_live(name, || value.place(), log);
     })
-}
-
-/// Reads a list of group names that cannot be empty; `why` says why.
-pub(crate) fn some_groups(list: &Cursor<'_>, log: &mut Log, why: &str) -> BTreeSet<String> {
-    let groups = groups(list, log);
-    if groups.as_ref().is_some_and(BTreeSet::is_empty) {
-        log.error(list.place(), format!("\"{}\" cannot be empty", list.name()))
-            .suggest(why.to_owned());
-    }
-    groups.unwrap_or_default()
 }
 
 fn read(
     list: &Cursor<'_>,
     log: &mut Log,
     wanted: &str,
-    check: fn(&Cursor<'_>, &mut Log),
+    check: fn(&str, &Cursor<'_>, &mut Log),
 ) -> Option<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for element in list.list(log, wanted)? {
         let Some(name) = element.string(log, "a name") else {
             continue;
         };
-        check(&element, log);
+        check(name, &element, log);
         if !names.insert(name.to_owned()) {
-            log.notice(
-                Code::Repeated,
-                element.place(),
-                format!("{} is in the list twice", quote(name)),
-            );
+            let text = format!("{} is in the list twice", quote(name));
+            log.notice(Code::Repeated, element.place(), text);
         }
     }
     Some(names)
-}
-
-fn name_of<'a>(element: &Cursor<'a>) -> &'a str {
-    element.text().unwrap_or_default()
 }
 
 #[cfg(test)]

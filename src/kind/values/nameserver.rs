@@ -1,9 +1,10 @@
 //! The name servers of a nameserver group (docs/netbird-api.md, "Nameserver groups").
 
-use super::network;
+use super::{network, whole};
 use crate::code::Code;
-use crate::config::{Cursor, Field, Log, Objects, Shape, Table, quote};
+use crate::config::{Cursor, Log, Objects, Shape, Table, Takes, quote};
 use crate::kind::Nameserver;
+use crate::kind::rows::fields;
 
 const MAX_NAMESERVERS: usize = 3;
 const DNS_PORT: u16 = 53;
@@ -12,41 +13,24 @@ const DNS_PORT: u16 = 53;
 #[derive(Default)]
 struct Draft {
     ip: Option<String>,
-    port: Option<u16>,
+    port: Option<i64>,
+    /// Always `udp`.
+    ns_type: (),
 }
 
-const TABLE: Table<Draft> =
-    Table {
-        what: "a nameserver",
-        fields: &[
-            Field::<Draft>::required("ip", |server, value, log| server.ip = ip(value, log)).says(
-                Shape::Schema(r#"{"type": "string", "minLength": 2}"#),
-                None,
-                "IPv4 or IPv6 address.",
-            ),
-            Field::<Draft>::optional("port", |server, value, log| server.port = port(value, log))
-                .says(Shape::Whole(1, 65_535), Some("53"), "Its UDP port."),
-            Field::<Draft>::optional("ns_type", |_, value, log| {
-                let text = value.string(log, "\"udp\"");
-                if let Some(text) = text.filter(|text| !text.eq_ignore_ascii_case("udp")) {
-                    log.error(
-                        value.place(),
-                        format!(
-                            "{} is no type of nameserver: NetBird knows \"udp\" only",
-                            quote(text)
-                        ),
-                    );
-                }
-            })
-            .says(
-                Shape::Schema(r#"{"type": "string", "pattern": "^[Uu][Dd][Pp]$"}"#),
-                Some(r#""udp""#),
-                "NetBird knows udp only; any case.",
-            ),
-        ],
-        refused: &[],
-        rules: "{}",
-    };
+const TABLE: Table<Draft> = Table {
+    what: "a nameserver",
+    fields: fields![
+        /// IPv4 or IPv6 address.
+        needs ip: Takes(Shape::Schema(r#"{"type": "string", "minLength": 2}"#), ip),
+        /// Its UDP port.
+        own port: whole::<1, 65_535>() => 53,
+        /// NetBird knows udp only; any case.
+        may ns_type: Takes(Shape::Schema(r#"{"type": "string", "pattern": "^[Uu][Dd][Pp]$"}"#), udp) => "udp",
+    ],
+    refused: &[],
+    rules: "{}",
+};
 
 /// What the field for them takes.
 pub(crate) const LIST: Objects = Objects {
@@ -81,9 +65,10 @@ pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
         let mut draft = Draft::default();
         element.object(log, &TABLE, &mut draft);
         let Some(ip) = draft.ip else { continue };
+        let port = draft.port.and_then(|port| u16::try_from(port).ok());
         let server = Nameserver {
             ip,
-            port: draft.port.unwrap_or(DNS_PORT),
+            port: port.unwrap_or(DNS_PORT),
         };
         if servers.contains(&server) {
             let text = "this nameserver is in the list twice";
@@ -97,20 +82,18 @@ pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
 
 fn ip(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let text = value.string(log, "an IP address")?;
-    network::address(text)
-        .map_err(|flaw| flaw.report(value.place(), log))
-        .ok()
+    value.checked(network::address(text), log)
 }
 
-/// The server takes any number, 0 and 70000 too (docs/netbird-api.md, "Nameserver groups").
-fn port(value: &Cursor<'_>, log: &mut Log) -> Option<u16> {
-    let port = value.integer(log, "a port from 1 to 65535")?;
-    let valid = u16::try_from(port).ok().filter(|port| *port > 0);
-    if valid.is_none() {
-        log.error(value.place(), "a port is 1 to 65535")
-            .suggest("left out, it is 53".to_owned());
+fn udp(value: &Cursor<'_>, log: &mut Log) {
+    let text = value.string(log, "\"udp\"").unwrap_or("udp");
+    if !text.eq_ignore_ascii_case("udp") {
+        let message = format!(
+            "{} is no type of nameserver: NetBird knows \"udp\" only",
+            quote(text)
+        );
+        log.error(value.place(), message);
     }
-    valid
 }
 
 #[cfg(test)]
@@ -148,7 +131,7 @@ mod tests {
     dns.nameserver_groups.n: a nameserver group needs "groups"
 "primary": true, "nameservers": [], "groups": []
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 0
-    dns.nameserver_groups.n.groups: "groups" cannot be empty | the peers of these groups ask the nameservers
+    dns.nameserver_groups.n.groups: "groups" cannot be empty | name at least one group
 "primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}], "groups": ["g"]
 "primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
@@ -164,17 +147,17 @@ mod tests {
     dns.nameserver_groups.n.nameservers: expected a list of nameservers, found an object
     dns.nameserver_groups.n.groups: expected a list of group names, found the string "g" | write ["g"]
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 0}], "groups": ["g"]
-    dns.nameserver_groups.n.nameservers[0].port: a port is 1 to 65535 | left out, it is 53
+    dns.nameserver_groups.n.nameservers[0].port: 0 is not a whole number from 1 to 65535
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]
-    dns.nameserver_groups.n.nameservers[0].port: a port is 1 to 65535 | left out, it is 53
+    dns.nameserver_groups.n.nameservers[0].port: 65536 is not a whole number from 1 to 65535
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]
-    dns.nameserver_groups.n.nameservers[0].port: expected a port from 1 to 65535, found the string "53" | write 53 without quotes
+    dns.nameserver_groups.n.nameservers[0].port: expected a whole number from 1 to 65535, found the string "53" | write 53 without quotes
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers[0].ns_type: "tcp" is no type of nameserver: NetBird knows "udp" only
     dns.nameserver_groups.n.nameservers[0].prot: unknown field "prot" | did you mean "port"?
 "primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n"
     dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is no IP address | a port stands in "port"
-    dns.nameserver_groups.n.name: a nameserver group's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    dns.nameserver_groups.n.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
 
 "#]],
         );

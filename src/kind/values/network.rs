@@ -9,24 +9,17 @@ use crate::spelling;
 /// Reads a network; one with host bits is masked as the server does it (docs/netbird-api.md, "Routes"), with a notice.
 pub(crate) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let text = value.string(log, "a network such as \"192.168.1.0/24\"")?;
-    match network(text) {
-        Ok((network, address)) => {
-            if !network.starts_with(&format!("{address}/")) {
-                let message = format!(
-                    "{} is inside the network {network}, which is what the route is for",
-                    quote(text)
-                );
-                log.notice(Code::HostBits, value.place(), message)
-                    .brief(format!("{} (write \"{network}\")", quote(text)))
-                    .suggest(format!("write \"{network}\""));
-            }
-            Some(network)
-        }
-        Err(flaw) => {
-            flaw.report(value.place(), log);
-            None
-        }
+    let (network, address) = value.checked(network(text), log)?;
+    if !network.starts_with(&format!("{address}/")) {
+        let message = format!(
+            "{} is inside the network {network}, which is what the route is for",
+            quote(text)
+        );
+        log.notice(Code::HostBits, value.place(), message)
+            .brief(format!("{} (write \"{network}\")", quote(text)))
+            .suggest(format!("write \"{network}\""));
     }
+    Some(network)
 }
 
 /// Returns the canonical text of a network; one with host bits is refused.

@@ -16,14 +16,7 @@ pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<PortRang
             let _: Option<()> = element.wrong(log, WANTED, None);
             continue;
         };
-        match parse(text) {
-            Ok(range) => {
-                ports.insert(range);
-            }
-            Err(flaw) => {
-                flaw.report(element.place(), log);
-            }
-        }
+        ports.extend(element.checked(parse(text), log));
     }
     if let Some((one, other)) = overlap(&ports) {
         log.notice(

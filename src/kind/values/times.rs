@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::code::Code;
-use crate::config::{Cursor, Flaw, Log, quote};
+use crate::config::{Cursor, Log, quote};
 
 /// Longest life in seconds; beyond it the server's clock overflows (docs/netbird-api.md, "Setup keys").
 const MAX_EXPIRES_IN_SECS: i64 = 9_223_372_036;
@@ -74,23 +74,18 @@ pub(crate) fn reissue_after(value: &Cursor<'_>, log: &mut Log) -> Option<Timesta
         .bytes()
         .map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     let full = shape.take(19).eq(*b"0000-00-00T00:00:00") && !text.ends_with(']');
-    match text.parse() {
-        Ok(time) if full => Some(time),
-        _ => {
-            let flaw = Flaw::with_hint(
-                format!("{} is no time with its offset from UTC", quote(text)),
-                match full && format!("{text}Z").parse::<Timestamp>().is_ok() {
-                    true => format!("did you mean {}?", quote(&format!("{text}Z"))),
-                    false => {
-                        "write it like \"2026-12-01T12:00:00Z\" or \"2026-12-01T13:00:00+01:00\""
-                            .to_owned()
-                    }
-                },
-            );
-            flaw.report(value.place(), log);
-            None
-        }
+    let time: Option<Timestamp> = text.parse().ok().filter(|_| full);
+    if time.is_none() {
+        let hint = match full && format!("{text}Z").parse::<Timestamp>().is_ok() {
+            true => format!("did you mean {}?", quote(&format!("{text}Z"))),
+            false => {
+                "write it like \"2026-12-01T12:00:00Z\" or \"2026-12-01T13:00:00+01:00\"".to_owned()
+            }
+        };
+        let message = format!("{} is no time with its offset from UTC", quote(text));
+        log.error(value.place(), message).suggest(hint);
     }
+    time
 }
 
 #[cfg(test)]

@@ -59,15 +59,15 @@ fn settings() {
 "peer_login_expiration": 3600, "peer_inactivity_expiration": 1
 "peer_login_expiration": 15552000, "peer_inactivity_expiration": 9223372036
 "peer_login_expiration": 3599
-    account.settings.peer_login_expiration: 3599 is not a whole number of seconds from 3600 to 15552000
+    account.settings.peer_login_expiration: 3599 is not a whole number from 3600 to 15552000
 "peer_login_expiration": 15552001
-    account.settings.peer_login_expiration: 15552001 is not a whole number of seconds from 3600 to 15552000
+    account.settings.peer_login_expiration: 15552001 is not a whole number from 3600 to 15552000
 "peer_inactivity_expiration": 0
-    account.settings.peer_inactivity_expiration: 0 is not a whole number of seconds from 1 to 9223372036
+    account.settings.peer_inactivity_expiration: 0 is not a whole number from 1 to 9223372036
 "peer_inactivity_expiration": 9223372037
-    account.settings.peer_inactivity_expiration: 9223372037 is not a whole number of seconds from 1 to 9223372036
+    account.settings.peer_inactivity_expiration: 9223372037 is not a whole number from 1 to 9223372036
 "peer_login_expiration": "1h"
-    account.settings.peer_login_expiration: expected a whole number of seconds from 3600 to 15552000, found the string "1h"
+    account.settings.peer_login_expiration: expected a whole number from 3600 to 15552000, found the string "1h"
 "peer_login_expiration_enabled": "yes"
     account.settings.peer_login_expiration_enabled: expected true or false, found the string "yes" | write true
 "jwt_allow_groups": ["a", "", 1]
@@ -160,7 +160,7 @@ fn peers() {
 "approval_required": false
     peers.gw.approval_required: a self-hosted NetBird answers 200 to it and ignores it | leave it out
 "ssh": true
-    peers.gw.ssh: write "ssh_enabled"
+    peers.gw.ssh: write "ssh_enabled" | Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.
 "ssh_enabled": null
     peers.gw.ssh_enabled: null is no value | leave "ssh_enabled" out instead
 

@@ -37,7 +37,7 @@ fn zones() {
     dns.zones.corp: a DNS zone needs "distribution_groups"
 "domain": "", "distribution_groups": []
     dns.zones.corp.domain: "" is no domain: it is empty
-    dns.zones.corp.distribution_groups: "distribution_groups" cannot be empty | the peers of these groups ask the zone
+    dns.zones.corp.distribution_groups: "distribution_groups" cannot be empty | name at least one group
 "domain": "*.corp.example", "distribution_groups": ["g"]
     dns.zones.corp.domain: the domain "*.corp.example" has a wildcard | did you mean "corp.example"?
 "domain": "corp.example.", "distribution_groups": ["g"]
@@ -50,9 +50,9 @@ fn zones() {
     dns.zones.corp.domain: "https://corp.example/" is no domain: it holds ":" | did you mean "corp.example"?
 "domain": 1, "groups": ["g"], "name": "x", "enable_search_domain": true
     dns.zones.corp.domain: expected a domain, found the number 1
-    dns.zones.corp.groups: write "distribution_groups": whose peers ask the zone
-    dns.zones.corp.name: a zone's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
-    dns.zones.corp.enable_search_domain: write "search_domain"
+    dns.zones.corp.groups: write "distribution_groups" | Groups whose peers ask the zone, at least one.
+    dns.zones.corp.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    dns.zones.corp.enable_search_domain: write "search_domain" | The domain is a search domain too.
 "domain": "corp.example", "distribution_groups": ["g"], "records": {}
     dns.zones.corp.records: expected a list of DNS records, found an object | write them in a list: [{ … }]
 "domain": "corp.example", "distribution_groups": ["g"], "records": null
@@ -113,9 +113,9 @@ fn records() {
     dns.zones.corp.records[0].content: "" is no IPv4 address
 {"name": "a b", "type": "a", "content": "10.0.0.1"}
     dns.zones.corp.records[0].name: "a b.corp.example" is no domain: it holds " "
-    dns.zones.corp.records[0].type: "a" is no type of record: NetBird has "A", "AAAA" and "CNAME" | did you mean "A"?
+    dns.zones.corp.records[0].type: "a" is no type of record: it is one of "A", "AAAA", "CNAME" | did you mean "A"?
 {"name": "db", "type": "MX", "content": "mail.corp.example", "priority": 10}
-    dns.zones.corp.records[0].type: "MX" is no type of record: NetBird has "A", "AAAA" and "CNAME"
+    dns.zones.corp.records[0].type: "MX" is no type of record: it is one of "A", "AAAA", "CNAME"
     dns.zones.corp.records[0].priority: unknown field "priority" | a record has name, type, content, ttl
 {"name": "db", "type": "A", "content": "10.0.0.300"}
     dns.zones.corp.records[0].content: "10.0.0.300" is no IPv4 address
@@ -142,12 +142,12 @@ fn records() {
 {"name": "db.other.example.", "type": "A", "content": "10.0.0.1"}
     dns.zones.corp.records[0].name: "db.other.example." is no name in "corp.example" | a name that ends with a dot is a full one
 {"name": "db", "type": "A", "content": "10.0.0.1", "ttl": -1}
-    dns.zones.corp.records[0].ttl: a ttl is 0 to 2147483647 seconds
+    dns.zones.corp.records[0].ttl: -1 is not a whole number from 0 to 2147483647
 {"name": "db", "type": "A", "content": "10.0.0.1", "ttl": 2147483648}
-    dns.zones.corp.records[0].ttl: a ttl is 0 to 2147483647 seconds
+    dns.zones.corp.records[0].ttl: 2147483648 is not a whole number from 0 to 2147483647
 {"name": "db", "type": "A", "value": "10.0.0.1", "id": "x"}
-    dns.zones.corp.records[0].value: write "content"
-    dns.zones.corp.records[0].id: ids of NetBird never stand in this file
+    dns.zones.corp.records[0].value: write "content" | The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for.
+    dns.zones.corp.records[0].id: ids of NetBird never stand in this file | leave it out: names are enough
 {"name": "db", "type": "A", "content": "10.0.0.1"}, {"name": "DB.corp.example", "type": "A", "content": "10.0.0.1", "ttl": 5}
     dns.zones.corp.records[1]: the same record is in line 1 already
 {"name": "db", "type": "A", "content": "10.0.0.1"}, {"name": "db", "type": "CNAME", "content": "x.example"}
@@ -202,7 +202,7 @@ fn settings() {
 "settings": {"disabled_management_groups": ["x", 1], "disabled": true}
     note: dns.settings.disabled_management_groups[0]: group "x" is not declared here, so it must exist in NetBird
     dns.settings.disabled_management_groups[1]: expected a name, found the number 1
-    dns.settings.disabled: write "disabled_management_groups"
+    dns.settings.disabled: write "disabled_management_groups" | Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.
 "records": []
     dns.records: records stand in the zone that they are in | write "zones": { "NAME": { "domain": "…", "records": [ … ], … } }
 

@@ -47,8 +47,8 @@ fn fields_of_groups() {
 "g": 12
     groups.g: expected a group { … }, found the number 12 | write {}, or its fields in braces: peers, renamed_from
 "g": {"members": [], "name": "g", "resources": []}
-    groups.g.members: a group's members are called "peers" | write "peers": [ … ] with names of setup keys and peers
-    groups.g.name: a group's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    groups.g.members: write "peers" | Names of setup keys and of live peers. Left out: the members are left alone.
+    groups.g.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
     groups.g.resources: which groups a network resource is in stands with the resource | write "networks": { "NAME": { "resources": { "NAME": { "groups": [ … ] } } } }
 "All": {}
     groups.All: All is NetBird's own group of every peer: it cannot be declared | refer to it without declaring it

@@ -48,7 +48,7 @@ fn resources() {
 "a": {"address": "*.corp.example", "groups": ["All"], "enabled": null}
     networks.n.resources.a.enabled: null is no value | leave "enabled" out instead
 "a": {"ip": "10.20.0.9"}
-    networks.n.resources.a.ip: write "address"
+    networks.n.resources.a.ip: write "address" | An IPv4 or IPv6 address or network, or a domain; *. may begin it.
 "a": {"address": "10.20.0.9", "network": "n"}
     networks.n.resources.a.network: unknown field "network" | a network resource has description, address, groups, enabled, renamed_from
 "a": {}
@@ -89,17 +89,17 @@ fn routers() {
         str![[r#"
 {"peer_groups": ["g"]}, {"peer": "gw"}
 {"peer_groups": ["g"], "peer": "gw"}
-    networks.n.routers[0].peer: a router goes through groups of peers or through one peer, not both | make two routers
+    networks.n.routers[0].peer: a router has "peer_groups" or "peer", not both | make two routers
 {}
     networks.n.routers[0]: a router needs "peer_groups" or "peer"
 {"peer_groups": []}
     networks.n.routers[0].peer_groups: "peer_groups" cannot be empty | the peers of these groups do the routing
 {"peer_groups": ["g"], "metric": 0}
-    networks.n.routers[0].metric: a metric is 1 to 9999 | the lowest wins
+    networks.n.routers[0].metric: 0 is not a whole number from 1 to 9999
 {"peer_groups": ["g"]}, {"peer_groups": ["g"], "metric": 5}
     networks.n.routers[1]: the same router is in line 1 already
 {"groups": ["g"]}
-    networks.n.routers[0].groups: write "peer_groups": [ … ] with names of groups, or "peer" with the name of one peer
+    networks.n.routers[0].groups: write "peer_groups" | Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
 {"peer": "gw", "name": "x"}
     networks.n.routers[0].name: a router has neither name nor description
 "gw"
@@ -134,7 +134,7 @@ fn networks() {
 {"address": "10.0.0.0/8"}
     networks.n.address: a network has no address: its resources have | write "resources": { "NAME": { "address": "10.20.0.0/16" } }
 {"name": "x"}
-    networks.n.name: a network's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    networks.n.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
 {"resource": {}}
     networks.n.resource: unknown field "resource" | did you mean "resources"?
 

@@ -56,29 +56,29 @@ fn fields_of_policies() {
 "protocol": "ALL"
 "protocol": "NetBird-SSH", "ports": [22]
 "protocol": "tpc"
-    policies.p.protocol: "tpc" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | did you mean "tcp"?
+    policies.p.protocol: "tpc" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | did you mean "tcp"?
 "protocol": "sctp"
-    policies.p.protocol: "sctp" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh
+    policies.p.protocol: "sctp" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh"
 "protocol": "Any"
-    policies.p.protocol: "Any" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | all of them are "all"
+    policies.p.protocol: "Any" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | all of them are "all"
 "protocol": "ssh"
-    policies.p.protocol: "ssh" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | write "tcp" with "ports": [22]; "netbird-ssh" is NetBird's own server of SSH
+    policies.p.protocol: "ssh" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | write "tcp" with "ports": [22]; "netbird-ssh" is NetBird's own server of SSH
 "protocol": "https"
-    policies.p.protocol: "https" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | write "tcp" with its "ports"
+    policies.p.protocol: "https" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | write "tcp" with its "ports"
 "action": "allow"
-    policies.p.action: "allow" is no action: it is "accept" or "drop" | write "accept"
+    policies.p.action: "allow" is no action: it is one of "accept", "drop" | write "accept"
 "action": "Deny"
-    policies.p.action: "Deny" is no action: it is "accept" or "drop" | write "drop"
+    policies.p.action: "Deny" is no action: it is one of "accept", "drop" | write "drop"
 "posture_checks": []
-    policies.p.posture_checks: posture checks stand in "source_posture_checks" | write "source_posture_checks": [ … ] with names of posture checks that NetBird has
+    policies.p.posture_checks: write "source_posture_checks" | Posture checks of NetBird, by name, that sources have to pass. They are not declared here.
 "protocol": "tcp", "ports": "80, 443"
     policies.p.ports: expected a list of ports, found the string "80, 443" | write ["80", "443"]
 "protocol": 6
-    policies.p.protocol: expected a protocol, found the number 6
+    policies.p.protocol: expected one of "all", "tcp", "udp", "icmp", "netbird-ssh", found the number 6
 "action": "Drop"
-    policies.p.action: "Drop" is no action: it is "accept" or "drop" | did you mean "drop"?
+    policies.p.action: "Drop" is no action: it is one of "accept", "drop" | did you mean "drop"?
 "action": "deny"
-    policies.p.action: "deny" is no action: it is "accept" or "drop" | write "drop"
+    policies.p.action: "deny" is no action: it is one of "accept", "drop" | write "drop"
 "protocol": "tcp", "ports": []
 "protocol": "icmp", "ports": []
 "protocol": "icmp", "ports": ["80"]
@@ -89,17 +89,17 @@ fn fields_of_policies() {
 "ports": [443]
     policies.p.ports: ports need a protocol, and this policy names none | add "protocol": "tcp" or "udp"
 "protocol": "tpc", "ports": [443]
-    policies.p.protocol: "tpc" is no protocol: it is one of all, tcp, udp, icmp, netbird-ssh | did you mean "tcp"?
+    policies.p.protocol: "tpc" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | did you mean "tcp"?
 "protcol": "tcp"
     policies.p.protcol: unknown field "protcol" | did you mean "protocol"?
 "rules": []
     policies.p.rules: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
 "name": "p", "port_ranges": [], "source_posture_checks": [], "sourceResource": {}
-    policies.p.name: a policy's name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
-    policies.p.port_ranges: port ranges stand in "ports" | write "8000-8100"
-    policies.p.sourceResource: write "source_resource" | for one peer: "source_resource": { "peer": "NAME" }
+    policies.p.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    policies.p.port_ranges: write "ports" | Ports of tcp, udp and netbird-ssh: numbers, or strings of a port or a range such as "8000-8100", 1 to 65535. Empty = all ports.
+    policies.p.sourceResource: write "source_resource" | The one peer that may connect, as { "peer": NAME }, named as in a group's peers.
 "destinationResource": {}, "authorized_groups": {}
-    policies.p.destinationResource: write "destination_resource" | a network resource by its name, or { "peer": "NAME" }
+    policies.p.destinationResource: write "destination_resource" | What they reach: a network resource by its name, or one peer as { "peer": NAME }.
     policies.p.authorized_groups: users who may log in are of the protocol netbird-ssh alone | add "protocol": "netbird-ssh", or take them out
 
 "#]],

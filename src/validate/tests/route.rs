@@ -40,7 +40,7 @@ fn fields_of_routes() {
     routes.r: a route needs "network" or "domains"
     routes.r: a route needs "peer_groups" or "peer"
 "network": "10.0.0.0/8", "domains": ["a.example"], "peer_groups": ["All"], "groups": ["g"]
-    routes.r.domains: a route has a network or domains, not both | make two routes
+    routes.r.domains: a route has "network" or "domains", not both | make two routes
 "network": null, "peer_groups": ["g"], "groups": ["g"]
     routes.r.network: null is no value | leave "network" out instead
 "network": "10.0.0.0/8", "peer_groups": [], "groups": []
@@ -48,11 +48,11 @@ fn fields_of_routes() {
     routes.r.groups: "groups" cannot be empty | the peers of these groups get the route; left out, a new route goes to All
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "access_control_groups": []
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 0
-    routes.r.metric: a metric is 1 to 9999 | the lowest wins
+    routes.r.metric: 0 is not a whole number from 1 to 9999
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 1
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 9999
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 10000
-    routes.r.metric: a metric is 1 to 9999 | the lowest wins
+    routes.r.metric: 10000 is not a whole number from 1 to 9999
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 1.5
     routes.r.metric: expected a whole number from 1 to 9999, found the number 1.5
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "masquerade": 1, "keep_route": 1
@@ -65,8 +65,8 @@ fn fields_of_routes() {
     routes.r.description: expected a text, found the number 1
     routes.r.access_control_groups: expected a list of group names, found the string "g" | write ["g"]
 "network": "10.0.0.0/8", "groups": ["g"], "peer": "p", "network_id": "r", "name": "r"
-    routes.r.network_id: a route's network_id is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
-    routes.r.name: a route's name is the name of its entry
+    routes.r.network_id: its network_id is its name, which is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+    routes.r.name: its network_id is its name, which is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
 
 "#]],
     );
@@ -201,7 +201,7 @@ fn an_entry_is_a_route_or_a_list_of_them() {
     routes.r[2]: expected a route { … }, found the string "r" | write its fields in braces: description, network, domains, peer_groups, peer, groups, access_control_groups, metric, masquerade, keep_route, skip_auto_apply, enabled, renamed_from
 [{"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}, {"network": "10.2.0.0/16", "peer": " p", "peer_groups": ["g"]}]
     note: routes.r[1]: a new route without "groups" goes to every peer (All) | name the groups that shall get it in "groups"
-    routes.r[1].peer: a route goes through groups of peers or through one peer, not both | put the peer into one of the groups, or make two routes
+    routes.r[1].peer: a route has "peer_groups" or "peer", not both | put the peer into one of the groups, or make two routes
     routes.r[1].peer: the name " p" begins with a blank | did you mean "p"?
 
 "#]],

@@ -88,13 +88,13 @@ fn fields_of_setup_keys() {
 "type": "one-off", "expires_in": 604800
 "type": "one-off", "expires_in": 604800, "usage_limit": 1, "auto_groups": ["g"], "enrolled": false
 "type": "One-Off", "expires_in": 604800
-    setup_keys.k.type: "One-Off" is no key type: it is "one-off" or "reusable" | did you mean "one-off"?
+    setup_keys.k.type: "One-Off" is no key type: it is one of "one-off", "reusable" | did you mean "one-off"?
 "type": "oneoff", "expires_in": 604800
-    setup_keys.k.type: "oneoff" is no key type: it is "one-off" or "reusable" | did you mean "one-off"?
+    setup_keys.k.type: "oneoff" is no key type: it is one of "one-off", "reusable" | did you mean "one-off"?
 "type": "multi", "expires_in": 604800
-    setup_keys.k.type: "multi" is no key type: it is "one-off" or "reusable"
+    setup_keys.k.type: "multi" is no key type: it is one of "one-off", "reusable"
 "type": 1, "expires_in": "604800"
-    setup_keys.k.type: expected "one-off" or "reusable", found the number 1
+    setup_keys.k.type: expected one of "one-off", "reusable", found the number 1
     setup_keys.k.expires_in: expected a whole number of seconds, found the string "604800" | write 604800 without quotes
 
     setup_keys.k: a setup key needs "type"
@@ -177,8 +177,8 @@ fn fields_of_setup_keys() {
     setup_keys.k.key: a key's secret never stands in this file | if it is a real one, revoke it in NetBird: git keeps it for ever
     setup_keys.k.revoked: keys are not revoked here | remove the entry to delete the key
 "type": "one-off", "expires": 604800, "name": "k"
-    setup_keys.k.expires: the life time is "expires_in", in seconds from creation
-    setup_keys.k.name: a setup key's name is the name of its entry
+    setup_keys.k.expires: write "expires_in" | Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
+    setup_keys.k.name: its name is the name of its entry
 "type": "one-off", "expires_in": 604800, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"]
 "type": "one-off", "expires_in": 604800, "recipients": "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
     setup_keys.k.recipients: expected a list of age or SSH public keys, found a string | write it in brackets: ["…"]
