@@ -32,15 +32,15 @@ use crate::http::{BaseUrl, Client, Config, Method, Reply};
 use crate::text::is_hidden;
 
 pub use crate::http::Token;
-pub use contents::{About, File, NewFile, Put, Tip};
+pub use contents::{File, NewFile, Put};
 pub use error::{Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
 pub use pulls::Pull;
-pub use rights::Branch;
+pub use rights::{About, Branch, Tip};
+pub use rule::Rule;
 pub use runs::Ancestry;
 pub use scopes::Scopes;
-pub use setup::{BranchRule, Grounds};
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -143,33 +143,25 @@ impl Repo {
         }
     }
 
-    /// Reads a paginated list to its end, or until `enough` says so of a page.
+    /// Reads a paginated list to its end.
     ///
     /// The server caps pages silently, and its `Link` headers may name a host that a job cannot reach
     /// (docs/gitea-api.md, "Pages and links"): pages are counted here, against the total.
-    fn list<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        wanted: &'static str,
-        enough: impl Fn(&[T]) -> bool,
-    ) -> Result<Vec<T>, Error> {
+    fn list<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<Vec<T>, Error> {
         const LIMIT: usize = 50;
         let mut all = Vec::new();
         let separator = if path.contains('?') { '&' } else { '?' };
         for page in 1..=PAGES_MAX {
-            let reply = self.send(
-                Method::Get,
-                &format!("{path}{separator}limit={LIMIT}&page={page}"),
-                None,
-            )?;
+            let page = format!("{path}{separator}limit={LIMIT}&page={page}");
+            let reply = self.send(Method::Get, &page, None)?;
             let items: Vec<T> = decode(&reply, wanted)?;
-            let (count, done) = (items.len(), enough(&items));
+            let count = items.len();
             all.extend(items);
             let total = reply
                 .header("x-total-count")
                 .and_then(|total| total.parse().ok());
             let ended = total.map_or(count < LIMIT, |total: usize| all.len() >= total);
-            if count == 0 || done || ended {
+            if count == 0 || ended {
                 break;
             }
         }

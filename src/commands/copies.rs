@@ -36,7 +36,7 @@ pub(super) fn open(
         return Ok(None);
     };
     let about = forge.repo.about()?;
-    if about.is_public && named.is_none() {
+    if about.is_public() && named.is_none() {
         if let Some(say) = aloud {
             say.note(&format!(
                 "everybody may read {}, so no copy of the sealed keys is committed there; --keys-branch {} does it all \
@@ -63,7 +63,7 @@ pub(super) fn open(
 impl Branch {
     /// Makes the branch where it is not there: whoever cannot write there finds out before the first key is made.
     pub(super) fn begin(&self) -> Result<(), Failure> {
-        if self.about.may_push == Some(false) {
+        if self.about.permissions.push == Some(false) {
             let text = "the token of Gitea may not push to the repository, so no copy of the sealed keys can be stored \
                         there; nothing was changed";
             return Err(Failure::error(text)

@@ -112,7 +112,10 @@ fn purpose_of(me: &User) -> Option<Purpose> {
 
 /// A check that an error made fail.
 fn failed(name: &'static str, failure: Failure) -> Check {
-    Check::wrong(name, failure.error, failure.hint)
+    Check {
+        hint: failure.hint,
+        ..Check::wrong(name, failure.error, "")
+    }
 }
 
 fn file(scene: &mut Scene) -> Check {
@@ -143,7 +146,7 @@ fn file(scene: &mut Scene) -> Check {
                         count(number, "problem", "problems")
                     );
                     let hint = "netbird-gitops validate tells all of them";
-                    Check::wrong(name, text, Some(hint.to_owned()))
+                    Check::wrong(name, text, hint)
                 }
             }
         }
@@ -169,12 +172,12 @@ fn sealing(scene: &Scene, purpose: Option<Purpose>) -> Check {
                     "nobody is named to seal new setup keys for, and the file has {} to come",
                     count(number, "key", "keys")
                 ),
-                Some(
-                    "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE"
-                        .to_owned(),
-                ),
+                "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
             ),
-            _ => Check::open(name, "none is named: an apply that makes setup keys needs one"),
+            _ => Check::open(
+                name,
+                "none is named: an apply that makes setup keys needs one",
+            ),
         };
     }
     let described = recipients.describe();
@@ -199,7 +202,7 @@ fn kill_switch(purpose: Option<Purpose>) -> Check {
         Some(value) => Check::wrong(
             name,
             format!("NETBIRD_GITOPS_HALT is set ({value}): every apply is refused"),
-            Some("unset NETBIRD_GITOPS_HALT once the reason is gone".to_owned()),
+            "unset NETBIRD_GITOPS_HALT once the reason is gone",
         ),
     }
 }
@@ -234,10 +237,7 @@ fn clock(
         _ => Check::wrong(
             name,
             text,
-            Some(
-                "set both by NTP: the times in NetBird's ids are compared with those of commits to tell what is ours"
-                    .to_owned(),
-            ),
+            "set both by NTP: the times in NetBird's ids are compared with those of commits to tell what is ours",
         ),
     }
 }

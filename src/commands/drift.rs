@@ -182,7 +182,6 @@ fn keep_issue(
     let report = Report {
         title: &title,
         body: &body,
-        label: None,
     };
     let kept = match drift.is_alarming() {
         true => issue::keep(&forge.repo, marker, report)?,

@@ -15,7 +15,6 @@ use crate::cli::GiteaArgs;
 use crate::config::Source;
 use crate::edit::Edit;
 use crate::git::{Git, Opened};
-use crate::gitea::comment::{self, Posted};
 use crate::gitea::commit::{self, CommitError, Outcome, Policy, Target};
 use crate::gitea::propose::{self, Moved, Proposed};
 use crate::gitea::{self, Ancestry, Missing, Repo};
@@ -332,37 +331,6 @@ impl Forge {
             edit,
         })
     }
-
-    /// Posts a comment on a pull request and returns its place. The body begins with its marker.
-    pub(super) fn comment(&self, number: u64, body: &str) -> Result<String, gitea::Error> {
-        Ok(comment::upsert(&self.repo, number, marker(body), body)?.url)
-    }
-
-    /// Posts a comment on a pull request. The body begins with its marker.
-    pub(super) fn upsert(&self, number: u64, body: &str) -> Result<Posted, Failure> {
-        let posted = comment::upsert(&self.repo, number, marker(body), body);
-        posted.map_err(|error| of_gitea(&self.repo, error))
-    }
-
-    /// Writes the body into our comment of that marker, and returns its place; `None` where there is none.
-    pub(super) fn correct(&self, number: u64, body: &str) -> Result<Option<String>, gitea::Error> {
-        let corrected = comment::correct(&self.repo, number, marker(body), body)?;
-        Ok(corrected.map(|posted| posted.url))
-    }
-
-    /// Returns the comments with the marker of `body`: those of this author, where one is given.
-    pub(super) fn texts(
-        &self,
-        number: u64,
-        body: &str,
-        author: Option<i64>,
-    ) -> Result<Vec<String>, gitea::Error> {
-        comment::texts(&self.repo, number, marker(body), author)
-    }
-}
-
-fn marker(body: &str) -> &str {
-    body.lines().next().unwrap_or_default()
 }
 
 /// The first digits of a commit's id.

@@ -8,6 +8,7 @@ use super::versions::of_gitea;
 use crate::ci::{Context, Event};
 use crate::cli::GiteaArgs;
 use crate::git::{Git, GitError, Opened};
+use crate::gitea::comment;
 use crate::logging::Say;
 use crate::render::{Document, markdown};
 
@@ -40,8 +41,9 @@ impl<'a> Publisher<'a> {
     /// it were new.
     pub(super) fn plan(&self, document: &Document) -> Result<(), Missing> {
         let forge = self.open()?;
-        let posted = forge.comment(self.pull_request()?, &text(document, false));
-        let url = posted.map_err(|error| {
+        let text = text(document, false);
+        let posted = comment::upsert(&forge.repo, self.pull_request()?, &text);
+        let posted = posted.map_err(|error| {
             let pull = self.context.pull_request.as_ref();
             let of_fork = self.context.event == Event::PullRequest
                 && pull.is_some_and(|pull| pull.is_fork)
@@ -52,7 +54,7 @@ impl<'a> Publisher<'a> {
                 false => failure,
             }
         })?;
-        self.say.note(&format!("comment: {url}"));
+        self.say.note(&format!("comment: {}", posted.url));
         Ok(())
     }
 
@@ -62,12 +64,13 @@ impl<'a> Publisher<'a> {
         let Some(forge) = Forge::open(self.args, self.context, self.file)? else {
             return Ok(());
         };
-        match forge.correct(self.pull_request()?, &text(document, false)) {
+        let text = text(document, false);
+        match comment::correct(&forge.repo, self.pull_request()?, &text) {
             // a token that may not read comments made none here
             Err(error) if error.is_hidden_from_us() => {
                 log::info!("no comment to correct is to be seen: {error}");
             }
-            Ok(Some(url)) => self.say.note(&format!("comment: {url}")),
+            Ok(Some(posted)) => self.say.note(&format!("comment: {}", posted.url)),
             Ok(None) => {}
             Err(error) => return Err(error.into()),
         }
@@ -113,7 +116,7 @@ impl<'a> Publisher<'a> {
             if let Some(sha) = &self.context.sha
                 && let Some(pull) = forge.repo.pull_merged_as(sha)?
             {
-                forge.upsert(pull.number, &text(document, true))?;
+                comment::upsert(&forge.repo, pull.number, &text(document, true))?;
             }
             Ok(())
         };
@@ -181,14 +184,16 @@ struct Posts<'a> {
 impl Posts<'_> {
     /// Posts the result, and returns who wrote it.
     fn post(&self, number: u64) -> Result<Option<i64>, Failure> {
-        let posted = self.forge.upsert(number, self.body)?;
+        let repo = &self.forge.repo;
+        let posted = comment::upsert(repo, number, self.body);
+        let posted = posted.map_err(|error| of_gitea(repo, error))?;
         self.say.note(&format!("comment: {}", posted.url));
         Ok(posted.author)
     }
 
     /// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
     fn has_result(&self, number: u64, me: Option<i64>) -> Result<bool, Failure> {
-        let texts = self.forge.texts(number, self.body, me)?;
+        let texts = comment::texts(&self.forge.repo, number, self.body, me)?;
         Ok(texts.iter().any(|text| markdown::is_result(text)))
     }
 

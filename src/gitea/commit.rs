@@ -308,7 +308,7 @@ impl Write for FileEdit<'_> {
     fn read(&self) -> Result<(String, Read), Error> {
         let Target { branch, path } = self.target;
         let told = |error| self.repo.what_is_missing(error, branch, path);
-        let tip = self.repo.tip_commit(branch).map_err(told)?;
+        let tip = self.repo.branch(branch).map_err(told)?.commit;
         let file = self.repo.file(branch, path).map_err(told)?;
         Ok((tip.id.clone(), Read { tip, file }))
     }

@@ -98,8 +98,8 @@ pub enum Missing {
         repository: String,
         /// The branch.
         branch: String,
-        /// The branch that the repository has by default, where the server tells.
-        default: Option<String>,
+        /// The branch that the repository has by default.
+        default: String,
     },
     /// Such a file on the branch.
     File {
@@ -113,15 +113,9 @@ pub enum Missing {
 impl Missing {
     fn hint(&self) -> String {
         match self {
-            Missing::Branch { default, .. } => {
-                let default = default
-                    .iter()
-                    .map(|name| format!("; its default branch is {name}"));
-                format!(
-                    "the branch is that of --branch (GITEA_BRANCH), else of the job{}",
-                    default.collect::<String>()
-                )
-            }
+            Missing::Branch { default, .. } => format!(
+                "the branch is that of --branch (GITEA_BRANCH), else of the job; its default branch is {default}"
+            ),
             Missing::File { .. } => {
                 "the path is that of --file (NETBIRD_GITOPS_FILE), below the root of the repository"
                     .to_owned()

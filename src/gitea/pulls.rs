@@ -117,8 +117,7 @@ impl Repo {
     /// at most, but for two that were opened at the same instant.
     pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>, Error> {
         // The filters of this list are not to be relied on (docs/gitea-api.md, "Pull requests").
-        let mut pulls: Vec<Pull> =
-            self.list("/pulls?state=open", "a list of pull requests", |_| false)?;
+        let mut pulls: Vec<Pull> = self.list("/pulls?state=open", "a list of pull requests")?;
         pulls.retain(|pull| pull.is_open(base, head));
         pulls.sort_by_key(|pull| pull.number);
         pulls.dedup_by_key(|pull| pull.number);

@@ -71,22 +71,10 @@ struct Compared {
     total_commits: u64,
 }
 
-#[derive(Deserialize)]
-struct Described {
-    #[serde(default, deserialize_with = "or_default")]
-    default_branch: String,
-}
-
 /// How many pages of runs are looked at for the own one: it is among the newest.
 const PAGES: usize = 20;
 
 impl Repo {
-    /// Returns the name of the repository's default branch.
-    pub fn default_branch(&self) -> Result<String, Error> {
-        let described: Described = decode(&self.send(Method::Get, "", None)?, "a repository")?;
-        Ok(described.default_branch)
-    }
-
     /// Returns whether `tip` is a descendant of `commit`. The commits' full ids; both directions tell it without any
     /// object.
     pub fn ancestry(&self, commit: &str, tip: &str) -> Result<Ancestry, Error> {

@@ -72,11 +72,7 @@ fn compared(name: &'static str, texts: &[Workflow]) -> Check {
     if !other.is_empty() {
         let hint = "netbird-gitops init shows what differs, and with --force takes the texts of this version; make your own \
                     changes again: the runner, the clock, the branch, the file and --via-pr are yours to choose";
-        return Check::wrong(
-            name,
-            format!("not as in version {version}: {other}"),
-            Some(hint.to_owned()),
-        );
+        return Check::wrong(name, format!("not as in version {version}: {other}"), hint);
     }
     let adapted = match named(&[Standing::Adapted]).as_str() {
         "" => String::new(),
@@ -101,7 +97,7 @@ pub(super) fn history(scene: &Scene) -> Check {
             };
             let text = format!("{why}, so nothing is provably ours, and nothing is deleted");
             return match scene.context.is_ci || scene.told == Some(Purpose::Apply) {
-                true => Check::wrong(name, text, Some(hint.to_owned())),
+                true => Check::wrong(name, text, hint),
                 false => Check::open(name, text),
             };
         }
