@@ -10,38 +10,16 @@ pub struct PullRequest {
     pub number: u64,
     /// The commit at its head.
     pub head_sha: Option<String>,
-    /// The branch at its head, in `head_repo`; `refs/pull/N/head` when the fork was deleted.
-    pub head_ref: Option<String>,
-    /// The repository of its head; `None` when it was deleted (or the event does not tell).
-    pub head_repo: Option<String>,
     /// The branch that it goes into.
     pub base_ref: Option<String>,
     /// The tip of that branch when the event came up.
     pub base_sha: Option<String>,
-    /// The commit that both have in common.
-    pub merge_base: Option<String>,
-    /// Its title.
-    pub title: Option<String>,
     /// Its text.
     pub body: Option<String>,
     /// Is its head in another repository (or in one that was deleted)? Its jobs have no secrets then.
     pub is_fork: bool,
-    /// Its page.
-    pub html_url: Option<String>,
-    /// What happened to it: `opened`, `synchronized` …
-    pub action: Option<String>,
     /// Was it merged, or closed, when the event came up?
     pub is_closed: bool,
-}
-
-impl PullRequest {
-    /// Returns a pull request of which nothing but the number is known.
-    pub(super) fn numbered(number: u64) -> PullRequest {
-        PullRequest {
-            number,
-            ..PullRequest::default()
-        }
-    }
 }
 
 /// An event file's content.
@@ -96,16 +74,10 @@ impl Payload {
         Some(PullRequest {
             number,
             head_sha: text("/head/sha"),
-            head_ref: text("/head/ref"),
-            head_repo: text("/head/repo/full_name"),
             base_ref: text("/base/ref"),
             base_sha: text("/base/sha"),
-            merge_base: text("/merge_base"),
-            title: text("/title"),
             body: text("/body"),
             is_fork: self.is_fork(),
-            html_url: text("/html_url"),
-            action: self.text("/action"),
             is_closed: text("/state").is_some_and(|state| state == "closed")
                 || self.0.pointer("/pull_request/merged") == Some(&Value::Bool(true)),
         })

@@ -2,35 +2,34 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::export::read;
 use super::failure::Failure;
 use super::session::{Origin, Request, Session, recorded};
 use super::settings::{connect, keys_dir, readable};
 use super::versions::of_netbird;
-use super::{blank, print, report_failure, write_report};
+use super::{Said, blank, finish};
 use crate::access::{End, Ports, Question, Traffic, ask};
 use crate::actual::Actual;
-use crate::cli::{AccessArgs, AccessLevel, Cli, Format, Scope, Sealing};
+use crate::cli::{AccessArgs, AccessLevel, Cli, Scope, Sealing};
 use crate::desired::Desired;
 use crate::exit::Exit;
 use crate::fetch::{Needs, fetch};
-use crate::json;
 use crate::kind::{ALL, Kind};
 use crate::logging::Say;
 use crate::memberships::Memberships;
-use crate::options::Prune;
 use crate::plan::Plan;
 use crate::render;
 use crate::text::{did_you_mean, quote};
 
 pub(super) fn run(cli: &Cli, args: &AccessArgs, say: Say) -> Exit {
-    match make(cli, args, say) {
-        Ok(()) => Exit::Done,
-        Err(failure) => report_failure(say, failure),
-    }
+    let said = make(cli, args, say);
+    let said = said.unwrap_or_else(|failure| Said::failed(failure, json!({})));
+    finish(cli, say, said)
 }
 
-fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<(), Failure> {
+fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<Said, Failure> {
     let wanted = args.traffic.as_deref().map(traffic).transpose()?;
     let sides = (side(&args.from)?, side(&args.to)?);
     if matches!(sides.0.0, End::Resource | End::Route) {
@@ -49,20 +48,15 @@ fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<(), Failure> {
     let answer = ask(&actual, plan.as_ref(), &memberships, &question);
     let answer = answer.map_err(|name| Failure::error(format!("there is no {}", quote(&name))))?;
     let label = |id: &str| actual.peer_label(&crate::id::Id(id.to_owned()));
-    let whole = render::answer::json(&answer, &label);
-    if let Some(path) = &cli.global.report {
-        write_report(path, &json::text(&whole))?;
-    }
     let asked = (
         args.from.as_str(),
         args.to.as_str(),
         args.traffic.as_deref(),
     );
-    match cli.global.format {
-        Format::Json => print(&json::text(&whole)),
-        Format::Text | Format::Markdown => print(&render::answer::text(&answer, asked, &label)),
-    }
-    Ok(())
+    Ok(Said::done(
+        render::answer::json(&answer, &label),
+        render::answer::text(&answer, asked, &label),
+    ))
 }
 
 /// The account, and with `--after` the plan that the file makes of it.
@@ -84,17 +78,7 @@ fn account(
         };
         return Ok((read(&snapshot, say)?, None, Memberships::default()));
     }
-    let scope = Scope {
-        prune: Prune::Owned,
-        replace: Vec::new(),
-        protect: Vec::new(),
-        history: args.history.clone(),
-    };
-    let sealing = Sealing {
-        keys_branch: None,
-        recipient: Vec::new(),
-        recipients_file: Vec::new(),
-    };
+    let scope = Scope::of_history(&args.history);
     let origin = match &args.live {
         Some(path) => Origin::File(path),
         None => Origin::Server(&args.server),
@@ -104,7 +88,7 @@ fn account(
         origin,
         scope: &scope,
         keys_dir: keys_dir(None),
-        sealing: &sealing,
+        sealing: &Sealing::default(),
         committed: false,
         access: AccessLevel::Groups,
     };

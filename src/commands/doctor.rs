@@ -14,11 +14,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::failure::Failure;
 use super::session::notices;
 use super::settings::{self, environment, halt, readable, recipients};
-use super::{print, report, report_failure};
+use super::{Said, finish};
 use crate::api::objects::User;
 use crate::ci::Context;
 use crate::cli::{Cli, DoctorArgs, For, Format};
@@ -27,7 +28,6 @@ use crate::desired::Desired;
 use crate::doctor::{Check, Purpose};
 use crate::exit::Exit;
 use crate::gates;
-use crate::json;
 use crate::logging::{Say, use_color};
 use crate::render::doctor as render;
 use crate::render::terminal::Color;
@@ -40,24 +40,26 @@ const CLOCK_SECS: i64 = 10;
 
 pub(super) fn run(cli: &Cli, args: &DoctorArgs, say: Say) -> Exit {
     if let Err(failure) = readable() {
-        return report_failure(say, failure);
+        return finish(cli, say, Said::failed(failure, json!({})));
     }
     let checks = checks(cli, args);
-    let answer = json::text(&render::json(&checks));
-    let reported = report(cli, &answer, say);
-    match cli.global.format {
-        Format::Json => print(&answer),
-        Format::Markdown => print(&render::comment(&checks)),
-        Format::Text => {
+    let text = match cli.global.format {
+        Format::Markdown => render::comment(&checks),
+        Format::Text | Format::Json => {
             let is_terminal = std::io::stdout().is_terminal();
             let color = use_color(cli.global.color, is_terminal, environment);
-            print(&render::terminal(&checks, Color(color)));
+            render::terminal(&checks, Color(color))
         }
-    }
-    match checks.iter().any(Check::failed) {
+    };
+    let exit = match checks.iter().any(Check::failed) {
         true => Exit::Error,
-        false => reported,
-    }
+        false => Exit::Done,
+    };
+    let said = Said {
+        exit,
+        ..Said::done(render::json(&checks), text)
+    };
+    finish(cli, say, said)
 }
 
 /// What all checks look at.

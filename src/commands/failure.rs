@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::api::ApiError;
 use crate::config::{self, Findings, SourceError};
 use crate::edit::MarkError;
@@ -52,6 +54,11 @@ impl Failure {
             (hint, more) => hint.or(more),
         };
         self
+    }
+
+    /// What a program reads of it.
+    pub(super) fn json(&self) -> Value {
+        json!({ "message": self.error, "hint": self.hint })
     }
 
     /// Says what to do about it.

@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::settings::{self, connect_as, environment, find_token, readable, setting};
-use super::{export, print, report, report_failure};
-use crate::cli::{Cli, ForgeName, Format, InitArgs};
+use super::{Said, export, finish};
+use crate::cli::{Cli, ForgeName, InitArgs};
 use crate::config::Source;
 use crate::exit::Exit;
 use crate::git::{Git, Opened};
@@ -32,49 +32,25 @@ use tree::{InTheWay, Tree};
 pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
     let (mut document, failure) = match prepare(cli, args, say) {
         Ok(prepared) => prepared.carry_out(args, say),
-        Err(failure) => return refused(cli, failure, say),
+        Err(failure) => return finish(cli, say, Said::failed(failure, json!({ "files": [] }))),
     };
     document.failed = failure.is_some();
-    let mut json = render::json(&document);
-    if let Some(failure) = &failure {
-        json["error"] = json!({ "message": failure.error, "hint": failure.hint });
-    }
-    let json = crate::json::text(&json);
-    let reported = report(cli, &json, say);
-    match cli.global.format {
-        Format::Json => print(&json),
-        Format::Text | Format::Markdown => print(&render::text(&document)),
-    }
-    let changed = !document.dry_run
-        && (document.number(Became::Written) + document.number(Became::Overwritten) > 0
-            || document
-                .repository
-                .as_ref()
-                .is_some_and(Repository::changed));
-    if let Some(failure) = failure {
-        let exit = if changed { Exit::Partial } else { failure.exit };
-        report_failure(say, failure);
-        return exit;
-    }
-    match reported {
-        Exit::Done if document.number(Became::Differs) > 0 || document.lacks_settings() => {
-            Exit::Pending
-        }
-        Exit::Done => Exit::Done,
-        _ if changed => Exit::Partial,
-        other => other,
-    }
-}
-
-/// A run that ends before its first write.
-fn refused(cli: &Cli, failure: Failure, say: Say) -> Exit {
-    let error = json!({ "message": failure.error, "hint": failure.hint });
-    let json = crate::json::text(&json!({ "format_version": 1, "files": [], "error": error }));
-    report(cli, &json, say);
-    if cli.global.format == Format::Json {
-        print(&json);
-    }
-    report_failure(say, failure)
+    let written = document.number(Became::Written) + document.number(Became::Overwritten);
+    let settings = document.repository.as_ref();
+    let changed = !document.dry_run && (written > 0 || settings.is_some_and(Repository::changed));
+    let exit = match &failure {
+        Some(_) if changed => Exit::Partial,
+        Some(failure) => failure.exit,
+        None if document.number(Became::Differs) > 0 || document.lacks_settings() => Exit::Pending,
+        None => Exit::Done,
+    };
+    let said = Said {
+        exit,
+        changed,
+        failure,
+        ..Said::done(render::json(&document), render::text(&document))
+    };
+    finish(cli, say, said)
 }
 
 /// What is to be done, and nothing done yet.

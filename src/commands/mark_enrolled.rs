@@ -8,43 +8,27 @@ use serde_json::json;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::settings::{environment_name, file, readable};
-use super::{annotate, print, report, report_failure};
+use super::{Said, finish};
 use crate::ci::Context;
-use crate::cli::{Cli, Format, MarkArgs};
+use crate::cli::{Cli, MarkArgs};
 use crate::edit::{self, Edit};
 use crate::exit::Exit;
 use crate::logging::Say;
 use crate::text::{did_you_mean, listed, quote, visible};
 
 pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
-    let result = make(cli, args);
-    let json = match &result {
-        Ok((edit, text)) => {
-            json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
-            "result": text })
-        }
-        Err(failure) => json!({ "format_version": 1, "marked": [], "already": [],
-            "error": { "message": failure.error, "hint": failure.hint } }),
+    let said = match make(cli, args) {
+        Ok((edit, text)) => Said {
+            changed: !edit.flipped.is_empty(),
+            ..Said::done(
+                json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
+                        "result": text }),
+                said(&edit, &text),
+            )
+        },
+        Err(failure) => Said::failed(failure, json!({ "marked": [], "already": [] })),
     };
-    let json = crate::json::text(&json);
-    let mut exit = Exit::Done;
-    if report(cli, &json, say) != Exit::Done {
-        // 1 says that nothing changed
-        let changed = matches!(&result, Ok((edit, _)) if !edit.flipped.is_empty());
-        exit = if changed { Exit::Partial } else { Exit::Error };
-    }
-    match (cli.global.format, &result) {
-        (Format::Json, _) => print(&json),
-        (Format::Text | Format::Markdown, Ok((edit, text))) => print(&said(edit, text)),
-        (Format::Text | Format::Markdown, Err(_)) => {}
-    }
-    match result {
-        Ok(_) => exit,
-        Err(failure) => {
-            annotate(&file(&cli.global).display().to_string(), &failure.problems);
-            report_failure(say, failure)
-        }
-    }
+    finish(cli, say, said)
 }
 
 /// Returns what became of the names, and where.

@@ -241,9 +241,8 @@ pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Tok
     } else {
         return Ok(None);
     };
-    let token = Token::parse(&text).map_err(|error| Failure {
-        hint: error.hint(),
-        ..Failure::error(format!("{origin}: {error}"))
-    })?;
-    Ok(Some(token.from(origin)))
+    match Token::parse(&text) {
+        Ok(token) => Ok(Some(token.from(origin))),
+        Err(error) => Err(Failure::error(format!("{origin}: {error}")).hint(error.hint())),
+    }
 }
