@@ -131,10 +131,12 @@ impl Context {
             is_ci: variables.is_on("CI") || variables.runner() != Runner::None,
             runner: variables.runner(),
             event,
-            repository: variables.job("REPOSITORY").or_else(|| payload.repository()),
+            repository: variables
+                .job("REPOSITORY")
+                .or_else(|| payload.text("/repository/full_name")),
             server_url: variables.job("SERVER_URL").map(without_slash),
             git_ref: variables.job("REF").or_else(|| payload.git_ref()),
-            default_branch: payload.default_branch(),
+            default_branch: payload.text("/repository/default_branch"),
             sha: variables.job("SHA"),
             actor: variables.job("ACTOR"),
             // by the name that every runner has
@@ -145,7 +147,8 @@ impl Context {
             event_problem,
             ..Context::default()
         };
-        context.repository_url = payload.repository_url().or_else(|| {
+        let page = payload.text("/repository/html_url").map(without_slash);
+        context.repository_url = page.or_else(|| {
             let (server, name) = (context.server_url.as_ref()?, context.repository.as_ref()?);
             Some(format!("{server}/{name}"))
         });

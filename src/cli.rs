@@ -13,10 +13,11 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::doctor::Purpose;
 use crate::options::Prune;
 
 pub use init::{ForgeName, InitArgs};
-pub use values::{AccessLevel, For, Format, LogFormat, When};
+pub use values::{AccessLevel, Format, LogFormat, When};
 use values::{digest, number, seconds};
 
 /// Declare a NetBird network in netbird.json, review its changes as pull requests, apply them from CI.
@@ -452,7 +453,7 @@ pub struct DoctorArgs {
     /// What the tokens are for [default: plan in a pull request's job, apply in another one, without a job what NetBird's token
     /// can do]
     #[arg(long = "for", value_name = "COMMAND")]
-    pub purpose: Option<For>,
+    pub purpose: Option<Purpose>,
     /// See Sealing.
     #[command(flatten)]
     pub sealing: Sealing,

@@ -90,17 +90,11 @@ impl Ending {
     /// A run that came to its end, or stopped before it did anything.
     fn of(mut document: Document, came_to: Result<Exit, failure::Failure>, applied: bool) -> Self {
         let exit = came_to.unwrap_or_else(|failure| {
-            let failure::Failure {
-                exit,
-                error,
-                hint,
-                problems,
-            } = failure;
-            document.error = Some(error);
-            document.hint = hint;
-            document.refused = exit == Exit::Refused;
-            document.problems = problems;
-            exit
+            document.error = Some(failure.error);
+            document.hint = failure.hint;
+            document.refused = failure.exit == Exit::Refused;
+            document.problems = failure.problems;
+            failure.exit
         });
         Ending {
             document,
@@ -120,16 +114,11 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
     if !report(cli, || render::json::document(&document, applied), say) {
         exit = unreported(exit, document.did_something());
     }
-    let color = use_color(
-        cli.global.color,
-        std::io::stdout().is_terminal(),
-        environment,
-    );
     let text = match cli.global.format {
         Format::Json => render::json::document(&document, applied),
         Format::Markdown => markdown::document(&document, applied, markdown::BUDGET),
-        Format::Text if applied => terminal::applied(&document, terminal::Color(color)),
-        Format::Text => terminal::plan(&document, terminal::Color(color)),
+        Format::Text if applied => terminal::applied(&document, color(cli)),
+        Format::Text => terminal::plan(&document, color(cli)),
     };
     print(&text);
     annotate(&document.file, &document.problems);
@@ -145,6 +134,12 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         say.text(&terminal::ways_out(&document));
     }
     exit
+}
+
+/// Whether stdout gets colour.
+fn color(cli: &Cli) -> terminal::Color {
+    let is_terminal = std::io::stdout().is_terminal();
+    terminal::Color(use_color(cli.global.color, is_terminal, environment))
 }
 
 /// What is refused, with the numbers and the way out; `None` where nothing is.
@@ -248,14 +243,16 @@ fn end_posted(
     cli: &Cli,
     say: Say,
     mut ending: Ending,
-    posted: Result<(), publish::Missing>,
+    posted: Result<(), failure::Failure>,
 ) -> Exit {
     if posted.is_err() {
         ending.exit = unreported(ending.exit, ending.document.did_something());
     }
     let exit = end(cli, say, ending);
-    if let Err(missing) = posted {
-        missing.said(say);
+    // once the run has said the rest: where that is an error of its own, it is very likely the cause
+    if let Err(failure::Failure { error, hint, .. }) = posted {
+        let text = format!("cannot comment: {error}; what it would say is in this log");
+        say.error("error", &text, hint.as_deref());
     }
     exit
 }

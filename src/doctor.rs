@@ -5,6 +5,8 @@
 
 mod adapted;
 
+use clap::ValueEnum;
+
 pub use adapted::{Standing, standing};
 
 /// One thing that was looked at.
@@ -68,12 +70,12 @@ impl Check {
     }
 }
 
-/// What a set-up is checked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a set-up is checked for: an apply writes to NetBird, the branch and the copies of sealed keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Purpose {
-    /// Reading, and a comment.
+    /// Read, and comment.
     Plan,
-    /// Writing: NetBird, the branch, the copies of sealed keys.
+    /// Write.
     Apply,
 }
 

@@ -39,7 +39,6 @@ pub use message::commit_message;
 pub use pulls::Pull;
 pub use rights::{About, Branch, Tip};
 pub use rule::Rule;
-pub use runs::Ancestry;
 pub use scopes::Scopes;
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
@@ -124,6 +123,14 @@ impl Repo {
         decode(&self.ok(Method::Get, "/user", None)?, "a user")
     }
 
+    /// Returns the same, `None` where the token may not ask.
+    fn me(&self) -> Result<Option<User>, Error> {
+        match self.user() {
+            Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
+            user => user.map(Some),
+        }
+    }
+
     /// Waits after the refusal `n`, counted from 0, of a write that another one got in the way of.
     fn pause(&self, n: u32) {
         self.client.pause(n);
@@ -133,6 +140,11 @@ impl Repo {
     fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
         let (owner, name) = (encode(&self.owner), encode(&self.name));
         self.ok(method, &format!("/repos/{owner}/{name}{path}"), body)
+    }
+
+    /// Reads what stands at such a path.
+    fn get<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<T, Error> {
+        decode(&self.send(Method::Get, path, None)?, wanted)
     }
 
     fn ok(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
@@ -191,6 +203,14 @@ fn encode(segment: &str) -> String {
 /// (docs/gitea-api.md, "Writing a file"), some proxies do not take `%2F`.
 fn encode_path(path: &str) -> String {
     path.split('/').map(encode).collect::<Vec<_>>().join("/")
+}
+
+/// Returns `None` where there is nothing of that name, as far as the token may see.
+fn unless_absent<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
+    match answer {
+        Err(error) if error.is_not_found() => Ok(None),
+        answer => answer.map(Some),
+    }
 }
 
 fn decode<T: DeserializeOwned>(reply: &Reply, wanted: &'static str) -> Result<T, Error> {

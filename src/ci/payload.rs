@@ -40,19 +40,6 @@ impl Payload {
         }
     }
 
-    pub(super) fn repository(&self) -> Option<String> {
-        self.text("/repository/full_name")
-    }
-
-    pub(super) fn repository_url(&self) -> Option<String> {
-        let url = self.text("/repository/html_url")?;
-        Some(url.trim_end_matches('/').to_owned())
-    }
-
-    pub(super) fn default_branch(&self) -> Option<String> {
-        self.text("/repository/default_branch")
-    }
-
     /// Returns the ref of a push or a dispatch, in full.
     pub(super) fn git_ref(&self) -> Option<String> {
         let name = self.text("/ref")?;
@@ -99,7 +86,8 @@ impl Payload {
         matches!((name("head"), name("base")), (Some(head), Some(base)) if !head.eq_ignore_ascii_case(&base))
     }
 
-    fn text(&self, path: &str) -> Option<String> {
+    /// Returns the text at a JSON pointer, if there is one.
+    pub(super) fn text(&self, path: &str) -> Option<String> {
         let text = self.0.pointer(path)?.as_str()?;
         (!text.trim().is_empty()).then(|| text.to_owned())
     }

@@ -46,15 +46,6 @@ pub enum AccessLevel {
     Peers,
 }
 
-/// What a set-up is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum For {
-    /// Read, and comment.
-    Plan,
-    /// Write.
-    Apply,
-}
-
 pub(super) fn number(text: &str) -> Result<usize, String> {
     let number = text.parse();
     number.map_err(|_| "a whole number is wanted, 0 or more".to_owned())

@@ -86,18 +86,16 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Said, Failure> {
         write_entries(&path, &text)?;
     }
     let names: Vec<String> = adopted.iter().map(Address::to_string).collect();
+    let said = format!("{} now declares {}.", path.display(), names.join(", "));
     let text = match names.is_empty() {
         true => String::new(),
-        false => format!("{} now declares {}.\n", path.display(), names.join(", ")),
+        false => format!("{}\n", visible(&said)),
     };
     let named = |at: &Address| json!({ "kind": at.kind.section(), "name": at.name });
     let adopted: Vec<Value> = adopted.iter().map(named).collect();
     Ok(Said {
         changed: !adopted.is_empty(),
-        ..Said::done(
-            json!({ "format_version": 1, "adopted": adopted }),
-            visible(&text).into_owned(),
-        )
+        ..Said::done(json!({ "format_version": 1, "adopted": adopted }), text)
     })
 }
 
@@ -200,25 +198,19 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
             fields.collect()
         };
         let is_ours = ours.manages_in(kind, Some(&address.name));
-        let differ = differ(kind.section(), of(ours).into(), of(theirs).into());
-        (is_ours && differ.before != differ.after).then_some(differ)
+        is_ours.then(|| differ(kind.section(), of(ours).into(), of(theirs).into()))
     });
     let both = (ours.entries.get(address), theirs.entries.get(address));
     let own: Vec<FieldChange> = match both {
         (Some(Declared::Group(ours)), Some(Declared::Group(theirs))) => {
-            let differ = differ("peers", json!(ours.peers), json!(theirs.peers));
-            let is_ours = ours.peers.is_some() && differ.before != differ.after;
-            is_ours.then_some(differ).into_iter().collect()
+            let peers = differ("peers", json!(ours.peers), json!(theirs.peers));
+            let is_ours = ours.peers.is_some();
+            is_ours.then_some(peers).into_iter().collect()
         }
         (Some(Declared::SetupKey(ours)), Some(Declared::SetupKey(theirs))) => {
             let mut fields = kind::differences(&keys::desired(ours), &keys::desired(theirs));
-            if ours.enrolled != theirs.enrolled {
-                fields.push(differ(
-                    "enrolled",
-                    json!(ours.enrolled),
-                    json!(theirs.enrolled),
-                ));
-            }
+            let (ours, theirs) = (json!(ours.enrolled), json!(theirs.enrolled));
+            fields.push(differ("enrolled", ours, theirs));
             fields
         }
         (Some(Declared::Resources(ours)), Some(Declared::Resources(theirs)))
@@ -241,7 +233,8 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
         }
         _ => Vec::new(),
     };
-    own.into_iter().chain(inside).collect()
+    let all = own.into_iter().chain(inside);
+    all.filter(|one| one.before != one.after).collect()
 }
 
 fn candidates(export: &Export, desired: &Desired) -> Said {

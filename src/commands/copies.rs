@@ -88,10 +88,10 @@ pub(super) fn missing(
     plan: &Plan,
 ) -> Vec<Notice> {
     let keys: Vec<_> = plan.waiting_keys.iter().collect();
-    let found = match keys.is_empty() {
-        true => return Vec::new(),
-        false => forge().and_then(|forge| places(sealing, forge.as_ref(), environment, &keys)),
-    };
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let found = forge().and_then(|forge| places(sealing, forge.as_ref(), environment, &keys));
     let (branch, places) = match found {
         Ok(Some(found)) => found,
         Ok(None) => return Vec::new(),
@@ -126,11 +126,10 @@ pub(super) fn made_before(
     let keys = plan.waiting_keys.iter();
     let keys = keys.filter(|(id, _)| id.created_at().is_some_and(|made| since.holds(made)));
     let keys: Vec<_> = keys.collect();
-    let found = match keys.is_empty() {
-        true => return Vec::new(),
-        false => places(sealing, forge, environment, &keys),
-    };
-    let (branch, places) = match found {
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let (branch, places) = match places(sealing, forge, environment, &keys) {
         Ok(found) => found.unwrap_or_default(),
         Err(Failure { error, .. }) => {
             log::warn!("where the sealed copies of earlier keys are cannot be told: {error}");

@@ -119,7 +119,7 @@ fn versions(history: &History) -> Result<Vec<Version>, Failure> {
     };
     let mut versions = Vec::new();
     for commit in history.ledger.commits().iter().rev().take(VERSIONS) {
-        let Some(text) = git.show(&commit.sha, path).map_err(anyhow::Error::new)? else {
+        let Some(text) = git.show(&commit.sha, path)? else {
             continue;
         };
         let valid = Source::from_bytes("netbird.json", text)
@@ -148,23 +148,21 @@ fn keep_issue(
 ) -> Result<(), Failure> {
     let context = Context::of_process();
     let forge = Forge::open(&args.gitea, &context, &file(&cli.global))?;
-    let forge = forge.ok_or_else(|| {
-        Failure::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS)
-    })?;
+    let missing = || Failure::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS);
+    let forge = forge.ok_or_else(missing)?;
     let environment = environment_name(&cli.global);
-    let title = |state: &str| format!("NetBird drift ({environment}): {state}");
-    let (title, body) = match drift.is_alarming() {
+    let (state, body) = match drift.is_alarming() {
         true => (
-            title(&render::heading(drift)),
+            render::heading(drift),
             render::markdown(drift, plan, marker, name),
         ),
         false => (
-            title("resolved"),
+            "resolved".to_owned(),
             render::resolved(marker, name, Timestamp::now()),
         ),
     };
     let report = Report {
-        title: &title,
+        title: &format!("NetBird drift ({environment}): {state}"),
         body: &body,
     };
     let kept = match drift.is_alarming() {

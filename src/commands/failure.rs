@@ -9,7 +9,10 @@ use crate::api::ApiError;
 use crate::config::{self, Findings, SourceError};
 use crate::edit::MarkError;
 use crate::exit::Exit;
+use crate::git::GitError;
 use crate::gitea;
+use crate::ledger::LedgerError;
+use crate::secret::RecipientErrors;
 use crate::text::file_error;
 
 /// An exit code, and the words for stderr.
@@ -94,12 +97,6 @@ impl From<MarkError> for Failure {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        Failure::from(&error)
-    }
-}
-
-impl From<&SourceError> for Failure {
-    fn from(error: &SourceError) -> Self {
         let failure = match error {
             // a file that large is no network: see docs/gates.md
             SourceError::TooBig { .. } => Failure::refused(error.message()),
@@ -109,17 +106,18 @@ impl From<&SourceError> for Failure {
     }
 }
 
-impl From<ApiError> for Failure {
-    fn from(error: ApiError) -> Self {
-        anyhow::Error::new(error).into()
-    }
+/// Errors that say by themselves what there is to say.
+macro_rules! from {
+    ($($error:ty)*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                anyhow::Error::new(error).into()
+            }
+        }
+    )*};
 }
 
-impl From<gitea::Error> for Failure {
-    fn from(error: gitea::Error) -> Self {
-        anyhow::Error::new(error).into()
-    }
-}
+from!(ApiError gitea::Error GitError LedgerError RecipientErrors);
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::failure::Failure;
+use super::session::check;
 use super::settings::{self, connect_as, environment, find_token, readable, setting};
 use super::{Said, export, finish};
 use crate::cli::{Cli, ForgeName, InitArgs};
@@ -25,7 +26,6 @@ use crate::logging::Say;
 use crate::render::init::{
     self as render, Became, Checkout, Document, File, Network, Note, Repository,
 };
-use crate::validate::validate;
 use setup::Setup;
 use tree::{InTheWay, Tree};
 
@@ -107,8 +107,7 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
         directory: args
             .dir
             .as_ref()
-            .map(|dir| dir.display().to_string())
-            .unwrap_or_default(),
+            .map_or(String::new(), |dir| dir.display().to_string()),
         dry_run: args.dry_run,
         failed: false,
         files: Vec::new(),
@@ -145,32 +144,26 @@ impl Prepared {
             mut document,
         } = self;
         for (Wanted { path, .. }, standing) in wanted {
-            let (became, diff, written) = match standing {
-                Standing::New(_) if args.dry_run => (Became::Written, None, Ok(())),
-                Standing::New(text) => (Became::Written, None, tree.create(&path, &text)),
-                Standing::Equal => (Became::Unchanged, None, Ok(())),
-                Standing::Theirs => (Became::Theirs, None, Ok(())),
+            let (became, diff, text) = match standing {
+                Standing::New(text) => (Became::Written, None, Some(text)),
+                Standing::Equal => (Became::Unchanged, None, None),
+                Standing::Theirs => (Became::Theirs, None, None),
                 Standing::Differs { diff, .. } if !args.force => {
-                    (Became::Differs, Some(diff), Ok(()))
+                    (Became::Differs, Some(diff), None)
                 }
-                Standing::Differs { diff, .. } if args.dry_run => {
-                    (Became::Overwritten, Some(diff), Ok(()))
+                Standing::Differs { wanted, diff } => {
+                    (Became::Overwritten, Some(diff), Some(wanted))
                 }
-                Standing::Differs { wanted, diff } => (
-                    Became::Overwritten,
-                    Some(diff),
-                    tree.overwrite(&path, &wanted),
-                ),
+            };
+            let written = match text.filter(|_| !args.dry_run) {
+                None => Ok(()),
+                Some(text) if became == Became::Written => tree.create(&path, &text),
+                Some(text) => tree.overwrite(&path, &text),
             };
             if let Err(error) = written {
-                let failure = Failure::of_file("write", &tree.root().join(&path), &error);
-                return (
-                    document,
-                    Some(
-                        failure
-                            .hint("run init again: what is written stays, and counts as unchanged"),
-                    ),
-                );
+                let failure = Failure::of_file("write", &tree.root().join(&path), &error)
+                    .hint("run init again: what is written stays, and counts as unchanged");
+                return (document, Some(failure));
             }
             document.files.push(File { path, became, diff });
         }
@@ -214,7 +207,7 @@ fn root(args: &InitArgs) -> Result<(PathBuf, PathBuf), Failure> {
 
 /// Opens the checkout whose root it is; a directory below a root is refused, since workflows are read at the root alone.
 fn checkout(root: &Path, there: &Path, args: &InitArgs) -> Result<Option<Git>, Failure> {
-    let git = match Git::open(there).map_err(anyhow::Error::new)? {
+    let git = match Git::open(there)? {
         Opened::Checkout(git) => git,
         Opened::NotACheckout | Opened::NoGit => return Ok(None),
     };
@@ -268,10 +261,7 @@ fn look(tree: &Tree, files: Vec<Wanted>) -> Result<Vec<(Wanted, Standing)>, Fail
         return Ok(found);
     }
     let list = |of: fn(&InTheWay) -> &String| {
-        let mut texts: Vec<&str> = problems
-            .iter()
-            .map(|problem| of(problem).as_str())
-            .collect();
+        let mut texts: Vec<&str> = problems.iter().map(|it| of(it).as_str()).collect();
         texts.dedup();
         texts.join("\n")
     };
@@ -352,8 +342,5 @@ const PLAN_TOKENS: [&str; 2] = ["NETBIRD_PLAN_TOKEN", "NETBIRD_PLAN_TOKEN_FILE"]
 
 /// What is written has to pass what every file passes.
 fn valid(text: &[u8]) -> Result<(), Failure> {
-    let source = Source::from_bytes(NETWORK, text.to_vec())?;
-    validate(&source)
-        .map(drop)
-        .map_err(|problems| Failure::from(&problems))
+    check(&Source::from_bytes(NETWORK, text.to_vec())?).map(drop)
 }

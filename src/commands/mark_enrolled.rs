@@ -72,37 +72,25 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Failure> {
 
 /// Checks before anything is written that the file is valid, that it has each name, and that each can be marked.
 fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Failure> {
-    refuse_missing(&edit::mark_enrolled(place, text, names)?, text, place)
-}
-
-fn refuse_missing(edit: &Edit, text: &[u8], place: &str) -> Result<(), Failure> {
-    if edit.missing.is_empty() {
+    let missing = edit::mark_enrolled(place, text, names)?.missing;
+    if missing.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = edit
-        .missing
-        .iter()
-        .map(|name| format!("{name:?}"))
-        .collect();
+    let names: Vec<String> = missing.iter().map(|name| format!("{name:?}")).collect();
     let error = format!(
         "{place} declares no setup key {}; nothing was written",
         names.join(", ")
     );
     let failure = Failure::error(visible(&error));
     let keys = edit::key_names(place, text);
-    let known = || keys.iter().map(String::as_str);
-    let near = edit
-        .missing
-        .iter()
-        .filter_map(|name| did_you_mean(name, known()));
-    let near: Vec<String> = near.collect();
+    let near = |name: &String| did_you_mean(name, keys.iter().map(String::as_str));
+    let near: Vec<String> = missing.iter().filter_map(near).collect();
     Err(match (near.is_empty(), keys.is_empty()) {
         (false, _) => failure.hint(near.join("\n")),
         (true, true) => failure.hint("it has no setup keys at all"),
         (true, false) => {
-            let pending = keys.iter().map(|name| quote(name));
-            let pending: Vec<String> = pending.collect();
-            failure.hint(format!("its setup keys are {}", listed(&pending)))
+            let known: Vec<String> = keys.iter().map(|name| quote(name)).collect();
+            failure.hint(format!("its setup keys are {}", listed(&known)))
         }
     })
 }
@@ -135,10 +123,10 @@ fn said(edit: &Edit, text: &str) -> String {
 /// Names of the file for `--from`.
 fn names_in(text: &str) -> Vec<String> {
     let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
-    match json
+    let entries = json
         .as_ref()
-        .and_then(|json| json["enrollments"].as_array())
-    {
+        .and_then(|json| json["enrollments"].as_array());
+    match entries {
         Some(entries) => {
             let done = entries.iter().filter(|entry| entry["error"].is_null());
             done.filter_map(|entry| Some(entry["setup_key_name"].as_str()?.to_owned()))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::failure::Failure;
-use super::forge::Forge;
+use super::forge::{Forge, SETTINGS};
 use super::versions::of_gitea;
 use crate::ci::{Context, Event};
 use crate::cli::GiteaArgs;
@@ -39,7 +39,7 @@ impl<'a> Publisher<'a> {
 
     /// Posts the plan. Errors where a comment that was asked for could not be posted: an older plan must not stand as if
     /// it were new.
-    pub(super) fn plan(&self, document: &Document) -> Result<(), Missing> {
+    pub(super) fn plan(&self, document: &Document) -> Result<(), Failure> {
         let forge = self.open()?;
         let text = text(document, false);
         let posted = comment::upsert(&forge.repo, self.pull_request()?, &text);
@@ -60,7 +60,7 @@ impl<'a> Publisher<'a> {
 
     /// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and
     /// needs no settings for it.
-    pub(super) fn correction(&self, document: &Document) -> Result<(), Missing> {
+    pub(super) fn correction(&self, document: &Document) -> Result<(), Failure> {
         let Some(forge) = Forge::open(self.args, self.context, self.file)? else {
             return Ok(());
         };
@@ -80,7 +80,7 @@ impl<'a> Publisher<'a> {
     /// Posts what an apply came to on the pull request that its commit merged, and, where it `did` its work, on those
     /// merged before whose own run did not get to it. Errors as [`plan`](Self::plan) does; a commit that is no merge has
     /// nowhere to answer.
-    pub(super) fn result(&self, document: &Document, did: bool) -> Result<(), Missing> {
+    pub(super) fn result(&self, document: &Document, did: bool) -> Result<(), Failure> {
         let forge = self.open()?;
         let say = self.say;
         let body = &text(document, true);
@@ -111,7 +111,7 @@ impl<'a> Publisher<'a> {
     /// Posts what an apply has come to before its end, so that the sealed keys stand there if it is killed. Nobody is told
     /// where that does not work: the comment at the end says so.
     pub(super) fn under_way(&self, document: &Document) {
-        let post = || -> Result<(), Missing> {
+        let post = || -> Result<(), Failure> {
             let forge = self.open()?;
             if let Some(sha) = &self.context.sha
                 && let Some(pull) = forge.repo.pull_merged_as(sha)?
@@ -120,17 +120,15 @@ impl<'a> Publisher<'a> {
             }
             Ok(())
         };
-        if let Err(missing) = post() {
-            log::warn!("not yet: {}", missing.text);
+        if let Err(failure) = post() {
+            log::warn!("not yet: cannot comment: {}", failure.error);
         }
     }
 
-    fn open(&self) -> Result<Forge, Missing> {
+    fn open(&self) -> Result<Forge, Failure> {
         let Publisher { args, context, .. } = self;
-        Forge::open(args, context, self.file)?.ok_or_else(|| Missing {
-            text: format!("no comment: {}", Forge::not_configured(args, context)),
-            hint: Some(super::forge::SETTINGS.into()),
-        })
+        let missing = || Failure::error(Forge::not_configured(args, context)).hint(SETTINGS);
+        Forge::open(args, context, self.file)?.ok_or_else(missing)
     }
 
     fn pull_request(&self) -> Result<u64, Failure> {
@@ -148,30 +146,6 @@ impl<'a> Publisher<'a> {
 
 fn text(document: &Document, applied: bool) -> String {
     markdown::document(document, applied, markdown::BUDGET)
-}
-
-/// Why a comment that was asked for is missing.
-pub(super) struct Missing {
-    text: String,
-    hint: Option<String>,
-}
-
-impl<E: Into<Failure>> From<E> for Missing {
-    fn from(error: E) -> Self {
-        let Failure { error, hint, .. } = error.into();
-        Missing {
-            text: format!("cannot comment: {error}"),
-            hint,
-        }
-    }
-}
-
-impl Missing {
-    /// Says it, once the run has said the rest: where that is an error of its own, it is very likely the cause.
-    pub(super) fn said(&self, say: Say) {
-        let text = format!("{}; what it would say is in this log", self.text);
-        say.error("error", &text, self.hint.as_deref());
-    }
 }
 
 /// The comments of one apply.
@@ -199,7 +173,7 @@ impl Posts<'_> {
 
     /// Posts the result on the pull requests that were merged before this one and have none yet, back to the first that has.
     fn earlier(&self, file: &Path, mut me: Option<i64>) -> Result<(), Failure> {
-        let commits = commits(file).map_err(anyhow::Error::new)?;
+        let commits = commits(file)?;
         // after a rebase or a fast-forward the last commit of a pull request alone is known to be its: what changed the
         // file before it, back to the next one that is known, is taken to have come with it
         let mut open: Option<u64> = None;
@@ -226,7 +200,7 @@ impl Posts<'_> {
 
 /// The newest commits of the checkout along first parents, and of each whether it changed the file.
 fn commits(file: &Path) -> Result<Vec<(crate::git::Sha, bool)>, GitError> {
-    let Opened::Checkout(git) = Git::open(file.parent().unwrap_or(Path::new("")))? else {
+    let Opened::Checkout(git) = Git::around(file)? else {
         return Ok(Vec::new());
     };
     match git.head()? {

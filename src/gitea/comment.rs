@@ -42,10 +42,10 @@ pub fn upsert(repo: &Repo, number: u64, body: &str) -> Result<Posted, Error> {
     if found.is_empty() {
         return create(repo, number, body, &[]);
     }
-    let Some(me) = me(repo)? else {
+    let Some(me) = repo.me()? else {
         return create(repo, number, body, &[]);
     };
-    found.retain(|comment| author(comment) == Some(me));
+    found.retain(|comment| author(comment) == Some(me.id));
     let mut refused = Vec::new();
     match write(repo, &found, body, &mut refused)? {
         Some(posted) => Ok(posted),
@@ -59,8 +59,8 @@ pub fn correct(repo: &Repo, number: u64, body: &str) -> Result<Option<Posted>, E
     if found.is_empty() {
         return Ok(None);
     }
-    let (me, asking) = match me(repo)? {
-        Some(me) => (Some(me), None),
+    let (me, asking) = match repo.me()? {
+        Some(me) => (Some(me.id), None),
         None => {
             let new = repo.create_comment(number, body)?;
             (author(&new), Some(new))
@@ -144,15 +144,6 @@ fn marked(mut comments: Vec<Comment>, body: &str) -> Vec<Comment> {
 
 fn author(comment: &Comment) -> Option<i64> {
     comment.user.as_ref().map(|user| user.id)
-}
-
-/// Returns the id of the token's user, `None` where the token may not ask.
-pub(super) fn me(repo: &Repo) -> Result<Option<i64>, Error> {
-    match repo.user() {
-        Ok(user) => Ok(Some(user.id)),
-        Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// How often an edit is made that another one got in the way of.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Error, Missing, Repo, decode, encode, encode_path};
+use super::{Error, Missing, Repo, decode, encode, encode_path, unless_absent};
 use crate::http::{Method, Reply};
 
 /// The largest file that is read through the raw endpoint: the limit of netbird.json (docs/gates.md).
@@ -94,12 +94,10 @@ impl Repo {
                 })?
             }
             None if size > RAW_MAX => return Err(Error::FileTooBig { path, size }),
-            None => self.raw(
-                &path,
-                sha,
-                size,
-                contents.last_commit_sha.as_deref().unwrap_or(branch),
-            )?,
+            None => {
+                let at = contents.last_commit_sha.as_deref().unwrap_or(branch);
+                self.raw(&path, sha, size, at)?
+            }
         };
         Ok(File {
             path,
@@ -114,18 +112,13 @@ impl Repo {
     /// `/raw` may answer for another ref than the one asked, or from a cache (docs/gitea-api.md, "Raw bytes"): its
     /// `ETag` has to name the blob.
     fn raw(&self, path: &str, sha: &str, size: u64, at: &str) -> Result<Vec<u8>, Error> {
-        let reply = self.send(
-            Method::Get,
-            &format!("/raw/{}?ref={}", encode_path(path), encode(at)),
-            None,
-        )?;
+        let url = format!("/raw/{}?ref={}", encode_path(path), encode(at));
+        let reply = self.send(Method::Get, &url, None)?;
         let tag = reply.header("etag").unwrap_or_default();
         let tag = tag.trim_start_matches("W/").trim_matches('"');
         if tag != sha || reply.bytes().len() as u64 != size {
-            return Err(Error::NoContent {
-                path: path.to_owned(),
-                problem: "its raw form is not the same blob".to_owned(),
-            });
+            let path = path.to_owned();
+            return Err(Error::NoContent { path });
         }
         Ok(reply.bytes().to_vec())
     }
@@ -168,15 +161,10 @@ impl Repo {
         date: Timestamp,
     ) -> Result<Option<String>, Error> {
         let create = |file: &NewFile| {
-            let path = checked(&file.path)?;
-            Ok(
-                json!({"operation": "create", "path": path, "content": STANDARD.encode(&file.bytes)}),
-            )
+            let (path, content) = (checked(&file.path)?, STANDARD.encode(&file.bytes));
+            Ok(json!({"operation": "create", "path": path, "content": content}))
         };
-        let files = files
-            .iter()
-            .map(create)
-            .collect::<Result<Vec<_>, Error>>()?;
+        let files: Vec<Value> = files.iter().map(create).collect::<Result<_, Error>>()?;
         let mut body = json!({
             "files": files,
             "branch": branch,
@@ -194,9 +182,8 @@ impl Repo {
     pub fn folder(&self, branch: &str, path: &str) -> Result<Vec<String>, Error> {
         let path = checked(path)?;
         let url = format!("/contents/{}?ref={}", encode_path(&path), encode(branch));
-        let reply = match self.send(Method::Get, &url, None) {
-            Err(error) if error.is_not_found() => return Ok(Vec::new()),
-            reply => reply?,
+        let Some(reply) = unless_absent(self.send(Method::Get, &url, None))? else {
+            return Ok(Vec::new());
         };
         match reply.json()? {
             Value::Array(entries) => Ok(entries
@@ -216,26 +203,28 @@ impl Repo {
         let Error::NotFound(answer) = error else {
             return error;
         };
-        let branch = branch.to_owned();
-        let missing = match self.tip(&branch) {
-            Ok(_) => Missing::File {
-                branch,
-                path: path.to_owned(),
+        let missing = match self.tip(branch) {
+            Ok(_) => Missing {
+                is_file: true,
+                text: format!("the branch {branch:?} has no file {path:?}"),
+                hint: "the path is that of --file (NETBIRD_GITOPS_FILE), below the root of the repository"
+                    .to_owned(),
             },
             Err(Error::NotFound(_)) => match self.about() {
-                Ok(about) => Missing::Branch {
-                    default: about.default_branch,
-                    repository: self.full_name(),
-                    branch,
+                Ok(about) => Missing {
+                    is_file: false,
+                    text: format!("{} has no branch {branch:?}", self.full_name()),
+                    hint: format!(
+                        "the branch is that of --branch (GITEA_BRANCH), else of the job; its default branch is {}",
+                        about.default_branch
+                    ),
                 },
                 Err(_) => return Error::NotFound(answer),
             },
             Err(_) => return Error::NotFound(answer),
         };
-        Error::Missing {
-            answer,
-            what: Box::new(missing),
-        }
+        let what = Box::new(missing);
+        Error::Missing { answer, what }
     }
 }
 
@@ -272,10 +261,8 @@ fn not_a_file(reply: &Reply, path: &str, contents: &Contents) -> Error {
     let what = match contents.kind.as_deref() {
         Some("symlink") => {
             let target = contents.target.as_deref().unwrap_or_default();
-            format!(
-                "a symbolic link to {}",
-                crate::http::text::clean(target, 200)
-            )
+            let target = crate::http::text::clean(target, 200);
+            format!("a symbolic link to {target}")
         }
         Some("submodule") => "a submodule".to_owned(),
         Some("dir") => "a directory".to_owned(),

@@ -116,11 +116,7 @@ fn text_of(report: Report<'_>) -> IssueEdit<'_> {
 /// A token that may not ask who it is is told by the answer of a comment, which goes again: on an issue that may be ours,
 /// so an issue that nobody planted costs nothing but that.
 fn ours(repo: &Repo, marker: &str) -> Result<(Vec<Issue>, Option<User>), Error> {
-    let mut me = match repo.user() {
-        Ok(user) => Some(user),
-        Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => None,
-        Err(error) => return Err(error),
-    };
+    let mut me = repo.me()?;
     let mut found = marked(repo, marker, me.as_ref())?;
     if let (None, Some(first)) = (&me, found.first()) {
         let asking = repo.create_comment(first.number, "This is looked at.")?;

@@ -70,17 +70,15 @@ impl Repo {
     /// One request: this list is not paginated, and a loop over pages would not end (docs/gitea-api.md, "Comments").
     /// For an unknown number Gitea answers 500.
     pub fn comments(&self, number: u64) -> Result<Vec<Comment>, Error> {
-        let reply = self.send(Method::Get, &format!("/issues/{number}/comments"), None)?;
-        decode(&reply, "a list of comments")
+        let path = format!("/issues/{number}/comments");
+        self.get(&path, "a list of comments")
     }
 
     /// Writes a comment. It needs no more than read access to the pull request, and the scope `write:issue`.
     pub fn create_comment(&self, number: u64, body: &str) -> Result<Comment, Error> {
         let path = format!("/issues/{number}/comments");
-        decode(
-            &self.send(Method::Post, &path, Some(&json!({"body": body})))?,
-            "a comment",
-        )
+        let reply = self.send(Method::Post, &path, Some(&json!({"body": body})))?;
+        decode(&reply, "a comment")
     }
 
     /// Changes a comment. Returns whether there was one to change: an event in the list of comments stays as it is (204).

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::rule::Rule;
-use super::{Error, Repo, Scopes, decode, encode_path, or_default};
+use super::{Error, Repo, Scopes, encode_path, or_default, unless_absent};
 use crate::http::Method;
 
 /// What is known of a repository.
@@ -90,13 +90,12 @@ pub struct Tip {
 impl Repo {
     /// Returns what is known of the repository itself.
     pub fn about(&self) -> Result<About, Error> {
-        decode(&self.send(Method::Get, "", None)?, "a repository")
+        self.get("", "a repository")
     }
 
     /// Returns what is told of a branch.
     pub fn branch(&self, name: &str) -> Result<Branch, Error> {
-        let path = format!("/branches/{}", encode_path(name));
-        decode(&self.send(Method::Get, &path, None)?, "a branch")
+        self.get(&format!("/branches/{}", encode_path(name)), "a branch")
     }
 
     /// Returns the id of the commit at the tip of a branch.
@@ -107,18 +106,14 @@ impl Repo {
     /// Returns the rule that covers a branch; of a branch that is not there yet, the one of its name. Only administrators may
     /// ask.
     pub fn branch_rule(&self, branch: &str) -> Result<Option<Rule>, Error> {
-        let told = match self.branch(branch) {
-            Err(error) if error.is_not_found() => Branch::default(),
-            told => told?,
-        };
+        let told = unless_absent(self.branch(branch))?.unwrap_or_default();
         self.rule(branch, &told)
     }
 
     /// Returns the rule of which a branch told the name, else one of the branch's name; `None` where neither is listed. Only
     /// administrators may ask.
     pub fn rule(&self, branch: &str, told: &Branch) -> Result<Option<Rule>, Error> {
-        let reply = self.send(Method::Get, "/branch_protections", None)?;
-        let mut rules: Vec<Rule> = decode(&reply, "a list of branch rules")?;
+        let mut rules: Vec<Rule> = self.get("/branch_protections", "a list of branch rules")?;
         let named = |name: &str| rules.iter().position(|rule| rule.rule_name == name);
         let found = named(&told.rule).or_else(|| named(branch));
         Ok(found.map(|at| rules.swap_remove(at)))

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::commit::{CommitError, Policy, Write, in_rounds};
-use super::{Error, NewFile, Repo};
+use super::{Error, NewFile, Repo, unless_absent};
 
 /// The branch, where nobody names another.
 pub const BRANCH: &str = "netbird-sealed-keys";
@@ -87,9 +87,9 @@ impl SealedKeys {
     /// Makes the branch off another where it is not there: what works here works for the keys.
     pub fn begin(&self, default_branch: &str, policy: Policy<'_>) -> Result<(), Refused> {
         let SealedKeys { repo, branch, .. } = self;
-        let read = || match repo.tip(branch) {
-            Err(error) if error.is_not_found() => Ok((repo.tip(default_branch)?, false)),
-            tip => Ok((tip?, true)),
+        let read = || match unless_absent(repo.tip(branch))? {
+            Some(tip) => Ok((tip, true)),
+            None => Ok((repo.tip(default_branch)?, false)),
         };
         let readme = NewFile {
             path: README.to_owned(),
@@ -122,10 +122,8 @@ impl SealedKeys {
             let Some(first) = files.first() else {
                 return Ok((tip, true));
             };
-            match repo.file(branch, &first.path) {
-                Err(error) if error.is_not_found() => Ok((tip, false)),
-                found => Ok((tip, found?.bytes == first.bytes)),
-            }
+            let found = unless_absent(repo.file(branch, &first.path))?;
+            Ok((tip, found.is_some_and(|found| found.bytes == first.bytes)))
         };
         let what = match files.len() {
             1 => "a sealed setup key".to_owned(),

@@ -56,9 +56,7 @@ impl Repo {
             permission: String,
         }
         let path = format!("/collaborators/{}/permission", encode(login));
-        let reply = self.send(Method::Get, &path, None)?;
-        let answer: Answer = decode(&reply, "a permission")?;
-        Ok(answer.permission)
+        Ok(self.get::<Answer>(&path, "a permission")?.permission)
     }
 
     /// Lets a user write to the repository.

@@ -44,7 +44,7 @@ impl Client {
             .timeout_global(Some(config.total_timeout))
             .max_idle_connections(config.idle_connections)
             .max_idle_connections_per_host(config.idle_connections)
-            .user_agent(&config.user_agent)
+            .user_agent(super::USER_AGENT)
             .accept("application/json")
             .proxy(proxy::resolve(&config.proxy, &config.base)?);
         if config.base.is_https() {

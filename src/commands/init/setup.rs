@@ -1,6 +1,6 @@
 //! `init --setup`: the repository's settings by the forge's API. All is read and judged before the first write.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -211,7 +211,7 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
         environment: variables.get(ENVIRONMENT).cloned(),
         ..Sources::default()
     };
-    sources.read().map_err(anyhow::Error::new)?;
+    sources.read()?;
     let digest = variables.get("NETBIRD_GITOPS_SHA256");
     let is_digest =
         |text: &String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -237,24 +237,19 @@ fn place(args: &InitArgs, remote: Option<&Remote>) -> Result<(String, String), F
     let server = server.or_else(|| remote?.server.clone());
     let name = setting(args.gitea.gitea_repo.as_ref());
     let name = name.or_else(|| Some(remote?.name.clone()));
-    let missing: BTreeSet<&str> = [
-        (server.is_none(), "GITEA_URL"),
-        (name.is_none(), "GITEA_REPO"),
-    ]
-    .into_iter()
-    .filter_map(|(is_missing, name)| is_missing.then_some(name))
-    .collect();
     match (server, name) {
         (Some(server), Some(name)) => Ok((server, name)),
-        _ => {
-            let missing: Vec<&str> = missing.into_iter().collect();
+        (server, name) => {
+            let missing = match (server, name) {
+                (None, None) => "GITEA_REPO and GITEA_URL",
+                (None, _) => "GITEA_URL",
+                _ => "GITEA_REPO",
+            };
             let text = format!(
-                "which repository to set up is not known ({} not set, and the checkout's remote origin does not tell)",
-                missing.join(" and ")
+                "which repository to set up is not known ({missing} not set, and the checkout's remote origin does not tell)"
             );
-            Err(Failure::error(text).hint(
-                "set GITEA_URL to the server, such as https://git.example.com, and GITEA_REPO to OWNER/NAME",
-            ))
+            let hint = "set GITEA_URL to the server, such as https://git.example.com, and GITEA_REPO to OWNER/NAME";
+            Err(Failure::error(text).hint(hint))
         }
     }
 }
