@@ -14,7 +14,7 @@ use crate::ledger::{AllowDeletes, Cause, Ledger, Taken};
 use crate::notice::{Notice, OfAgreement};
 use crate::plan::{Piece, Plan, Row};
 
-use matter::{Judged, Matter, What, parts_of};
+use matter::{Judged, Matter, parts_of};
 
 pub use crate::notice::Void;
 pub use crate::origin::Origin;
@@ -128,17 +128,14 @@ impl Statements {
         let mut outcome = Outcome::default();
         let mut matters: BTreeMap<Option<Cause>, Matter> = BTreeMap::new();
         let held = plan.held.iter().filter(|held| held.weight() > 0);
-        for (cause, what) in plan
-            .rows()
-            .into_iter()
-            .map(|row| (plan.causes.get(&row).copied(), What::Row(row)))
-            .chain(held.map(|held| (held.cause, What::Held(held.clone()))))
-        {
+        for row in plan.rows() {
+            let cause = plan.causes.get(&row).copied();
             let matter = matters.entry(self.matter(cause, ledger)).or_default();
-            match what {
-                What::Row(row) => matter.rows.push((cause, row)),
-                What::Held(held) => matter.held.push((cause, held)),
-            }
+            matter.rows.push((cause, row));
+        }
+        for held in held {
+            let matter = matters.entry(self.matter(held.cause, ledger)).or_default();
+            matter.held.push((held.cause, held.clone()));
         }
         let all = self.all_by_number(plan);
         let mut told = BTreeSet::new();
@@ -342,9 +339,7 @@ impl Statements {
         }
         notices
     }
-}
 
-impl Statements {
     /// Whether a digest is that of changes which the line can be about, though nothing is left of them.
     fn is_of_the_past(&self, digest: &str, said: &Said, ledger: &Ledger) -> bool {
         let Cause::Commit(last) = said.last else {

@@ -34,8 +34,6 @@ pub struct Context {
     /// The server, without a slash at the end. It is the address that the runner was registered with: good for
     /// requests, maybe not for people (docs/gitea-api.md, "A job's environment").
     pub server_url: Option<String>,
-    /// The server's API, as in `https://host/api/v1`, without a slash at the end.
-    pub api_url: Option<String>,
     /// The full ref, as in `refs/heads/main` or `refs/pull/7/head`.
     pub git_ref: Option<String>,
     /// The branch that the job is about: the one that was pushed or scheduled, for a pull request its base.
@@ -47,14 +45,10 @@ pub struct Context {
     pub sha: Option<String>,
     /// Who started it.
     pub actor: Option<String>,
-    /// The workflow's name.
-    pub workflow: Option<String>,
     /// The page of the run.
     pub run_url: Option<String>,
     /// The run's id, by which the server knows it.
     pub run_id: Option<i64>,
-    /// 1 at first, then counting re-runs.
-    pub run_attempt: Option<u64>,
     /// Why the event file is of no use, where there is one and it is not.
     pub event_problem: Option<String>,
 }
@@ -127,42 +121,34 @@ impl Context {
             match variables.job("EVENT_PATH").map(|path| read_file(&path)) {
                 None => (Payload::default(), None),
                 Some(Ok(text)) => Payload::parse(&text),
-                Some(Err(e)) => (
-                    Payload::default(),
-                    Some(format!(
-                        "the event file cannot be read: {}",
-                        crate::text::file_error(&e)
-                    )),
-                ),
+                Some(Err(error)) => {
+                    let why = crate::text::file_error(&error);
+                    let problem = format!("the event file cannot be read: {why}");
+                    (Payload::default(), Some(problem))
+                }
             };
         let mut context = Context {
             is_ci: variables.is_on("CI") || variables.runner() != Runner::None,
             runner: variables.runner(),
             event,
-            repository: variables.job("REPOSITORY").or_else(|| payload.repository()),
+            repository: variables
+                .job("REPOSITORY")
+                .or_else(|| payload.text("/repository/full_name")),
             server_url: variables.job("SERVER_URL").map(without_slash),
-            api_url: variables.job("API_URL").map(without_slash),
             git_ref: variables.job("REF").or_else(|| payload.git_ref()),
-            default_branch: payload.default_branch(),
+            default_branch: payload.text("/repository/default_branch"),
             sha: variables.job("SHA"),
             actor: variables.job("ACTOR"),
-            workflow: variables.job("WORKFLOW"),
             // by the name that every runner has
             run_id: variables
                 .get("GITHUB_RUN_ID")
                 .or_else(|| variables.job("RUN_ID"))
                 .and_then(|id| id.parse().ok()),
-            run_attempt: variables.job("RUN_ATTEMPT").and_then(|n| n.parse().ok()),
             event_problem,
             ..Context::default()
         };
-        if context.api_url.is_none() {
-            context.api_url = context
-                .server_url
-                .as_ref()
-                .map(|url| format!("{url}/api/v1"));
-        }
-        context.repository_url = payload.repository_url().or_else(|| {
+        let page = payload.text("/repository/html_url").map(without_slash);
+        context.repository_url = page.or_else(|| {
             let (server, name) = (context.server_url.as_ref()?, context.repository.as_ref()?);
             Some(format!("{server}/{name}"))
         });
@@ -190,23 +176,19 @@ impl Context {
 const PREFIXES: [&str; 3] = ["GITEA_", "FORGEJO_", "GITHUB_"];
 
 /// What is read of them.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 12] = [
     "ACTIONS",
     "ACTOR",
-    "API_URL",
     "BASE_REF",
     "EVENT_NAME",
     "EVENT_PATH",
-    "HEAD_REF",
     "REF",
     "REPOSITORY",
-    "RUN_ATTEMPT",
     "RUN_ID",
     "RUN_NUMBER",
     "SERVER_URL",
     "SHA",
     "TOKEN",
-    "WORKFLOW",
 ];
 
 /// Is it a variable of a job that the program reads?
@@ -269,10 +251,12 @@ fn pull_request(
     let from_ref = context.git_ref.as_deref().and_then(number_of);
     let mut found = match payload.pull_request() {
         Some(found) => found,
-        None => PullRequest::numbered(from_ref?),
+        None => PullRequest {
+            number: from_ref?,
+            ..PullRequest::default()
+        },
     };
     found.base_ref = found.base_ref.or_else(|| variables.job("BASE_REF"));
-    found.head_ref = found.head_ref.or_else(|| variables.job("HEAD_REF"));
     if found.head_sha.is_none() && context.event != Event::PullRequestTarget {
         found.head_sha.clone_from(&context.sha);
     }
@@ -280,15 +264,9 @@ fn pull_request(
 }
 
 fn branch(context: &Context) -> Option<String> {
-    let pushed = context
-        .git_ref
-        .as_deref()
-        .and_then(|full| full.strip_prefix("refs/heads/"));
-    let base = context
-        .pull_request
-        .as_ref()
-        .and_then(|pull| pull.base_ref.as_deref());
-    base.or(pushed).map(str::to_owned)
+    let base = || context.pull_request.as_ref()?.base_ref.as_deref();
+    let pushed = || context.git_ref.as_deref()?.strip_prefix("refs/heads/");
+    base().or_else(pushed).map(str::to_owned)
 }
 
 /// Gitea's pages of runs are found by the run's id since 1.26 (by its number before), Forgejo's by its number
@@ -307,12 +285,8 @@ fn run_url(
 
 /// Returns the number of `refs/pull/7/head` (on GitHub `refs/pull/7/merge`).
 fn number_of(git_ref: &str) -> Option<u64> {
-    git_ref
-        .strip_prefix("refs/pull/")?
-        .split('/')
-        .next()?
-        .parse()
-        .ok()
+    let number = git_ref.strip_prefix("refs/pull/")?.split('/').next()?;
+    number.parse().ok()
 }
 
 fn without_slash(url: String) -> String {

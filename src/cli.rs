@@ -7,14 +7,18 @@ mod examples;
 mod init;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::doctor::Purpose;
 use crate::options::Prune;
 
 pub use init::{ForgeName, InitArgs};
+pub use values::{AccessLevel, Format, LogFormat, When};
+use values::{digest, number, seconds};
 
 /// Declare a NetBird network in netbird.json, review its changes as pull requests, apply them from CI.
 #[derive(Debug, Parser)]
@@ -31,6 +35,16 @@ pub struct Cli {
     /// What every command takes.
     #[command(flatten)]
     pub global: Global,
+}
+
+impl Cli {
+    /// Reads the arguments and variables of this process. Help names the variables, and shows nothing of what they hold.
+    pub fn read() -> Result<Cli, clap::Error> {
+        let without_values =
+            |command: clap::Command| command.mut_args(|arg| arg.hide_env_values(true));
+        let command = without_values(Cli::command()).mut_subcommands(without_values);
+        Cli::from_arg_matches(&command.try_get_matches()?)
+    }
 }
 
 /// The commands.
@@ -87,6 +101,7 @@ pub enum Command {
 
 /// What every command takes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct Global {
     /// The file [default: netbird.json]
     #[arg(
@@ -94,61 +109,35 @@ pub struct Global {
         long,
         global = true,
         env = "NETBIRD_GITOPS_FILE",
-        hide_env_values = true,
-        value_name = "PATH"
+        value_name = "PATH",
+        help_heading = None::<&str>
     )]
     pub file: Option<String>,
     /// What stdout carries
-    #[arg(
-        long,
-        global = true,
-        default_value = "text",
-        value_name = "FORMAT",
-        help_heading = "Output"
-    )]
+    #[arg(long, global = true, default_value = "text", value_name = "FORMAT")]
     pub format: Format,
     /// Also write the JSON result there
-    #[arg(long, global = true, value_name = "PATH", help_heading = "Output")]
+    #[arg(long, global = true, value_name = "PATH")]
     pub report: Option<PathBuf>,
     /// This network's name in comments and issues [default: default]
     #[arg(
         long,
         global = true,
         env = "NETBIRD_GITOPS_ENVIRONMENT",
-        hide_env_values = true,
-        value_name = "NAME",
-        help_heading = "Output"
+        value_name = "NAME"
     )]
     pub environment: Option<String>,
     /// Colour; auto is on a terminal without NO_COLOR
-    #[arg(
-        long,
-        global = true,
-        default_value = "auto",
-        value_name = "WHEN",
-        help_heading = "Output"
-    )]
+    #[arg(long, global = true, default_value = "auto", value_name = "WHEN")]
     pub color: When,
     /// More log: -v every write, -vv every request (RUST_LOG chooses finer)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Nothing but errors on stderr
-    #[arg(
-        short,
-        long,
-        global = true,
-        conflicts_with = "verbose",
-        help_heading = "Output"
-    )]
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Form of what goes to stderr; auto is JSON lines when CI is set
-    #[arg(
-        long,
-        global = true,
-        default_value = "auto",
-        value_name = "FORMAT",
-        help_heading = "Output"
-    )]
+    #[arg(long, global = true, default_value = "auto", value_name = "FORMAT")]
     pub log_format: LogFormat,
 }
 
@@ -157,32 +146,17 @@ pub struct Global {
 #[command(next_help_heading = "NetBird")]
 pub struct Server {
     /// The server, with or without /api
-    #[arg(
-        long,
-        env = "NETBIRD_API_URL",
-        hide_env_values = true,
-        value_name = "URL"
-    )]
+    #[arg(long, env = "NETBIRD_API_URL", value_name = "URL")]
     pub netbird_url: Option<String>,
     /// File that holds the token; without it NETBIRD_API_TOKEN holds the token itself, or NETBIRD_API_TOKEN_FILE
     /// names the file
     #[arg(long, value_name = "PATH")]
     pub netbird_token_file: Option<String>,
     /// Refuse to work on any account but this
-    #[arg(
-        long,
-        env = "NETBIRD_ACCOUNT_ID",
-        hide_env_values = true,
-        value_name = "ID"
-    )]
+    #[arg(long, env = "NETBIRD_ACCOUNT_ID", value_name = "ID")]
     pub account: Option<String>,
     /// PEM file of CAs to trust beside the system's
-    #[arg(
-        long,
-        env = "NETBIRD_GITOPS_CA_FILE",
-        hide_env_values = true,
-        value_name = "PATH"
-    )]
+    #[arg(long, env = "NETBIRD_GITOPS_CA_FILE", value_name = "PATH")]
     pub ca_file: Option<String>,
     /// Longest wait for a connection, in seconds
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
@@ -216,6 +190,18 @@ pub struct Scope {
     pub history: HistoryArgs,
 }
 
+impl Scope {
+    /// What is ours by this history, and no more.
+    pub fn of_history(history: &HistoryArgs) -> Scope {
+        Scope {
+            prune: Prune::Owned,
+            replace: Vec::new(),
+            protect: Vec::new(),
+            history: history.clone(),
+        }
+    }
+}
+
 /// The file's git history, which says what was ever ours.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Plan")]
@@ -233,23 +219,13 @@ pub struct HistoryArgs {
 #[command(next_help_heading = "Gitea")]
 pub struct GiteaArgs {
     /// The server; in a job the job's own
-    #[arg(long, env = "GITEA_URL", hide_env_values = true, value_name = "URL")]
+    #[arg(long, env = "GITEA_URL", value_name = "URL")]
     pub gitea_url: Option<String>,
     /// The repository; in a job the job's own
-    #[arg(
-        long,
-        env = "GITEA_REPO",
-        hide_env_values = true,
-        value_name = "OWNER/NAME"
-    )]
+    #[arg(long, env = "GITEA_REPO", value_name = "OWNER/NAME")]
     pub gitea_repo: Option<String>,
     /// The branch that is applied [default: in a job the repository's default branch]
-    #[arg(
-        long,
-        env = "GITEA_BRANCH",
-        hide_env_values = true,
-        value_name = "NAME"
-    )]
+    #[arg(long, env = "GITEA_BRANCH", value_name = "NAME")]
     pub branch: Option<String>,
     /// File that holds the token; without it GITEA_TOKEN holds the token itself, or GITEA_TOKEN_FILE names the file
     #[arg(long, value_name = "PATH")]
@@ -280,12 +256,7 @@ pub struct Sealing {
     pub recipients_file: Vec<PathBuf>,
     /// Branch that keeps a copy of each sealed key, none for none [default: netbird-sealed-keys, none where everybody
     /// may read the repository]
-    #[arg(
-        long,
-        env = "NETBIRD_GITOPS_KEYS_BRANCH",
-        hide_env_values = true,
-        value_name = "NAME"
-    )]
+    #[arg(long, env = "NETBIRD_GITOPS_KEYS_BRANCH", value_name = "NAME")]
     pub keys_branch: Option<String>,
 }
 
@@ -315,17 +286,6 @@ pub struct Planning {
         help_heading = "Output"
     )]
     pub access: AccessLevel,
-}
-
-/// How finely a plan says who reaches whom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum AccessLevel {
-    /// Not at all: a plan asks for fewer lists then
-    None,
-    /// By groups, with the number of machines
-    Groups,
-    /// By groups, with the name of each machine
-    Peers,
 }
 
 /// Flags of `plan`.
@@ -370,7 +330,6 @@ pub struct ApplyArgs {
     #[arg(
         long,
         env = "NETBIRD_GITOPS_KEYS_DIR",
-        hide_env_values = true,
         value_name = "PATH",
         help_heading = "Sealed keys"
     )]
@@ -494,7 +453,7 @@ pub struct DoctorArgs {
     /// What the tokens are for [default: plan in a pull request's job, apply in another one, without a job what NetBird's token
     /// can do]
     #[arg(long = "for", value_name = "COMMAND")]
-    pub purpose: Option<For>,
+    pub purpose: Option<Purpose>,
     /// See Sealing.
     #[command(flatten)]
     pub sealing: Sealing,
@@ -506,73 +465,10 @@ pub struct DoctorArgs {
     pub gitea: GiteaArgs,
 }
 
-/// What a set-up is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum For {
-    /// Read, and comment.
-    Plan,
-    /// Write.
-    Apply,
-}
-
 /// Flags of `completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
-}
-
-/// What stdout carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For a terminal.
-    Text,
-    /// For a comment.
-    Markdown,
-    /// For programs.
-    Json,
-}
-
-/// When to do something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    /// Where it makes sense.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-/// The form of what goes to stderr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// JSON in CI, text elsewhere.
-    Auto,
-    /// Lines for people.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-fn number(text: &str) -> Result<usize, String> {
-    let number = text.parse();
-    number.map_err(|_| "a whole number is wanted, 0 or more".to_owned())
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
-        _ => Err("a number of seconds from 0 to 86400 is wanted".into()),
-    }
-}
-
-/// An empty one is no digest: a workflow whose variable is missing must not pass for one that checks.
-fn digest(text: &str) -> Result<String, String> {
-    let is_digest = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match is_digest {
-        true => Ok(text.to_ascii_lowercase()),
-        false => Err("the 12 hexadecimal digits of a plan are wanted".into()),
-    }
 }

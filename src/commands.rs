@@ -28,12 +28,15 @@ mod versions;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::ci::{self, Context, Runner};
 use crate::cli::{Cli, Command, Format};
 use crate::exit::Exit;
 use crate::gates::Refusal;
+use crate::json;
 use crate::logging::{Say, use_color};
-use crate::render::{Document, json, markdown, terminal};
+use crate::render::{self, Document, markdown, terminal};
 use crate::text::visible;
 
 pub use settings::{environment, unreadable_variables};
@@ -87,17 +90,11 @@ impl Ending {
     /// A run that came to its end, or stopped before it did anything.
     fn of(mut document: Document, came_to: Result<Exit, failure::Failure>, applied: bool) -> Self {
         let exit = came_to.unwrap_or_else(|failure| {
-            let failure::Failure {
-                exit,
-                error,
-                hint,
-                problems,
-            } = failure;
-            document.error = Some(error);
-            document.hint = hint;
-            document.refused = exit == Exit::Refused;
-            document.problems = problems;
-            exit
+            document.error = Some(failure.error);
+            document.hint = failure.hint;
+            document.refused = failure.exit == Exit::Refused;
+            document.problems = failure.problems;
+            failure.exit
         });
         Ending {
             document,
@@ -114,29 +111,19 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         mut exit,
         applied,
     } = ending;
-    if report(cli, &json::document(&document, applied), say) != Exit::Done {
-        exit = unreported(exit, &document);
+    if !report(cli, || render::json::document(&document, applied), say) {
+        exit = unreported(exit, document.did_something());
     }
-    let color = use_color(
-        cli.global.color,
-        std::io::stdout().is_terminal(),
-        environment,
-    );
     let text = match cli.global.format {
-        Format::Json => json::document(&document, applied),
+        Format::Json => render::json::document(&document, applied),
         Format::Markdown => markdown::document(&document, applied, markdown::BUDGET),
-        Format::Text if applied => terminal::applied(&document, terminal::Color(color)),
-        Format::Text => terminal::plan(&document, terminal::Color(color)),
+        Format::Text if applied => terminal::applied(&document, color(cli)),
+        Format::Text => terminal::plan(&document, color(cli)),
     };
     print(&text);
     annotate(&document.file, &document.problems);
     if let Some(error) = &document.error {
-        let label = if exit == Exit::Refused {
-            "refused"
-        } else {
-            "error"
-        };
-        say.error(label, error, document.hint.as_deref());
+        say.error(exit.label(), error, document.hint.as_deref());
         // lines in lines; what is one line was just read
         if document.refused && applied && error.contains('\n') {
             say.refusal(error, document.hint.as_deref());
@@ -147,6 +134,12 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         say.text(&terminal::ways_out(&document));
     }
     exit
+}
+
+/// Whether stdout gets colour.
+fn color(cli: &Cli) -> terminal::Color {
+    let is_terminal = std::io::stdout().is_terminal();
+    terminal::Color(use_color(cli.global.color, is_terminal, environment))
 }
 
 /// What is refused, with the numbers and the way out; `None` where nothing is.
@@ -174,18 +167,75 @@ fn refused(refusals: &[Refusal]) -> Option<failure::Failure> {
     Some(failure::Failure::refused(text.join("\n")).hint(hints.join("\n")))
 }
 
-/// Writes the JSON to `--report`, if that was asked for; says why it cannot be written.
-fn report(cli: &Cli, json: &str, say: Say) -> Exit {
+/// Writes the JSON to `--report`, if that was asked for; says why it cannot be written, and returns whether all is well.
+fn report(cli: &Cli, json: impl FnOnce() -> String, say: Say) -> bool {
     let Some(path) = &cli.global.report else {
-        return Exit::Done;
+        return true;
     };
-    match write_report(path, json) {
-        Ok(()) => Exit::Done,
-        Err(failure) => {
-            say.error("error", &failure.error, None);
-            Exit::Error
+    let written = write_report(path, &json());
+    if let Err(failure) = &written {
+        say.error("error", &failure.error, None);
+    }
+    written.is_ok()
+}
+
+/// What a command came to that makes no plan.
+struct Said {
+    /// For programs.
+    json: Value,
+    /// For people.
+    text: String,
+    exit: Exit,
+    /// Whether anything was written.
+    changed: bool,
+    /// Why it stopped.
+    failure: Option<failure::Failure>,
+}
+
+impl Said {
+    /// A command that did all it was to do, and wrote nothing.
+    fn done(json: Value, text: String) -> Said {
+        Said {
+            json,
+            text,
+            exit: Exit::Done,
+            changed: false,
+            failure: None,
         }
     }
+
+    /// One that stopped before it did anything; `fields` are what its JSON has all the same.
+    fn failed(failure: failure::Failure, mut fields: Value) -> Said {
+        fields["format_version"] = json!(1);
+        Said {
+            exit: failure.exit,
+            failure: Some(failure),
+            ..Said::done(fields, String::new())
+        }
+    }
+}
+
+/// Writes to stdout and to `--report` what a command came to, and says the error on stderr.
+fn finish(cli: &Cli, say: Say, said: Said) -> Exit {
+    let mut json = said.json;
+    if let Some(failure) = &said.failure {
+        json["error"] = failure.json();
+    }
+    let json = json::text(&json);
+    let exit = match report(cli, || json.clone(), say) {
+        true => said.exit,
+        false => unreported(said.exit, said.changed),
+    };
+    match cli.global.format {
+        Format::Json => print(&json),
+        Format::Text | Format::Markdown => print(&said.text),
+    }
+    if let Some(failure) = said.failure {
+        let file = settings::file(&cli.global);
+        annotate(&file.display().to_string(), &failure.problems);
+        report_failure(say, failure);
+    }
+    exit
 }
 
 /// Ends a run that was to post a comment: one that leaves an older comment as if it were new is no green run.
@@ -193,23 +243,25 @@ fn end_posted(
     cli: &Cli,
     say: Say,
     mut ending: Ending,
-    posted: Result<(), publish::Missing>,
+    posted: Result<(), failure::Failure>,
 ) -> Exit {
     if posted.is_err() {
-        ending.exit = unreported(ending.exit, &ending.document);
+        ending.exit = unreported(ending.exit, ending.document.did_something());
     }
     let exit = end(cli, say, ending);
-    if let Err(missing) = posted {
-        missing.said(say);
+    // once the run has said the rest: where that is an error of its own, it is very likely the cause
+    if let Err(failure::Failure { error, hint, .. }) = posted {
+        let text = format!("cannot comment: {error}; what it would say is in this log");
+        say.error("error", &text, hint.as_deref());
     }
     exit
 }
 
 /// How a run ends whose report or comment could not be written: 1 says that nothing changed, so it must be true.
-fn unreported(exit: Exit, document: &Document) -> Exit {
+fn unreported(exit: Exit, changed: bool) -> Exit {
     match exit {
         Exit::Refused | Exit::Partial => exit,
-        Exit::Done | Exit::Error | Exit::Pending if document.did_something() => Exit::Partial,
+        Exit::Done | Exit::Error | Exit::Pending if changed => Exit::Partial,
         Exit::Done | Exit::Error | Exit::Pending => Exit::Error,
     }
 }
@@ -253,11 +305,10 @@ fn write_report(path: &Path, text: &str) -> Result<(), failure::Failure> {
 
 /// Says why a command without a document stopped.
 fn report_failure(say: Say, failure: failure::Failure) -> Exit {
-    let label = if failure.exit == Exit::Refused {
-        "refused"
-    } else {
-        "error"
-    };
-    say.error(label, &failure.error, failure.hint.as_deref());
+    say.error(
+        failure.exit.label(),
+        &failure.error,
+        failure.hint.as_deref(),
+    );
     failure.exit
 }

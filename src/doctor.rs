@@ -5,6 +5,8 @@
 
 mod adapted;
 
+use clap::ValueEnum;
+
 pub use adapted::{Standing, standing};
 
 /// One thing that was looked at.
@@ -31,11 +33,11 @@ impl Check {
         }
     }
 
-    /// It is wrong. `hint` says what to do, where anybody knows.
-    pub fn wrong(name: &'static str, text: impl Into<String>, hint: Option<String>) -> Check {
+    /// It is wrong. `hint` says what to do.
+    pub fn wrong(name: &'static str, text: impl Into<String>, hint: impl Into<String>) -> Check {
         Check {
             ok: Some(false),
-            hint,
+            hint: Some(hint.into()),
             ..Check::right(name, text)
         }
     }
@@ -48,9 +50,17 @@ impl Check {
         }
     }
 
-    /// The checks that were not made, since another one failed.
-    pub fn not_made(names: &[&'static str], why: &str) -> Vec<Check> {
-        let check = |name: &&'static str| Check::open(name, format!("not checked: {why}"));
+    /// It was not looked at, and why.
+    pub fn not_made(name: &'static str, why: &str) -> Check {
+        Check::open(name, format!("not checked: {why}"))
+    }
+
+    /// Returns a check for each of these names, in their order: what was `made`, and of the others `why` they were not.
+    pub fn complete(names: &[&'static str], made: &[Check], why: &str) -> Vec<Check> {
+        let check = |name: &&'static str| {
+            let made = made.iter().find(|check| check.name == *name).cloned();
+            made.unwrap_or_else(|| Check::not_made(name, why))
+        };
         names.iter().map(check).collect()
     }
 
@@ -60,12 +70,12 @@ impl Check {
     }
 }
 
-/// What a set-up is checked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a set-up is checked for: an apply writes to NetBird, the branch and the copies of sealed keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Purpose {
-    /// Reading, and a comment.
+    /// Read, and comment.
     Plan,
-    /// Writing: NetBird, the branch, the copies of sealed keys.
+    /// Write.
     Apply,
 }
 

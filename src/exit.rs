@@ -18,6 +18,16 @@ pub enum Exit {
     Partial = 4,
 }
 
+impl Exit {
+    /// The word before the reason of an end without success.
+    pub fn label(self) -> &'static str {
+        match self {
+            Exit::Refused => "refused",
+            Exit::Done | Exit::Error | Exit::Pending | Exit::Partial => "error",
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit as u8)

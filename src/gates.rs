@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::address::Address;
 use crate::api::objects::User;
-use crate::change::Operation;
+use crate::change::{Change, Operation};
 use crate::held::Why;
 use crate::id::Id;
 use crate::kind::{Kind, Live};
@@ -18,6 +18,7 @@ use crate::plan::{Piece, Plan, Row};
 use crate::text::count;
 
 pub use protected::protected;
+use reviewed::reviewed;
 
 /// Why an apply must not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,10 +62,28 @@ pub struct Context {
     pub expected: Option<String>,
 }
 
+impl Refusal {
+    /// A refusal that nobody's agreement lifts.
+    pub(in crate::gates) fn new(
+        gate: &'static str,
+        text: String,
+        names: Vec<String>,
+        hint: impl Into<String>,
+    ) -> Refusal {
+        Refusal {
+            gate,
+            text,
+            names,
+            rows: BTreeSet::new(),
+            hint: hint.into(),
+        }
+    }
+}
+
 type Gate = fn(&Plan, &Context) -> Option<Refusal>;
 
 /// The gates of a plan, in the order in which they are reported; those of deletions come after them.
-const GATES: [Gate; 6] = [halted, account, role, recipients, protection, review];
+const GATES: [Gate; 6] = [halted, account, role, recipients, protection, reviewed];
 
 /// What deletions are judged by: `--max-deletes`, the rows that nobody agreed to, and those that go besides.
 type DeletionGate = fn(&Plan, usize, &BTreeSet<Row>, &BTreeSet<Row>) -> Option<Refusal>;
@@ -120,31 +139,22 @@ pub fn deletions_of(
 /// The kill switch stops every apply, an empty one too.
 fn halted(_: &Plan, context: &Context) -> Option<Refusal> {
     let text = context.halt.as_ref()?;
-    Some(Refusal {
-        gate: "halt",
-        text: format!("NETBIRD_GITOPS_HALT is set ({text})"),
-        names: Vec::new(),
-        rows: BTreeSet::new(),
-        hint: "unset NETBIRD_GITOPS_HALT once the reason is gone".into(),
-    })
+    let text = format!("NETBIRD_GITOPS_HALT is set ({text})");
+    let hint = "unset NETBIRD_GITOPS_HALT once the reason is gone";
+    Some(Refusal::new("halt", text, Vec::new(), hint))
 }
 
 fn account(_: &Plan, context: &Context) -> Option<Refusal> {
     let wanted = context.account.as_ref()?;
-    if context.accounts.contains(wanted) {
+    // a recorded account may not say which it is
+    let is_untold = !context.online && context.accounts.is_empty();
+    if is_untold || context.accounts.contains(wanted) {
         return None;
     }
-    Some(Refusal {
-        gate: "account",
-        text: format!(
-            "the token belongs to account {}, not to {wanted}",
-            context.accounts.join(", ")
-        ),
-        names: Vec::new(),
-        rows: BTreeSet::new(),
-        hint: "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)"
-            .into(),
-    })
+    let found = context.accounts.join(", ");
+    let text = format!("the token belongs to account {found}, not to {wanted}");
+    let hint = "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)";
+    Some(Refusal::new("account", text, Vec::new(), hint))
 }
 
 /// What the roles may write (docs/netbird-api.md, "Roles"). A person's token of a weaker role does not even see
@@ -153,23 +163,18 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
     if !context.online {
         return None;
     }
-    let Some(me) = &context.me else { return None };
-    let refusal = |text: String, names: Vec<String>| Some(weak(text, names));
+    let me = context.me.as_ref()?;
     if !sees_all(me) {
         let text = format!(
             "the token is of {}, a person of role {}: it sees a part of the account only",
             me.name, me.role
         );
-        return refusal(text, Vec::new());
+        return Some(weak(text, Vec::new()));
     }
     if !context.applying {
         return None;
     }
-    let denied = plan
-        .changes
-        .iter()
-        .filter(|change| !may_write(&me.role, change.address.kind));
-    let denied: Vec<String> = denied.map(|change| change.address.to_string()).collect();
+    let denied = names(plan, |change| !may_write(&me.role, change.address.kind));
     if denied.is_empty() {
         // from the role at once: the wrong secret shows before the first change that needs the right one
         return reads_only(me);
@@ -180,7 +185,7 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
         denied.len(),
         plan.changes.len()
     );
-    refusal(text, denied)
+    Some(weak(text, denied))
 }
 
 /// Returns whether a token of this user is shown the whole account.
@@ -214,45 +219,32 @@ pub fn reads_only(me: &User) -> Option<Refusal> {
 fn weak(text: String, names: Vec<String>) -> Refusal {
     let hint = "make a token for a service user of role admin (of role auditor for plan) and store it as \
                 NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN";
-    Refusal {
-        gate: "role",
-        text,
-        names,
-        rows: BTreeSet::new(),
-        hint: hint.into(),
-    }
+    Refusal::new("role", text, names, hint)
 }
 
 /// A key whose secret nobody could open would be lost.
 fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
-    let names: Vec<String> = plan
-        .changes
-        .iter()
-        .filter(|change| change.makes_key() && !change.names_recipients())
-        .map(|change| change.address.to_string())
-        .collect();
+    let names = names(plan, |change| {
+        change.makes_key() && !change.names_recipients()
+    });
     if names.is_empty() || context.recipients > 0 || !context.applying {
         return None;
     }
     let keys = count(names.len(), "setup key", "setup keys");
-    Some(Refusal {
-        gate: "recipients",
-        text: format!("this plan makes {keys}, and nobody is named to seal them for"),
-        names,
-        rows: BTreeSet::new(),
-        hint: "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE"
-            .into(),
-    })
+    let text = format!("this plan makes {keys}, and nobody is named to seal them for");
+    let hint = "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE";
+    Some(Refusal::new("recipients", text, names, hint))
+}
+
+/// Names the changes that are so.
+fn names(plan: &Plan, is_so: impl Fn(&Change) -> bool) -> Vec<String> {
+    let changes = plan.changes.iter().filter(|change| is_so(change));
+    changes.map(|change| change.address.to_string()).collect()
 }
 
 /// What is named as protected goes by nobody's agreement.
 fn protection(plan: &Plan, context: &Context) -> Option<Refusal> {
     protected(plan, &context.protected)
-}
-
-/// What nobody looked at is not done.
-fn review(plan: &Plan, context: &Context) -> Option<Refusal> {
-    reviewed::reviewed(plan, context.expected.as_deref()?)
 }
 
 fn too_many_deletions(

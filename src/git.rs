@@ -68,30 +68,19 @@ impl Git {
             version => version?,
         };
         let version = parse_version(&String::from_utf8_lossy(&version));
-        let top = match Command::in_checkout(&dir)
-            .args(["rev-parse", "--show-toplevel"])
-            .run()
-        {
+        let top = match real(&["rev-parse", "--show-toplevel"]) {
             Err(error) if error.says("not a git repository") && !path::has_git_above(&dir) => {
                 return Ok(Opened::NotACheckout);
             }
             top => path::from_output(top?)?,
         };
-        let objects = dir.join(path::from_output(real(&[
-            "rev-parse",
-            "--git-path",
-            "objects",
-        ])?)?);
-        let boundary = dir.join(path::from_output(real(&[
-            "rev-parse",
-            "--git-path",
-            "shallow",
-        ])?)?);
-        let facts = real(&[
-            "rev-parse",
-            "--is-shallow-repository",
-            "--show-object-format",
-        ])?;
+        let inside = |name: &str| {
+            let path = path::from_output(real(&["rev-parse", "--git-path", name])?)?;
+            Ok::<_, GitError>(dir.join(path))
+        };
+        let (objects, boundary) = (inside("objects")?, inside("shallow")?);
+        let wanted = ["--is-shallow-repository", "--show-object-format"];
+        let facts = real(&["rev-parse", wanted[0], wanted[1]])?;
         let facts = String::from_utf8_lossy(&facts).into_owned();
         let mut facts = facts.lines();
         let shallow = facts.next() != Some("false");
@@ -106,14 +95,14 @@ impl Git {
         }))
     }
 
-    /// Returns the root of the work tree.
-    pub fn root(&self) -> &Path {
-        &self.top
-    }
-
     /// Returns whether history was cut off when it was fetched.
     pub fn is_shallow(&self) -> bool {
         self.shallow
+    }
+
+    /// Opens the checkout that the file at a path is in, or would be in.
+    pub fn around(file: &Path) -> Result<Opened, GitError> {
+        Git::open(file.parent().unwrap_or(Path::new("")))
     }
 
     /// Returns the path inside the checkout of a file that is named relative to the current directory.
@@ -133,7 +122,7 @@ impl Git {
             .args(["symbolic-ref", "-q", "HEAD"])
             .run()
             .map(|_| None)
-            .map_err(|_| GitError::new("cannot read HEAD: it names no commit", None))
+            .map_err(|_| GitError::new("cannot read HEAD: it names no commit"))
     }
 
     /// Returns the commit that `rev` names: a branch, a tag, `origin/main`, a hash, anything `git rev-parse` knows.
@@ -144,7 +133,7 @@ impl Git {
             } else {
                 "in CI, a branch other than the one checked out is origin/NAME"
             };
-            GitError::new(format!("git knows no commit {rev:?}"), Some(hint.into()))
+            GitError::new(format!("git knows no commit {rev:?}")).hint(hint)
         })
     }
 
@@ -173,19 +162,10 @@ impl Git {
         tree: &Sha,
         path: &RepoPath,
     ) -> Result<Option<Entry>, GitError> {
-        let found = self
-            .scratch
-            .command(objects)
-            .args([
-                "ls-tree",
-                "-z",
-                "--full-tree",
-                tree.as_str(),
-                "--",
-                path.as_str(),
-            ])
-            .run()?;
-        let found = String::from_utf8_lossy(&found).into_owned();
+        let (tree, path) = (tree.as_str(), path.as_str());
+        let mut command = self.scratch.command(objects);
+        command.args(["ls-tree", "-z", "--full-tree", tree, "--", path]);
+        let found = String::from_utf8_lossy(&command.run()?).into_owned();
         let Some((facts, _)) = found.split_once('\t') else {
             return Ok(None);
         };
@@ -194,10 +174,7 @@ impl Git {
         match (mode_of(mode), id.and_then(Sha::parse)) {
             (None, Some(id)) => Ok(Some(Entry::File(id))),
             (Some(other), _) => Ok(Some(Entry::Other(other))),
-            (None, None) => Err(GitError::new(
-                format!("git ls-tree answered {found:?}"),
-                None,
-            )),
+            (None, None) => Err(GitError::new(format!("git ls-tree answered {found:?}"))),
         }
     }
 
@@ -227,17 +204,10 @@ impl Git {
     pub fn messages(&self, first: &Sha, tip: &Sha) -> Result<Vec<Message>, GitError> {
         let mut log = self.scratch.command(Objects::Checkout);
         let before = format!("{first}^@");
-        log.args([
-            "log",
-            "-z",
-            "--encoding=UTF-8",
-            "--format=tformat:%H%n%P%n%an%n%B",
-            "--first-parent",
-            tip.as_str(),
-            "--not",
-            &before,
-            "--",
-        ]);
+        log.args(
+            "log -z --encoding=UTF-8 --format=tformat:%H%n%P%n%an%n%B --first-parent".split(' '),
+        );
+        log.args([tip.as_str(), "--not", &before, "--"]);
         let log = String::from_utf8_lossy(&log.run()?).into_owned();
         let messages = log.split('\0').filter_map(|record| {
             let mut lines = record.splitn(4, '\n');
@@ -269,13 +239,11 @@ impl Git {
             Ok(text.lines().filter_map(Sha::parse).collect())
         };
         let changed = log(Some(path))?;
-        let all = log(None)?.into_iter();
-        Ok(all
-            .map(|commit| {
-                let has = changed.contains(&commit);
-                (commit, has)
-            })
-            .collect())
+        let told = |commit: Sha| {
+            let has = changed.contains(&commit);
+            (commit, has)
+        };
+        Ok(log(None)?.into_iter().map(told).collect())
     }
 
     /// Returns whether `old` is `new` or an ancestor of it. Errors where the checkout lacks one of them.
@@ -297,31 +265,16 @@ impl Git {
 
     /// Runs `git log` along the first parents of `tip`, for commits that touch one of `paths`.
     pub(crate) fn log_raw(&self, tip: &Sha, paths: &[RepoPath]) -> Result<Vec<u8>, GitError> {
-        let flags = [
-            "log",
-            "--first-parent",
-            "-m",
-            "--raw",
-            "--no-abbrev",
-            "--no-renames",
-            "-z",
-            "--format=tformat:%H %ct",
-            tip.as_str(),
-            "--",
-        ];
-        let paths = paths.iter().map(RepoPath::as_str);
-        self.scratch
-            .command(Objects::Checkout)
-            .args(flags.into_iter().chain(paths))
-            .run()
+        let mut log = self.scratch.command(Objects::Checkout);
+        log.args("log --first-parent -m --raw --no-abbrev --no-renames -z".split(' '));
+        log.args(["--format=tformat:%H %ct", tip.as_str(), "--"]);
+        log.args(paths.iter().map(RepoPath::as_str)).run()
     }
 }
 
 fn not_a_file(path: &RepoPath, commit: &Sha, what: &str) -> GitError {
-    GitError::new(
-        format!("{path} is {what} in commit {}, not a file", commit.short()),
-        None,
-    )
+    let commit = commit.short();
+    GitError::new(format!("{path} is {what} in commit {commit}, not a file"))
 }
 
 /// `git version 2.39.5`, with more behind it on some systems.

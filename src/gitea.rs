@@ -32,15 +32,14 @@ use crate::http::{BaseUrl, Client, Config, Method, Reply};
 use crate::text::is_hidden;
 
 pub use crate::http::Token;
-pub use contents::{About, File, NewFile, Put, Tip};
+pub use contents::{File, NewFile, Put};
 pub use error::{Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
 pub use pulls::Pull;
-pub use rights::Branch;
-pub use runs::Ancestry;
+pub use rights::{About, Branch, Tip};
+pub use rule::Rule;
 pub use scopes::Scopes;
-pub use setup::{BranchRule, Grounds};
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -124,6 +123,14 @@ impl Repo {
         decode(&self.ok(Method::Get, "/user", None)?, "a user")
     }
 
+    /// Returns the same, `None` where the token may not ask.
+    fn me(&self) -> Result<Option<User>, Error> {
+        match self.user() {
+            Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
+            user => user.map(Some),
+        }
+    }
+
     /// Waits after the refusal `n`, counted from 0, of a write that another one got in the way of.
     fn pause(&self, n: u32) {
         self.client.pause(n);
@@ -135,6 +142,11 @@ impl Repo {
         self.ok(method, &format!("/repos/{owner}/{name}{path}"), body)
     }
 
+    /// Reads what stands at such a path.
+    fn get<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<T, Error> {
+        decode(&self.send(Method::Get, path, None)?, wanted)
+    }
+
     fn ok(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
         let reply = self.client.send(method, path, body)?;
         match Error::of(&reply) {
@@ -143,33 +155,25 @@ impl Repo {
         }
     }
 
-    /// Reads a paginated list to its end, or until `enough` says so of a page.
+    /// Reads a paginated list to its end.
     ///
     /// The server caps pages silently, and its `Link` headers may name a host that a job cannot reach
     /// (docs/gitea-api.md, "Pages and links"): pages are counted here, against the total.
-    fn list<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        wanted: &'static str,
-        enough: impl Fn(&[T]) -> bool,
-    ) -> Result<Vec<T>, Error> {
+    fn list<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<Vec<T>, Error> {
         const LIMIT: usize = 50;
         let mut all = Vec::new();
         let separator = if path.contains('?') { '&' } else { '?' };
         for page in 1..=PAGES_MAX {
-            let reply = self.send(
-                Method::Get,
-                &format!("{path}{separator}limit={LIMIT}&page={page}"),
-                None,
-            )?;
+            let page = format!("{path}{separator}limit={LIMIT}&page={page}");
+            let reply = self.send(Method::Get, &page, None)?;
             let items: Vec<T> = decode(&reply, wanted)?;
-            let (count, done) = (items.len(), enough(&items));
+            let count = items.len();
             all.extend(items);
             let total = reply
                 .header("x-total-count")
                 .and_then(|total| total.parse().ok());
             let ended = total.map_or(count < LIMIT, |total: usize| all.len() >= total);
-            if count == 0 || done || ended {
+            if count == 0 || ended {
                 break;
             }
         }
@@ -199,6 +203,14 @@ fn encode(segment: &str) -> String {
 /// (docs/gitea-api.md, "Writing a file"), some proxies do not take `%2F`.
 fn encode_path(path: &str) -> String {
     path.split('/').map(encode).collect::<Vec<_>>().join("/")
+}
+
+/// Returns `None` where there is nothing of that name, as far as the token may see.
+fn unless_absent<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
+    match answer {
+        Err(error) if error.is_not_found() => Ok(None),
+        answer => answer.map(Some),
+    }
 }
 
 fn decode<T: DeserializeOwned>(reply: &Reply, wanted: &'static str) -> Result<T, Error> {

@@ -32,6 +32,7 @@ pub use error::{Delivery, Error};
 pub use proxy::{ProxySetting, is_variable as is_proxy_variable};
 pub use reply::{Call, Reply};
 pub use retry::Retry;
+pub(crate) use retry::{jittered, random};
 pub use token::{Token, with_origin};
 pub use url::BaseUrl;
 pub use url_refused::UrlRefused;
@@ -79,8 +80,6 @@ impl fmt::Display for Method {
 pub struct Config {
     /// The server.
     pub base: BaseUrl,
-    /// The `User-Agent` header.
-    pub user_agent: String,
     /// The longest wait for a name and for a connection, TLS included.
     pub connect_timeout: Duration,
     /// The longest wait for one try, from the name to the end of the body.
@@ -105,7 +104,6 @@ impl Config {
     pub fn new(base: BaseUrl) -> Config {
         Config {
             base,
-            user_agent: USER_AGENT.to_owned(),
             connect_timeout: Duration::from_secs(10),
             total_timeout: Duration::from_secs(60),
             ca_file: None,

@@ -39,6 +39,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::entry::Entry;
+use crate::id::Id;
 use crate::sentence::Sentence;
 
 pub use crate::key_type::KeyType;

@@ -53,26 +53,23 @@ pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
             .filter_level(LevelFilter::Warn)
             .filter_module("netbird_gitops", level),
     };
-    builder.write_style(if color {
-        WriteStyle::Always
-    } else {
-        WriteStyle::Never
+    builder.write_style(match color {
+        true => WriteStyle::Always,
+        false => WriteStyle::Never,
     });
     if json {
         builder.format(|buffer, record| {
             let mut fields = Fields(Map::new());
             let _ = record.key_values().visit(&mut fields);
-            fields
-                .0
-                .insert("time".into(), json!(jiff::Timestamp::now().to_string()));
-            fields.0.insert(
-                "level".into(),
-                json!(record.level().as_str().to_lowercase()),
-            );
-            fields.0.insert("target".into(), json!(record.target()));
-            fields
-                .0
-                .insert("message".into(), json!(record.args().to_string()));
+            let level = record.level().as_str().to_lowercase();
+            for (name, value) in [
+                ("time", jiff::Timestamp::now().to_string()),
+                ("level", level),
+                ("target", record.target().to_owned()),
+                ("message", record.args().to_string()),
+            ] {
+                fields.0.insert(name.to_owned(), json!(value));
+            }
             let line = serde_json::Value::Object(fields.0).to_string();
             writeln!(buffer, "{}", json::escape(&line))
         });
@@ -136,17 +133,13 @@ impl Say {
 
     /// Says what somebody should know; not with `--quiet`.
     pub fn note(self, text: &str) {
-        if !self.quiet {
-            let prefix = if self.color {
-                "\x1b[36mnote:\x1b[0m "
-            } else {
-                "note: "
-            };
-            self.line(
-                "notice",
-                &format!("{}{text}", if self.json { "" } else { prefix }),
-                &[],
-            );
+        match (self.quiet, self.json) {
+            (true, _) => {}
+            (false, true) => self.line("notice", text, &[]),
+            (false, false) => {
+                let text = format!("{} {text}", self.label(36, "note"));
+                self.line("notice", &text, &[]);
+            }
         }
     }
 
@@ -156,24 +149,19 @@ impl Say {
             let hint: Vec<(&str, &str)> = hint.map(|hint| ("hint", hint)).into_iter().collect();
             return self.line("error", &format!("{label}: {text}"), &hint);
         }
-        let label = if self.color {
-            format!("\x1b[31m{label}:\x1b[0m")
-        } else {
-            format!("{label}:")
-        };
+        let label = self.label(31, label);
         self.line("error", &format!("{label} {text}"), &[]);
         if let Some(hint) = hint {
-            let label = if self.color {
-                "\x1b[36mhint:\x1b[0m"
-            } else {
-                "hint:"
-            };
             // further lines stand under the first word
-            self.line(
-                "error",
-                &format!("{label} {}", hint.replace('\n', "\n      ")),
-                &[],
-            );
+            let (label, hint) = (self.label(36, "hint"), hint.replace('\n', "\n      "));
+            self.line("error", &format!("{label} {hint}"), &[]);
+        }
+    }
+
+    fn label(self, colour: u8, word: &str) -> String {
+        match self.color {
+            true => format!("\x1b[{colour}m{word}:\x1b[0m"),
+            false => format!("{word}:"),
         }
     }
 

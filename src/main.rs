@@ -2,14 +2,13 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use netbird_gitops::cli::Cli;
 use netbird_gitops::exit::Exit;
 use netbird_gitops::{commands, logging};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read() {
         Ok(cli) => cli,
         Err(error) => {
             // clap's own code for wrong usage is 2, which means "changes are pending" here

@@ -30,7 +30,7 @@ pub use file_name::{file_name, file_stem};
 pub use keys_dir::{
     KeysDir, Removal, Reservation, StoredFile, is_temporary, present, remove_leftovers,
 };
-pub use recipient::{Described, RecipientKind};
+pub use recipient::Described;
 pub use recipients::{ENVIRONMENT, Recipients};
 pub use sources::{RecipientError, RecipientErrors, Sources, literal};
 

@@ -371,7 +371,7 @@ impl<'a> World<'a> {
     pub(super) fn name(&self, group: GroupAt) -> String {
         let Group { end, name, .. } = &self.groups[group as usize];
         match end {
-            End::Peer => self.label(&Id(name.clone())),
+            End::Peer => self.label(&Id::from(name.as_str())),
             _ => name.clone(),
         }
     }

@@ -8,12 +8,6 @@ use crate::ledger::Cause;
 use crate::notice::OfAgreement;
 use crate::plan::Row;
 
-/// What somebody can agree to.
-pub(super) enum What {
-    Row(Row),
-    Held(Held),
-}
-
 /// Rows and held objects of one cause, or of the commits of one pull request.
 #[derive(Default)]
 pub(super) struct Matter {

@@ -10,38 +10,16 @@ pub struct PullRequest {
     pub number: u64,
     /// The commit at its head.
     pub head_sha: Option<String>,
-    /// The branch at its head, in `head_repo`; `refs/pull/N/head` when the fork was deleted.
-    pub head_ref: Option<String>,
-    /// The repository of its head; `None` when it was deleted (or the event does not tell).
-    pub head_repo: Option<String>,
     /// The branch that it goes into.
     pub base_ref: Option<String>,
     /// The tip of that branch when the event came up.
     pub base_sha: Option<String>,
-    /// The commit that both have in common.
-    pub merge_base: Option<String>,
-    /// Its title.
-    pub title: Option<String>,
     /// Its text.
     pub body: Option<String>,
     /// Is its head in another repository (or in one that was deleted)? Its jobs have no secrets then.
     pub is_fork: bool,
-    /// Its page.
-    pub html_url: Option<String>,
-    /// What happened to it: `opened`, `synchronized` …
-    pub action: Option<String>,
     /// Was it merged, or closed, when the event came up?
     pub is_closed: bool,
-}
-
-impl PullRequest {
-    /// Returns a pull request of which nothing but the number is known.
-    pub(super) fn numbered(number: u64) -> PullRequest {
-        PullRequest {
-            number,
-            ..PullRequest::default()
-        }
-    }
 }
 
 /// An event file's content.
@@ -60,19 +38,6 @@ impl Payload {
                 (Payload::default(), Some(problem))
             }
         }
-    }
-
-    pub(super) fn repository(&self) -> Option<String> {
-        self.text("/repository/full_name")
-    }
-
-    pub(super) fn repository_url(&self) -> Option<String> {
-        let url = self.text("/repository/html_url")?;
-        Some(url.trim_end_matches('/').to_owned())
-    }
-
-    pub(super) fn default_branch(&self) -> Option<String> {
-        self.text("/repository/default_branch")
     }
 
     /// Returns the ref of a push or a dispatch, in full.
@@ -96,16 +61,10 @@ impl Payload {
         Some(PullRequest {
             number,
             head_sha: text("/head/sha"),
-            head_ref: text("/head/ref"),
-            head_repo: text("/head/repo/full_name"),
             base_ref: text("/base/ref"),
             base_sha: text("/base/sha"),
-            merge_base: text("/merge_base"),
-            title: text("/title"),
             body: text("/body"),
             is_fork: self.is_fork(),
-            html_url: text("/html_url"),
-            action: self.text("/action"),
             is_closed: text("/state").is_some_and(|state| state == "closed")
                 || self.0.pointer("/pull_request/merged") == Some(&Value::Bool(true)),
         })
@@ -127,7 +86,8 @@ impl Payload {
         matches!((name("head"), name("base")), (Some(head), Some(base)) if !head.eq_ignore_ascii_case(&base))
     }
 
-    fn text(&self, path: &str) -> Option<String> {
+    /// Returns the text at a JSON pointer, if there is one.
+    pub(super) fn text(&self, path: &str) -> Option<String> {
         let text = self.0.pointer(path)?.as_str()?;
         (!text.trim().is_empty()).then(|| text.to_owned())
     }

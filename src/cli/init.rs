@@ -36,12 +36,7 @@ pub struct InitArgs {
     pub bot: Option<String>,
     /// Branch of sealed keys that --setup protects, none for none [default: netbird-sealed-keys, none where everybody may
     /// read the repository]
-    #[arg(
-        long,
-        env = "NETBIRD_GITOPS_KEYS_BRANCH",
-        hide_env_values = true,
-        value_name = "NAME"
-    )]
+    #[arg(long, env = "NETBIRD_GITOPS_KEYS_BRANCH", value_name = "NAME")]
     pub keys_branch: Option<String>,
     /// See Server.
     #[command(flatten)]

@@ -2,42 +2,39 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::export::read;
 use super::failure::Failure;
 use super::session::{Origin, Request, Session, recorded};
 use super::settings::{connect, keys_dir, readable};
 use super::versions::of_netbird;
-use super::{blank, print, report_failure, write_report};
+use super::{Said, blank, finish};
 use crate::access::{End, Ports, Question, Traffic, ask};
 use crate::actual::Actual;
-use crate::cli::{AccessArgs, AccessLevel, Cli, Format, Scope, Sealing};
+use crate::cli::{AccessArgs, AccessLevel, Cli, Scope, Sealing};
 use crate::desired::Desired;
 use crate::exit::Exit;
 use crate::fetch::{Needs, fetch};
-use crate::json;
 use crate::kind::{ALL, Kind};
 use crate::logging::Say;
 use crate::memberships::Memberships;
-use crate::options::Prune;
 use crate::plan::Plan;
 use crate::render;
 use crate::text::{did_you_mean, quote};
 
 pub(super) fn run(cli: &Cli, args: &AccessArgs, say: Say) -> Exit {
-    match make(cli, args, say) {
-        Ok(()) => Exit::Done,
-        Err(failure) => report_failure(say, failure),
-    }
+    let said = make(cli, args, say);
+    let said = said.unwrap_or_else(|failure| Said::failed(failure, json!({})));
+    finish(cli, say, said)
 }
 
-fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<(), Failure> {
+fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<Said, Failure> {
     let wanted = args.traffic.as_deref().map(traffic).transpose()?;
     let sides = (side(&args.from)?, side(&args.to)?);
     if matches!(sides.0.0, End::Resource | End::Route) {
-        let error = format!(
-            "{} opens no connection: it is only reached",
-            quote(&args.from)
-        );
+        let from = quote(&args.from);
+        let error = format!("{from} opens no connection: it is only reached");
         return Err(Failure::error(error).hint("begin with group/NAME or peer/NAME"));
     }
     let (actual, plan, memberships) = account(cli, args, say)?;
@@ -48,20 +45,15 @@ fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<(), Failure> {
     };
     let answer = ask(&actual, plan.as_ref(), &memberships, &question);
     let answer = answer.map_err(|name| Failure::error(format!("there is no {}", quote(&name))))?;
-    let whole = render::answer::json(&answer);
-    if let Some(path) = &cli.global.report {
-        write_report(path, &json::text(&whole))?;
-    }
     let asked = (
         args.from.as_str(),
         args.to.as_str(),
         args.traffic.as_deref(),
     );
-    match cli.global.format {
-        Format::Json => print(&json::text(&whole)),
-        Format::Text | Format::Markdown => print(&render::answer::text(&answer, asked)),
-    }
-    Ok(())
+    Ok(Said::done(
+        render::answer::json(&answer),
+        render::answer::text(&answer, asked),
+    ))
 }
 
 /// The account, and with `--after` the plan that the file makes of it.
@@ -83,17 +75,7 @@ fn account(
         };
         return Ok((read(&snapshot, say)?, None, Memberships::default()));
     }
-    let scope = Scope {
-        prune: Prune::Owned,
-        replace: Vec::new(),
-        protect: Vec::new(),
-        history: args.history.clone(),
-    };
-    let sealing = Sealing {
-        keys_branch: None,
-        recipient: Vec::new(),
-        recipients_file: Vec::new(),
-    };
+    let scope = Scope::of_history(&args.history);
     let origin = match &args.live {
         Some(path) => Origin::File(path),
         None => Origin::Server(&args.server),
@@ -103,7 +85,7 @@ fn account(
         origin,
         scope: &scope,
         keys_dir: keys_dir(None),
-        sealing: &sealing,
+        sealing: &Sealing::default(),
         committed: false,
         access: AccessLevel::Groups,
     };
@@ -113,39 +95,27 @@ fn account(
     Ok((session.actual, Some(plan), document.memberships))
 }
 
-/// The words for what is asked about.
-const ENDS: [(&str, End); 8] = [
+/// The words for what is asked about; the names of sections, in the plural, are as good.
+const ENDS: [(&str, End); 4] = [
     ("group", End::Group),
-    ("groups", End::Group),
     ("peer", End::Peer),
-    ("peers", End::Peer),
     ("resource", End::Resource),
-    ("resources", End::Resource),
     ("route", End::Route),
-    ("routes", End::Route),
 ];
 
 fn side(text: &str) -> Result<(End, &str), Failure> {
-    let words = || {
-        ENDS.iter()
-            .map(|(word, _)| *word)
-            .filter(|word| !word.ends_with('s'))
-    };
     let Some((word, name)) = text.split_once('/').filter(|(_, name)| !name.is_empty()) else {
         let error = format!("{} does not say what it is", quote(text));
-        return Err(
-            Failure::error(error).hint("write group/NAME, peer/NAME, resource/NAME or route/NAME")
-        );
+        let hint = "write group/NAME, peer/NAME, resource/NAME or route/NAME";
+        return Err(Failure::error(error).hint(hint));
     };
-    match ENDS.iter().find(|(known, _)| *known == word) {
-        Some((_, end)) => Ok((*end, name)),
-        None => {
-            let hint = did_you_mean(word, words());
-            let hint =
-                hint.unwrap_or_else(|| "there are group, peer, resource and route".to_owned());
-            Err(Failure::error(format!("{} is no kind to ask about", quote(word))).hint(hint))
-        }
+    let one = word.strip_suffix('s').unwrap_or(word);
+    if let Some((_, end)) = ENDS.iter().find(|(known, _)| *known == one) {
+        return Ok((*end, name));
     }
+    let hint = did_you_mean(word, ENDS.iter().map(|(known, _)| *known));
+    let hint = hint.unwrap_or_else(|| "there are group, peer, resource and route".to_owned());
+    Err(Failure::error(format!("{} is no kind to ask about", quote(word))).hint(hint))
 }
 
 /// The name by which rules know it; of a peer its id. Errors where it is nowhere, or several.
@@ -199,10 +169,7 @@ fn named(
         return Ok((end, name.to_owned()));
     }
     let failure = Failure::error(format!("there is no {label} {}", quote(name)));
-    Err(match did_you_mean(name, known.iter().copied()) {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    })
+    Err(failure.aside(did_you_mean(name, known.iter().copied())))
 }
 
 /// What has to pass: `tcp/22`, `udp/53`, `tcp/8000-8100`, `tcp`, `udp`, `icmp` or `all`.
@@ -229,20 +196,13 @@ fn traffic(text: &str) -> Result<Traffic, Failure> {
             Ports::of(ranges.ok_or_else(wrong)?)
         }
     };
+    let mut traffic = Traffic::default();
     match protocol {
-        "tcp" => Ok(Traffic {
-            tcp: ports,
-            ..Traffic::default()
-        }),
-        "udp" => Ok(Traffic {
-            udp: ports,
-            ..Traffic::default()
-        }),
-        "icmp" if ports.is_all() => Ok(Traffic {
-            icmp: true,
-            ..Traffic::default()
-        }),
-        "all" if ports.is_all() => Ok(Traffic::everything()),
-        _ => Err(wrong()),
+        "tcp" => traffic.tcp = ports,
+        "udp" => traffic.udp = ports,
+        "icmp" if ports.is_all() => traffic.icmp = true,
+        "all" if ports.is_all() => traffic = Traffic::everything(),
+        _ => return Err(wrong()),
     }
+    Ok(traffic)
 }

@@ -10,10 +10,10 @@ use super::export::{account, read};
 use super::failure::Failure;
 use super::session::check;
 use super::settings::{file, readable, replaced};
-use super::{annotate, print, report_failure};
+use super::{Said, finish};
 use crate::actual::Actual;
 use crate::address::Address;
-use crate::cli::{AdoptArgs, Cli, Format};
+use crate::cli::{AdoptArgs, Cli};
 use crate::code::Code;
 use crate::config::{self, Source};
 use crate::desired::Desired;
@@ -27,34 +27,17 @@ use crate::text::{count, did_you_mean, visible};
 use crate::validate::validate;
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
-    match make(cli, args, say) {
-        Ok(()) => Exit::Done,
-        Err(failure) => {
-            if cli.global.format == Format::Json {
-                let error = json!({ "message": failure.error, "hint": failure.hint });
-                print(&said(&[], Some(error)));
-            }
-            annotate(&file(&cli.global).display().to_string(), &failure.problems);
-            report_failure(say, failure)
-        }
+    let said = make(cli, args, say);
+    let said = said.unwrap_or_else(|failure| Said::failed(failure, json!({ "adopted": [] })));
+    let changed = said.changed;
+    let exit = finish(cli, say, said);
+    if changed {
+        say.note("nothing else was changed: look at the file's diff, run plan, and commit it");
     }
+    exit
 }
 
-/// What a program reads of it.
-fn said(adopted: &[Address], error: Option<Value>) -> String {
-    let adopted: Vec<Value> = adopted.iter().map(named).collect();
-    let mut said = json!({ "format_version": 1, "adopted": adopted });
-    if let Some(error) = error {
-        said["error"] = error;
-    }
-    crate::json::text(&said)
-}
-
-fn named(address: &Address) -> Value {
-    json!({ "kind": address.kind.section(), "name": address.name })
-}
-
-fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
+fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Said, Failure> {
     readable()?;
     let path = file(&cli.global);
     let source = config::load(&path)?;
@@ -72,8 +55,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
     let actual = read(&account(&args.server, false)?, say)?;
     let export = export(&actual);
     if args.candidates {
-        print(&candidates(&export, &desired, cli.global.format));
-        return Ok(());
+        return Ok(candidates(&export, &desired));
     }
     let theirs = match export.entries.is_empty() {
         true => Arc::default(),
@@ -103,23 +85,18 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<(), Failure> {
     if !adopted.is_empty() {
         write_entries(&path, &text)?;
     }
-    match cli.global.format {
-        Format::Json => print(&said(&adopted, None)),
-        Format::Text | Format::Markdown if adopted.is_empty() => {}
-        Format::Text | Format::Markdown => {
-            let names: Vec<String> = adopted.iter().map(Address::to_string).collect();
-            let names = names.join(", ");
-            print(&visible(&format!(
-                "{} now declares {names}.",
-                path.display()
-            )));
-            print("\n");
-        }
-    }
-    if !adopted.is_empty() {
-        say.note("nothing else was changed: look at the file's diff, run plan, and commit it");
-    }
-    Ok(())
+    let names: Vec<String> = adopted.iter().map(Address::to_string).collect();
+    let said = format!("{} now declares {}.", path.display(), names.join(", "));
+    let text = match names.is_empty() {
+        true => String::new(),
+        false => format!("{}\n", visible(&said)),
+    };
+    let named = |at: &Address| json!({ "kind": at.kind.section(), "name": at.name });
+    let adopted: Vec<Value> = adopted.iter().map(named).collect();
+    Ok(Said {
+        changed: !adopted.is_empty(),
+        ..Said::done(json!({ "format_version": 1, "adopted": adopted }), text)
+    })
 }
 
 /// Returns what the file declares. One that manages nothing yet is where adopting begins, though no plan can be made of it.
@@ -221,25 +198,19 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
             fields.collect()
         };
         let is_ours = ours.manages_in(kind, Some(&address.name));
-        let differ = differ(kind.section(), of(ours).into(), of(theirs).into());
-        (is_ours && differ.before != differ.after).then_some(differ)
+        is_ours.then(|| differ(kind.section(), of(ours).into(), of(theirs).into()))
     });
     let both = (ours.entries.get(address), theirs.entries.get(address));
     let own: Vec<FieldChange> = match both {
         (Some(Declared::Group(ours)), Some(Declared::Group(theirs))) => {
-            let differ = differ("peers", json!(ours.peers), json!(theirs.peers));
-            let is_ours = ours.peers.is_some() && differ.before != differ.after;
-            is_ours.then_some(differ).into_iter().collect()
+            let peers = differ("peers", json!(ours.peers), json!(theirs.peers));
+            let is_ours = ours.peers.is_some();
+            is_ours.then_some(peers).into_iter().collect()
         }
         (Some(Declared::SetupKey(ours)), Some(Declared::SetupKey(theirs))) => {
             let mut fields = kind::differences(&keys::desired(ours), &keys::desired(theirs));
-            if ours.enrolled != theirs.enrolled {
-                fields.push(differ(
-                    "enrolled",
-                    json!(ours.enrolled),
-                    json!(theirs.enrolled),
-                ));
-            }
+            let (ours, theirs) = (json!(ours.enrolled), json!(theirs.enrolled));
+            fields.push(differ("enrolled", ours, theirs));
             fields
         }
         (Some(Declared::Resources(ours)), Some(Declared::Resources(theirs)))
@@ -262,52 +233,32 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
         }
         _ => Vec::new(),
     };
-    own.into_iter().chain(inside).collect()
+    let all = own.into_iter().chain(inside);
+    all.filter(|one| one.before != one.after).collect()
 }
 
-fn candidates(export: &Export, desired: &Desired, format: Format) -> String {
-    let new = export
-        .entries
-        .iter()
-        .filter(|(address, _)| !desired.declares(address));
-    if format == Format::Json {
-        let entries: Vec<_> = new
-            .map(|(address, entry)| {
-                json!({ "kind": address.kind.section(), "name": address.name, "entry": entry })
-            })
-            .collect();
-        let left = export.left_out.iter();
-        let left: Vec<_> = left
-            .filter(|(address, _)| !desired.declares(address))
-            .map(|(address, why)| {
-                json!({ "kind": address.kind.section(), "name": address.name, "reason": why })
-            })
-            .collect();
-        let found = json!({ "format_version": 1, "candidates": entries, "left_out": left });
-        return crate::json::text(&found);
+fn candidates(export: &Export, desired: &Desired) -> Said {
+    let is_new = |address: &Address| !desired.declares(address);
+    let (mut entries, mut lines) = (Vec::new(), String::new());
+    for (address, entry) in export.entries.iter().filter(|(at, _)| is_new(at)) {
+        entries
+            .push(json!({ "kind": address.kind.section(), "name": address.name, "entry": entry }));
+        lines.push_str(&format!("{}\n", visible(&address.path())));
     }
-    let lines: Vec<String> = new
-        .map(|(address, _)| format!("{}\n", visible(&address.path())))
-        .collect();
-    let left = export
-        .left_out
-        .iter()
-        .filter(|(address, _)| !desired.declares(address));
-    let left: Vec<String> = left
-        .map(|(address, why)| format!("  {}: {why}\n", visible(&address.to_string())))
-        .collect();
-    let mut text = match lines.len() {
+    let (mut left, mut left_lines) = (Vec::new(), String::new());
+    for (address, why) in export.left_out.iter().filter(|(at, _)| is_new(at)) {
+        left.push(json!({ "kind": address.kind.section(), "name": address.name, "reason": why }));
+        left_lines.push_str(&format!("  {}: {why}\n", visible(&address.to_string())));
+    }
+    let mut text = match entries.len() {
         0 => "Everything that can be declared is declared.\n".to_owned(),
-        number => format!(
-            "{} to adopt:\n{}",
-            count(number, "object", "objects"),
-            lines.concat()
-        ),
+        number => format!("{} to adopt:\n{lines}", count(number, "object", "objects")),
     };
     if !left.is_empty() {
-        text.push_str(&format!("Cannot be declared:\n{}", left.concat()));
+        text.push_str(&format!("Cannot be declared:\n{left_lines}"));
     }
-    text
+    let found = json!({ "format_version": 1, "candidates": entries, "left_out": left });
+    Said::done(found, text)
 }
 
 fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {

@@ -77,18 +77,13 @@ pub(super) fn in_messages(
         if let Some(steps) = { places }.position(|commit| commit.sha == message.commit) {
             reached += steps;
         }
-        let lines = text_allow_deletes(&message.text).into_iter();
-        statements.lines.extend(lines.map(|line| Said {
-            line,
-            by: format!(
-                "{}, in commit {}",
-                visible(&message.author),
-                message.commit.short()
-            ),
-            first: Cause::Commit(0),
-            last: Cause::Commit(reached),
+        let (author, commit) = (visible(&message.author), message.commit.short());
+        let said = Described {
+            by: format!("{author}, in commit {commit}"),
+            text: message.text.clone(),
             void: None,
-        }));
+        };
+        add(statements, said, Cause::Commit(0), Cause::Commit(reached));
     }
     Ok(())
 }
@@ -178,7 +173,7 @@ pub(super) fn in_descriptions(
     Ok(())
 }
 
-/// What somebody wrote about a pull request.
+/// What somebody wrote about a commit or a pull request.
 struct Described {
     /// Who, and where.
     by: String,

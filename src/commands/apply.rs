@@ -334,17 +334,20 @@ fn tell(document: &mut Document, before_a_question: bool, say: Say) {
 }
 
 fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
-    let pairs = || plan.changes.iter().zip(&applied.statuses);
-    let with = |wanted: fn(&Status) -> bool| -> Vec<String> {
-        let names = pairs()
-            .filter(|(_, status)| wanted(status))
-            .map(|(change, _)| change.address.to_string());
-        names.map(|name| visible(&name).into_owned()).collect()
-    };
-    let done = with(|status| *status == Status::Success);
-    let failed = with(|status| matches!(status, Status::Failed(_)));
-    let unknown = with(|status| matches!(status, Status::Unknown(_)));
-    let skipped = with(|status| matches!(status, Status::Skipped | Status::Pending));
+    let (mut done, mut failed, mut unknown, mut skipped) = (vec![], vec![], vec![], vec![]);
+    let mut errors = Vec::new();
+    for (change, status) in plan.changes.iter().zip(&applied.statuses) {
+        let name = visible(&change.address.to_string()).into_owned();
+        if let Status::Failed(error) | Status::Unknown(error) = status {
+            errors.push(format!("  {name}: {}", visible(error)));
+        }
+        match status {
+            Status::Success => done.push(name),
+            Status::Failed(_) => failed.push(name),
+            Status::Unknown(_) => unknown.push(name),
+            Status::Skipped | Status::Pending => skipped.push(name),
+        }
+    }
     let why = if applied.interrupted && failed.is_empty() && unknown.is_empty() {
         "stopped by a signal"
     } else {
@@ -370,15 +373,7 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
             text.push(format!("  {label} {}", names.join(", ")));
         }
     }
-    for (change, status) in pairs() {
-        if let Status::Failed(error) | Status::Unknown(error) = status {
-            text.push(format!(
-                "  {}: {}",
-                visible(&change.address.to_string()),
-                visible(error)
-            ));
-        }
-    }
+    text.append(&mut errors);
     let mut hint = "run plan to see what is left; running apply again continues from here";
     if let Some(stale) = &applied.stale {
         text.insert(0, format!("{stale:#}"));

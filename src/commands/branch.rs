@@ -28,7 +28,7 @@ pub(super) fn refuse_other_branches(
     let branch = match told {
         Some(branch) => branch,
         None => match Forge::open(args, context, file)? {
-            Some(forge) => forge.repo.default_branch()?,
+            Some(forge) => forge.repo.about()?.default_branch,
             None => return Ok(()),
         },
     };

@@ -36,7 +36,7 @@ pub(super) fn open(
         return Ok(None);
     };
     let about = forge.repo.about()?;
-    if about.is_public && named.is_none() {
+    if about.is_public() && named.is_none() {
         if let Some(say) = aloud {
             say.note(&format!(
                 "everybody may read {}, so no copy of the sealed keys is committed there; --keys-branch {} does it all \
@@ -63,7 +63,7 @@ pub(super) fn open(
 impl Branch {
     /// Makes the branch where it is not there: whoever cannot write there finds out before the first key is made.
     pub(super) fn begin(&self) -> Result<(), Failure> {
-        if self.about.may_push == Some(false) {
+        if self.about.permissions.push == Some(false) {
             let text = "the token of Gitea may not push to the repository, so no copy of the sealed keys can be stored \
                         there; nothing was changed";
             return Err(Failure::error(text)
@@ -88,10 +88,10 @@ pub(super) fn missing(
     plan: &Plan,
 ) -> Vec<Notice> {
     let keys: Vec<_> = plan.waiting_keys.iter().collect();
-    let found = match keys.is_empty() {
-        true => return Vec::new(),
-        false => forge().and_then(|forge| places(sealing, forge.as_ref(), environment, &keys)),
-    };
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let found = forge().and_then(|forge| places(sealing, forge.as_ref(), environment, &keys));
     let (branch, places) = match found {
         Ok(Some(found)) => found,
         Ok(None) => return Vec::new(),
@@ -126,11 +126,10 @@ pub(super) fn made_before(
     let keys = plan.waiting_keys.iter();
     let keys = keys.filter(|(id, _)| id.created_at().is_some_and(|made| since.holds(made)));
     let keys: Vec<_> = keys.collect();
-    let found = match keys.is_empty() {
-        true => return Vec::new(),
-        false => places(sealing, forge, environment, &keys),
-    };
-    let (branch, places) = match found {
+    if keys.is_empty() {
+        return Vec::new();
+    }
+    let (branch, places) = match places(sealing, forge, environment, &keys) {
         Ok(found) => found.unwrap_or_default(),
         Err(Failure { error, .. }) => {
             log::warn!("where the sealed copies of earlier keys are cannot be told: {error}");

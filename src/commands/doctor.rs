@@ -9,30 +9,27 @@ mod job;
 mod netbird;
 mod rights;
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::failure::Failure;
-use super::session::notices;
-use super::settings::{self, environment, halt, readable, recipients};
-use super::{print, report, report_failure};
+use super::session::{check, notices};
+use super::settings::{self, halt, readable, recipients};
+use super::{Said, color, finish};
 use crate::api::objects::User;
 use crate::ci::Context;
-use crate::cli::{Cli, DoctorArgs, For, Format};
+use crate::cli::{Cli, DoctorArgs, Format};
 use crate::config;
 use crate::desired::Desired;
 use crate::doctor::{Check, Purpose};
 use crate::exit::Exit;
 use crate::gates;
-use crate::json;
-use crate::logging::{Say, use_color};
+use crate::logging::Say;
 use crate::render::doctor as render;
-use crate::render::terminal::Color;
 use crate::text::count;
-use crate::validate::validate;
 
 /// The largest difference of two clocks that is taken for none, in seconds: the times in ids are compared with those of
 /// commits.
@@ -40,24 +37,22 @@ const CLOCK_SECS: i64 = 10;
 
 pub(super) fn run(cli: &Cli, args: &DoctorArgs, say: Say) -> Exit {
     if let Err(failure) = readable() {
-        return report_failure(say, failure);
+        return finish(cli, say, Said::failed(failure, json!({})));
     }
     let checks = checks(cli, args);
-    let answer = json::text(&render::json(&checks));
-    let reported = report(cli, &answer, say);
-    match cli.global.format {
-        Format::Json => print(&answer),
-        Format::Markdown => print(&render::comment(&checks)),
-        Format::Text => {
-            let is_terminal = std::io::stdout().is_terminal();
-            let color = use_color(cli.global.color, is_terminal, environment);
-            print(&render::terminal(&checks, Color(color)));
-        }
-    }
-    match checks.iter().any(Check::failed) {
+    let text = match cli.global.format {
+        Format::Markdown => render::comment(&checks),
+        Format::Text | Format::Json => render::terminal(&checks, color(cli)),
+    };
+    let exit = match checks.iter().any(Check::failed) {
         true => Exit::Error,
-        false => reported,
-    }
+        false => Exit::Done,
+    };
+    let said = Said {
+        exit,
+        ..Said::done(render::json(&checks), text)
+    };
+    finish(cli, say, said)
 }
 
 /// What all checks look at.
@@ -75,11 +70,9 @@ struct Scene<'a> {
 fn checks(cli: &Cli, args: &DoctorArgs) -> Vec<Check> {
     let context = Context::of_process();
     let told = match args.purpose {
-        Some(For::Plan) => Some(Purpose::Plan),
-        Some(For::Apply) => Some(Purpose::Apply),
         None if context.is_pull_request_event() => Some(Purpose::Plan),
         None if context.is_ci => Some(Purpose::Apply),
-        None => None,
+        told => told,
     };
     let mut scene = Scene {
         cli,
@@ -112,15 +105,16 @@ fn purpose_of(me: &User) -> Option<Purpose> {
 
 /// A check that an error made fail.
 fn failed(name: &'static str, failure: Failure) -> Check {
-    Check::wrong(name, failure.error, failure.hint)
+    Check {
+        hint: failure.hint,
+        ..Check::wrong(name, failure.error, "")
+    }
 }
 
 fn file(scene: &mut Scene) -> Check {
     let name = "file";
-    let valid = config::load(&scene.file).map_err(Failure::from);
-    let valid =
-        valid.and_then(|source| validate(&source).map_err(|problems| Failure::from(&problems)));
-    match valid {
+    let source = config::load(&scene.file).map_err(Failure::from);
+    match source.and_then(|source| check(&source)) {
         Ok(valid) => {
             let notices = notices::of_file(&valid).count();
             let more = match notices {
@@ -131,22 +125,17 @@ fn file(scene: &mut Scene) -> Check {
             scene.desired = Some(valid.desired);
             Check::right(name, text)
         }
-        Err(failure) => {
+        Err(failure) => match failure.problems.first() {
+            None => failed(name, failure),
             // all problems are for validate to tell
-            let number = failure.problems.len();
-            match failure.problems.first() {
-                None => failed(name, failure),
-                Some((line, column, message)) => {
-                    let file = scene.file.display();
-                    let text = format!(
-                        "{file} has {}, the first at {line}:{column}: {message}",
-                        count(number, "problem", "problems")
-                    );
-                    let hint = "netbird-gitops validate tells all of them";
-                    Check::wrong(name, text, Some(hint.to_owned()))
-                }
+            Some((line, column, message)) => {
+                let (file, number) = (scene.file.display(), failure.problems.len());
+                let problems = count(number, "problem", "problems");
+                let text =
+                    format!("{file} has {problems}, the first at {line}:{column}: {message}");
+                Check::wrong(name, text, "netbird-gitops validate tells all of them")
             }
-        }
+        },
     }
 }
 
@@ -169,12 +158,12 @@ fn sealing(scene: &Scene, purpose: Option<Purpose>) -> Check {
                     "nobody is named to seal new setup keys for, and the file has {} to come",
                     count(number, "key", "keys")
                 ),
-                Some(
-                    "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE"
-                        .to_owned(),
-                ),
+                "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
             ),
-            _ => Check::open(name, "none is named: an apply that makes setup keys needs one"),
+            _ => Check::open(
+                name,
+                "none is named: an apply that makes setup keys needs one",
+            ),
         };
     }
     let described = recipients.describe();
@@ -199,7 +188,7 @@ fn kill_switch(purpose: Option<Purpose>) -> Check {
         Some(value) => Check::wrong(
             name,
             format!("NETBIRD_GITOPS_HALT is set ({value}): every apply is refused"),
-            Some("unset NETBIRD_GITOPS_HALT once the reason is gone".to_owned()),
+            "unset NETBIRD_GITOPS_HALT once the reason is gone",
         ),
     }
 }
@@ -220,24 +209,16 @@ fn clock(
         true => (ahead, "ahead of"),
         false => (behind.max(0), "behind"),
     };
-    let text = format!(
-        "{whose}'s clock is {} {where_to} ours",
-        count(
-            usize::try_from(secs).unwrap_or(usize::MAX),
-            "second",
-            "seconds"
-        )
-    );
+    let number = usize::try_from(secs).unwrap_or(usize::MAX);
+    let seconds = count(number, "second", "seconds");
+    let text = format!("{whose}'s clock is {seconds} {where_to} ours");
     match secs {
         0..=1 => Check::right(name, format!("{whose}'s clock and ours agree")),
         2..=CLOCK_SECS => Check::right(name, text),
         _ => Check::wrong(
             name,
             text,
-            Some(
-                "set both by NTP: the times in NetBird's ids are compared with those of commits to tell what is ours"
-                    .to_owned(),
-            ),
+            "set both by NTP: the times in NetBird's ids are compared with those of commits to tell what is ours",
         ),
     }
 }

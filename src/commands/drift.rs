@@ -11,16 +11,14 @@ use super::history::History;
 use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
 use super::settings::{environment_name, file, keys_dir};
-use super::{blank, print, report_failure, write_report};
+use super::{Said, blank, finish, report_failure};
 use crate::ci::Context;
 use crate::cli::{AccessLevel, Cli, DriftArgs, Format, Gates, Scope, Sealing};
 use crate::config::Source;
 use crate::drift::{self, Drift, Version};
 use crate::exit::Exit;
 use crate::gitea::issue::{self, Kept, Report};
-use crate::json;
 use crate::logging::Say;
-use crate::options::Prune;
 use crate::plan::Plan;
 use crate::render::drift as render;
 use crate::render::words;
@@ -31,50 +29,41 @@ use crate::validate::validate;
 const VERSIONS: usize = 50;
 
 pub(super) fn run(cli: &Cli, args: &DriftArgs, say: Say) -> Exit {
-    match make(cli, args, say) {
-        Ok(drift) if drift.is_alarming() => Exit::Pending,
-        Ok(_) => Exit::Done,
-        Err(failure) => report_failure(say, failure),
-    }
-}
-
-/// What a program reads where there is no drift to be told.
-fn failed(cli: &Cli, failure: Failure) -> Failure {
-    let error = json!({ "message": failure.error, "hint": failure.hint });
-    let json = json::text(&json!({ "format_version": 1, "status": "error", "error": error }));
-    if let Some(path) = &cli.global.report
-        && let Err(failure) = write_report(path, &json)
-    {
-        log::warn!("{}", failure.error);
-    }
-    if cli.global.format == Format::Json {
-        print(&json);
-    }
-    failure
-}
-
-fn make(cli: &Cli, args: &DriftArgs, say: Say) -> Result<Drift, Failure> {
-    let (drift, plan, name) = found(cli, args, say).map_err(|failure| failed(cli, failure))?;
+    let (drift, plan, name) = match found(cli, args, say) {
+        Ok(found) => found,
+        Err(failure) => {
+            return finish(
+                cli,
+                say,
+                Said::failed(failure, json!({ "status": "error" })),
+            );
+        }
+    };
     let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
-    if let Some(path) = &cli.global.report {
-        write_report(path, &json::text(&render::json(&drift, &name)))?;
-    }
-    match cli.global.format {
-        Format::Json => print(&json::text(&render::json(&drift, &name))),
-        Format::Markdown => print(&render::markdown(&drift, &plan, &marker, &name)),
-        Format::Text => print(&render::terminal(&drift, &plan, &name)),
-    }
+    let text = match cli.global.format {
+        Format::Markdown => render::markdown(&drift, &plan, &marker, &name),
+        Format::Text | Format::Json => render::terminal(&drift, &plan, &name),
+    };
+    let exit = match drift.is_alarming() {
+        true => Exit::Pending,
+        false => Exit::Done,
+    };
+    let said = Said {
+        exit,
+        ..Said::done(render::json(&drift, &name), text)
+    };
     // the log has the drift, whatever becomes of the issue
-    if args.issue {
-        keep_issue(cli, args, &drift, &plan, &marker, &name, say).map_err(|failure| Failure {
-            error: format!(
-                "no issue: {}; what it would say is in this log",
-                failure.error
-            ),
-            ..failure
-        })?;
+    let exit = finish(cli, say, said);
+    if args.issue
+        && let Err(failure) = keep_issue(cli, args, &drift, &plan, &marker, &name, say)
+    {
+        let error = format!(
+            "no issue: {}; what it would say is in this log",
+            failure.error
+        );
+        return report_failure(say, Failure { error, ..failure });
     }
-    Ok(drift)
+    exit
 }
 
 /// Finds the drift; the plan and the file's name come with it.
@@ -84,12 +73,7 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
         let (context, path) = (Context::of_process(), file(&cli.global));
         refuse_other_branches("drift --issue", &args.gitea, &context, &path)?;
     }
-    let scope = Scope {
-        prune: Prune::Owned,
-        replace: Vec::new(),
-        protect: Vec::new(),
-        history: args.history.clone(),
-    };
+    let scope = Scope::of_history(&args.history);
     let request = Request {
         cli,
         origin: Origin::Server(&args.server),
@@ -135,7 +119,7 @@ fn versions(history: &History) -> Result<Vec<Version>, Failure> {
     };
     let mut versions = Vec::new();
     for commit in history.ledger.commits().iter().rev().take(VERSIONS) {
-        let Some(text) = git.show(&commit.sha, path).map_err(anyhow::Error::new)? else {
+        let Some(text) = git.show(&commit.sha, path)? else {
             continue;
         };
         let valid = Source::from_bytes("netbird.json", text)
@@ -164,25 +148,22 @@ fn keep_issue(
 ) -> Result<(), Failure> {
     let context = Context::of_process();
     let forge = Forge::open(&args.gitea, &context, &file(&cli.global))?;
-    let forge = forge.ok_or_else(|| {
-        Failure::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS)
-    })?;
+    let missing = || Failure::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS);
+    let forge = forge.ok_or_else(missing)?;
     let environment = environment_name(&cli.global);
-    let title = |state: &str| format!("NetBird drift ({environment}): {state}");
-    let (title, body) = match drift.is_alarming() {
+    let (state, body) = match drift.is_alarming() {
         true => (
-            title(&render::heading(drift)),
+            render::heading(drift),
             render::markdown(drift, plan, marker, name),
         ),
         false => (
-            title("resolved"),
+            "resolved".to_owned(),
             render::resolved(marker, name, Timestamp::now()),
         ),
     };
     let report = Report {
-        title: &title,
+        title: &format!("NetBird drift ({environment}): {state}"),
         body: &body,
-        label: None,
     };
     let kept = match drift.is_alarming() {
         true => issue::keep(&forge.repo, marker, report)?,

@@ -7,6 +7,7 @@ use super::settings::{connect, file, readable};
 use super::versions::of_netbird;
 use super::{print, report_failure};
 use crate::actual::Actual;
+use crate::address::Address;
 use crate::api::Api;
 use crate::cli::{Cli, ExportArgs, Server};
 use crate::config;
@@ -67,15 +68,10 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
     let mut export = export(&actual);
     if args.managed_only {
         let valid = check(&config::load(&file(&cli.global))?)?;
-        export
-            .entries
-            .retain(|address, _| valid.desired.declares(address));
-        export
-            .left_out
-            .retain(|(address, _)| valid.desired.declares(address));
-        export
-            .unlisted
-            .retain(|(address, _)| valid.desired.declares(address));
+        let is_ours = |address: &Address| valid.desired.declares(address);
+        export.entries.retain(|address, _| is_ours(address));
+        export.left_out.retain(|(address, _)| is_ours(address));
+        export.unlisted.retain(|(address, _)| is_ours(address));
     }
     say_what_is_not_there(&export, say);
     if export.entries.is_empty() {

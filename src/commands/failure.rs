@@ -3,11 +3,16 @@
 use std::io;
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::api::ApiError;
 use crate::config::{self, Findings, SourceError, SourceFault};
 use crate::edit::MarkError;
 use crate::exit::Exit;
+use crate::git::GitError;
 use crate::gitea;
+use crate::ledger::LedgerError;
+use crate::secret::RecipientErrors;
 use crate::text::file_error;
 
 /// An exit code, and the words for stderr.
@@ -54,6 +59,11 @@ impl Failure {
         self
     }
 
+    /// What a program reads of it.
+    pub(super) fn json(&self) -> Value {
+        json!({ "message": self.error, "hint": self.hint })
+    }
+
     /// Says what to do about it.
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -89,12 +99,6 @@ impl From<MarkError> for Failure {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        Failure::from(&error)
-    }
-}
-
-impl From<&SourceError> for Failure {
-    fn from(error: &SourceError) -> Self {
         let (message, hint) = error.in_words();
         let failure = match error.fault {
             // a file that large is no network: see docs/gates.md
@@ -105,17 +109,18 @@ impl From<&SourceError> for Failure {
     }
 }
 
-impl From<ApiError> for Failure {
-    fn from(error: ApiError) -> Self {
-        anyhow::Error::new(error).into()
-    }
+/// Errors that say by themselves what there is to say.
+macro_rules! from {
+    ($($error:ty)*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                anyhow::Error::new(error).into()
+            }
+        }
+    )*};
 }
 
-impl From<gitea::Error> for Failure {
-    fn from(error: gitea::Error) -> Self {
-        anyhow::Error::new(error).into()
-    }
-}
+from!(ApiError gitea::Error GitError LedgerError RecipientErrors);
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {

@@ -15,10 +15,9 @@ use crate::cli::GiteaArgs;
 use crate::config::Source;
 use crate::edit::Edit;
 use crate::git::{Git, Opened};
-use crate::gitea::comment::{self, Posted};
 use crate::gitea::commit::{self, CommitError, Outcome, Policy, Target};
 use crate::gitea::propose::{self, Moved, Proposed};
-use crate::gitea::{self, Ancestry, Missing, Repo};
+use crate::gitea::{self, Repo};
 use crate::ledger::content_differs_but_for_enrolled;
 
 /// What to do where Gitea is not configured.
@@ -82,6 +81,15 @@ pub(super) struct Marked {
 }
 
 impl Marked {
+    fn nothing(edit: Edit) -> Marked {
+        Marked {
+            became: Became::Nothing,
+            text: "the branch has it already".to_owned(),
+            place: None,
+            edit,
+        }
+    }
+
     /// Returns whether anything was written.
     pub(super) fn moved(&self) -> bool {
         !matches!(self.became, Became::Waits | Became::Nothing)
@@ -173,20 +181,15 @@ impl Forge {
     pub(super) fn fresh(&self, ours: &[u8]) -> Result<()> {
         let Target { branch, path } = self.target()?;
         let stale = || {
-            Err(Stale {
-                branch: branch.into(),
-                path: path.into(),
-            }
-            .into())
+            let (branch, path) = (branch.to_owned(), path.to_owned());
+            Err(Stale { branch, path }.into())
         };
         let file = match self.repo.file(branch, path) {
             Ok(file) => file,
             Err(error) => {
                 let error = self.repo.what_is_missing(error, branch, path);
                 // a branch without the file has another one, too
-                if let gitea::Error::Missing { what, .. } = &error
-                    && matches!(**what, Missing::File { .. })
-                {
+                if matches!(&error, gitea::Error::Missing { what, .. } if what.is_file) {
                     return stale();
                 }
                 let text = "cannot tell whether this file is still the one to apply";
@@ -212,9 +215,9 @@ impl Forge {
             return Ok(Successor::Unrelated);
         };
         let tip = self.repo.tip(branch)?;
-        match self.repo.ancestry(commit, &tip) {
-            Ok(Ancestry::Descendant) => {}
-            Ok(Ancestry::Other) => return Ok(Successor::Unrelated),
+        match self.repo.is_descendant(&tip, commit) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Successor::Unrelated),
             Err(error) if error.is_not_found() => return Ok(Successor::Unrelated),
             Err(error) => return Err(error.into()),
         }
@@ -261,9 +264,9 @@ impl Forge {
         );
         let why = is_rule.then(|| self.repo.why_refused(branch)).flatten();
         let failure = Failure::from(error);
-        match why {
-            Some(why) => failure.hint(why),
-            None => failure,
+        Failure {
+            hint: why.or(failure.hint),
+            ..failure
         }
     }
 
@@ -275,103 +278,68 @@ impl Forge {
         environment: &str,
     ) -> Result<Marked, Failure> {
         let target = self.target()?;
+        let marked = match via_pr {
+            true => self.propose(target, names, environment),
+            false => self.commit(target, names),
+        };
+        marked.map_err(|failure| failure.aside(old_gitea(&self.repo)))
+    }
+
+    fn propose(
+        &self,
+        target: Target<'_>,
+        names: &BTreeSet<String>,
+        environment: &str,
+    ) -> Result<Marked, Failure> {
         let policy = Policy::default();
-        if via_pr {
-            let (proposed, edit) =
-                propose::mark_enrolled(&self.repo, target, environment, names, policy)
-                    .map_err(|error| Failure::from(error).aside(old_gitea(&self.repo)))?;
-            let (became, text, place) = match proposed {
-                Proposed::Open { number, url, moved } => match moved {
-                    Moved::Opened => {
-                        let text = format!("pull request #{number} opened: {url}");
-                        (Became::Proposed, text, Some(url))
-                    }
-                    Moved::Updated => {
-                        let text = format!("pull request #{number} updated: {url}");
-                        (Became::Proposed, text, Some(url))
-                    }
-                    Moved::Nothing => {
-                        let text = format!("pull request #{number} waits to be merged: {url}");
-                        (Became::Waits, text, Some(url))
-                    }
-                },
-                Proposed::Closed { number, url } => {
-                    let text = format!(
-                        "pull request #{number} closed, since {} has all of it: {url}",
-                        target.branch
-                    );
-                    (Became::Closed, text, Some(url))
-                }
-                Proposed::NothingToDo => (Became::Nothing, nothing_to_do(), None),
-            };
-            return Ok(Marked {
-                became,
-                text,
-                place,
-                edit,
-            });
-        }
-        let (outcome, edit) =
-            commit::mark_enrolled(&self.repo, target, names, policy).map_err(|error| {
-                self.refused(error, target.branch)
-                    .aside(old_gitea(&self.repo))
-            })?;
-        let (became, text, place) = match outcome {
-            Outcome::Committed { sha } => {
-                let short = sha.as_deref().map(|sha| format!(" as {}", short(sha)));
-                let short = short.unwrap_or_default();
-                let text = format!("committed{short} to {}", target.branch);
-                (Became::Committed, text, sha)
+        let (proposed, edit) =
+            propose::mark_enrolled(&self.repo, target, environment, names, policy)?;
+        let (became, number, url, what) = match proposed {
+            Proposed::NothingToDo => return Ok(Marked::nothing(edit)),
+            Proposed::Closed { number, url } => {
+                let what = format!("closed, since {} has all of it", target.branch);
+                (Became::Closed, number, url, what)
             }
-            Outcome::NothingToDo => (Became::Nothing, nothing_to_do(), None),
+            Proposed::Open { number, url, moved } => {
+                let (became, what) = match moved {
+                    Moved::Opened => (Became::Proposed, "opened"),
+                    Moved::Updated => (Became::Proposed, "updated"),
+                    Moved::Nothing => (Became::Waits, "waits to be merged"),
+                };
+                (became, number, url, what.to_owned())
+            }
         };
         Ok(Marked {
             became,
-            text,
-            place,
+            text: format!("pull request #{number} {what}: {url}"),
+            place: Some(url),
             edit,
         })
     }
 
-    /// Posts a comment on a pull request and returns its place. The body begins with its marker.
-    pub(super) fn comment(&self, number: u64, body: &str) -> Result<String, gitea::Error> {
-        Ok(comment::upsert(&self.repo, number, marker(body), body)?.url)
+    fn commit(&self, target: Target<'_>, names: &BTreeSet<String>) -> Result<Marked, Failure> {
+        let committed = commit::mark_enrolled(&self.repo, target, names, Policy::default());
+        let (outcome, edit) = committed.map_err(|error| self.refused(error, target.branch))?;
+        let Outcome::Committed { sha } = outcome else {
+            return Ok(Marked::nothing(edit));
+        };
+        let short = sha.as_deref().map(|sha| format!(" as {}", short(sha)));
+        Ok(Marked {
+            became: Became::Committed,
+            text: format!(
+                "committed{} to {}",
+                short.unwrap_or_default(),
+                target.branch
+            ),
+            place: sha,
+            edit,
+        })
     }
-
-    /// Posts a comment on a pull request. The body begins with its marker.
-    pub(super) fn upsert(&self, number: u64, body: &str) -> Result<Posted, Failure> {
-        let posted = comment::upsert(&self.repo, number, marker(body), body);
-        posted.map_err(|error| of_gitea(&self.repo, error))
-    }
-
-    /// Writes the body into our comment of that marker, and returns its place; `None` where there is none.
-    pub(super) fn correct(&self, number: u64, body: &str) -> Result<Option<String>, gitea::Error> {
-        let corrected = comment::correct(&self.repo, number, marker(body), body)?;
-        Ok(corrected.map(|posted| posted.url))
-    }
-
-    /// Returns the comments with the marker of `body`: those of this author, where one is given.
-    pub(super) fn texts(
-        &self,
-        number: u64,
-        body: &str,
-        author: Option<i64>,
-    ) -> Result<Vec<String>, gitea::Error> {
-        comment::texts(&self.repo, number, marker(body), author)
-    }
-}
-
-fn marker(body: &str) -> &str {
-    body.lines().next().unwrap_or_default()
 }
 
 /// The first digits of a commit's id.
 fn short(sha: &str) -> String {
     sha.chars().take(10).collect()
-}
-
-fn nothing_to_do() -> String {
-    "the branch has it already".into()
 }
 
 /// The server that flags, environment and the job name.
@@ -392,9 +360,8 @@ pub(super) fn branch(args: &GiteaArgs, context: &Context) -> Option<String> {
 
 /// The file's path in the repository: below the checkout's root, or as it was given where there is no checkout.
 pub(super) fn path_in_repository(file: &Path) -> Result<String, Failure> {
-    let directory = file.parent().unwrap_or(Path::new(""));
-    if let Ok(Opened::Checkout(git)) = Git::open(directory) {
-        return Ok(located(&git, file)?);
+    if let Ok(Opened::Checkout(git)) = Git::around(file) {
+        return Ok(git.locate(file)?.as_str().to_owned());
     }
     let given = file.to_str().filter(|_| file.is_relative());
     let given = given.map(|path| path.trim_start_matches("./").to_owned());
@@ -405,10 +372,6 @@ pub(super) fn path_in_repository(file: &Path) -> Result<String, Failure> {
         ))
         .hint("run in a checkout, or give the file's path in the repository with --file")
     })
-}
-
-fn located(git: &Git, file: &Path) -> Result<String> {
-    Ok(git.locate(file)?.as_str().to_owned())
 }
 
 impl From<CommitError> for Failure {

@@ -37,14 +37,12 @@ impl History {
         prune: Prune,
         context: &Context,
     ) -> Result<History, Failure> {
-        let directory = file.parent().unwrap_or(Path::new(""));
-        let git = match Git::open(directory) {
-            Ok(Opened::Checkout(git)) => git,
-            Ok(Opened::NotACheckout) => return Ok(History::none(NoHistory::NotACheckout)),
-            Ok(Opened::NoGit) => return Ok(History::none(NoHistory::NoGit)),
-            Err(error) => return Err(anyhow::Error::new(error).into()),
+        let git = match Git::around(file)? {
+            Opened::Checkout(git) => git,
+            Opened::NotACheckout => return Ok(History::none(NoHistory::NotACheckout)),
+            Opened::NoGit => return Ok(History::none(NoHistory::NoGit)),
         };
-        let path = git.locate(file).map_err(anyhow::Error::new)?;
+        let path = git.locate(file)?;
         let mut history = History::none(NoHistory::NoCommit);
         let pull_request = context
             .pull_request
@@ -62,22 +60,21 @@ impl History {
         }
         let tip = match (&merge, &args.ledger_ref) {
             (Some(merge), _) => Some(merge.base.clone()),
-            (None, Some(rev)) => Some(git.resolve(rev).map_err(anyhow::Error::new)?),
-            (None, None) => git.head().map_err(anyhow::Error::new)?,
+            (None, Some(rev)) => Some(git.resolve(rev)?),
+            (None, None) => git.head()?,
         };
         if let Some(tip) = tip {
-            let earlier = args.ledger_path.iter().map(|path| git.locate(path));
-            let earlier = earlier
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(anyhow::Error::new)?;
-            let paths: Vec<RepoPath> = std::iter::once(path.clone()).chain(earlier).collect();
+            let mut paths = vec![path.clone()];
+            for earlier in &args.ledger_path {
+                paths.push(git.locate(earlier)?);
+            }
             match Ledger::read(&git, &tip, &paths, Timestamp::now().as_second()) {
                 Ok(ledger) => history.take(ledger, &tip),
                 // nothing will be deleted, so nothing has to be proved
                 Err(LedgerError::Shallow) if prune == Prune::None => {
                     history.notices = vec![Notice::general(OfHistory::Shallow)];
                 }
-                Err(error) => return Err(anyhow::Error::new(error).into()),
+                Err(error) => return Err(error.into()),
             }
         }
         if is_unmerged {
@@ -162,7 +159,7 @@ impl History {
             return Ok(None);
         };
         let name = file.display().to_string();
-        match git.show(tip, path).map_err(anyhow::Error::new)? {
+        match git.show(tip, path)? {
             Some(text) => Ok(Some(Source::from_bytes(name, text)?)),
             None => Err(Failure::error(format!("the newest commit has no {name}"))
                 .hint("drift is told from the committed file: commit it, or name it with --file")),
@@ -189,22 +186,17 @@ fn unknown_head(context: &Context) -> Failure {
 /// Whether a pull request's job is about the file at all: its branch has another one than the commit where it began. True
 /// where that cannot be told.
 pub(super) fn is_touched(file: &Path, context: &Context) -> Result<bool, Failure> {
-    let git = match Git::open(file.parent().unwrap_or(Path::new(""))) {
-        Ok(Opened::Checkout(git)) => git,
-        Ok(Opened::NotACheckout | Opened::NoGit) => return Ok(true),
-        Err(error) => return Err(anyhow::Error::new(error).into()),
+    let Opened::Checkout(git) = Git::around(file)? else {
+        return Ok(true);
     };
-    let touched = || -> Result<bool, GitError> {
-        let path = git.locate(file)?;
-        let Some((base, head)) = ends(&git, context)? else {
-            return Ok(true);
-        };
-        match git.merge_base(&base, &head)? {
-            Some(start) => Ok(git.entry(&start, &path)? != git.entry(&head, &path)?),
-            None => Ok(true),
-        }
+    let path = git.locate(file)?;
+    let Some((base, head)) = ends(&git, context)? else {
+        return Ok(true);
     };
-    touched().map_err(|error| anyhow::Error::new(error).into())
+    match git.merge_base(&base, &head)? {
+        Some(start) => Ok(git.entry(&start, &path)? != git.entry(&head, &path)?),
+        None => Ok(true),
+    }
 }
 
 /// Returns the tip of the base branch and the tip of the pull request; `None` where they are not told.
@@ -232,12 +224,10 @@ fn merge(
     path: &RepoPath,
     context: &Context,
 ) -> Result<Option<crate::ledger::MergeView>, Failure> {
-    match ends(git, context).map_err(anyhow::Error::new)? {
-        Some((base, head)) => Ok(Some(
-            merge_view(git, &base, &head, path).map_err(anyhow::Error::new)?,
-        )),
+    match ends(git, context)? {
+        Some((base, head)) => Ok(Some(merge_view(git, &base, &head, path)?)),
         None if context.pull_request.is_some() && git.is_shallow() => {
-            Err(anyhow::Error::new(LedgerError::Shallow).into())
+            Err(LedgerError::Shallow.into())
         }
         None => Ok(None),
     }

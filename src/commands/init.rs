@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::failure::Failure;
+use super::session::check;
 use super::settings::{self, connect_as, environment, find_token, readable, setting};
-use super::{export, print, report, report_failure};
-use crate::cli::{Cli, ForgeName, Format, InitArgs};
+use super::{Said, export, finish};
+use crate::cli::{Cli, ForgeName, InitArgs};
 use crate::config::Source;
 use crate::exit::Exit;
 use crate::git::{Git, Opened};
@@ -25,58 +26,33 @@ use crate::logging::Say;
 use crate::render::init::{
     self as render, Became, Checkout, Document, File, Network, Note, Repository,
 };
-use crate::validate::validate;
 use setup::Setup;
 use tree::{InTheWay, Tree};
 
 pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
     let (mut document, failure) = match prepare(cli, args, say) {
         Ok(prepared) => prepared.carry_out(args, say),
-        Err(failure) => return refused(cli, failure, say),
+        Err(failure) => return finish(cli, say, Said::failed(failure, json!({ "files": [] }))),
     };
     document.failed = failure.is_some();
-    let mut json = render::json(&document);
-    if let Some(failure) = &failure {
-        json["error"] = json!({ "message": failure.error, "hint": failure.hint });
-    }
-    let json = crate::json::text(&json);
-    let reported = report(cli, &json, say);
-    match cli.global.format {
-        Format::Json => print(&json),
-        Format::Text | Format::Markdown => print(&render::text(&document)),
-    }
-    let changed = !document.dry_run
-        && (document.writes()
-            || document
-                .repository
-                .as_ref()
-                .is_some_and(Repository::changed));
-    if let Some(failure) = failure {
-        let exit = if changed { Exit::Partial } else { failure.exit };
-        report_failure(say, failure);
-        return exit;
-    }
-    match reported {
-        Exit::Done
-            if document.paths(Became::Differs).next().is_some() || document.lacks_settings() =>
-        {
+    let settings = document.repository.as_ref();
+    let changed =
+        !document.dry_run && (document.writes() || settings.is_some_and(Repository::changed));
+    let exit = match &failure {
+        Some(_) if changed => Exit::Partial,
+        Some(failure) => failure.exit,
+        None if document.paths(Became::Differs).next().is_some() || document.lacks_settings() => {
             Exit::Pending
         }
-        Exit::Done => Exit::Done,
-        _ if changed => Exit::Partial,
-        other => other,
-    }
-}
-
-/// A run that ends before its first write.
-fn refused(cli: &Cli, failure: Failure, say: Say) -> Exit {
-    let error = json!({ "message": failure.error, "hint": failure.hint });
-    let json = crate::json::text(&json!({ "format_version": 1, "files": [], "error": error }));
-    report(cli, &json, say);
-    if cli.global.format == Format::Json {
-        print(&json);
-    }
-    report_failure(say, failure)
+        None => Exit::Done,
+    };
+    let said = Said {
+        exit,
+        changed,
+        failure,
+        ..Said::done(render::json(&document), render::text(&document))
+    };
+    finish(cli, say, said)
 }
 
 /// What is to be done, and nothing done yet.
@@ -133,8 +109,7 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
         directory: args
             .dir
             .as_ref()
-            .map(|dir| dir.display().to_string())
-            .unwrap_or_default(),
+            .map_or(String::new(), |dir| dir.display().to_string()),
         dry_run: args.dry_run,
         failed: false,
         files: Vec::new(),
@@ -171,32 +146,26 @@ impl Prepared {
             mut document,
         } = self;
         for (Wanted { path, .. }, standing) in wanted {
-            let (became, diff, written) = match standing {
-                Standing::New(_) if args.dry_run => (Became::Written, None, Ok(())),
-                Standing::New(text) => (Became::Written, None, tree.create(&path, &text)),
-                Standing::Equal => (Became::Unchanged, None, Ok(())),
-                Standing::Theirs => (Became::Theirs, None, Ok(())),
+            let (became, diff, text) = match standing {
+                Standing::New(text) => (Became::Written, None, Some(text)),
+                Standing::Equal => (Became::Unchanged, None, None),
+                Standing::Theirs => (Became::Theirs, None, None),
                 Standing::Differs { diff, .. } if !args.force => {
-                    (Became::Differs, Some(diff), Ok(()))
+                    (Became::Differs, Some(diff), None)
                 }
-                Standing::Differs { diff, .. } if args.dry_run => {
-                    (Became::Overwritten, Some(diff), Ok(()))
+                Standing::Differs { wanted, diff } => {
+                    (Became::Overwritten, Some(diff), Some(wanted))
                 }
-                Standing::Differs { wanted, diff } => (
-                    Became::Overwritten,
-                    Some(diff),
-                    tree.overwrite(&path, &wanted),
-                ),
+            };
+            let written = match text.filter(|_| !args.dry_run) {
+                None => Ok(()),
+                Some(text) if became == Became::Written => tree.create(&path, &text),
+                Some(text) => tree.overwrite(&path, &text),
             };
             if let Err(error) = written {
-                let failure = Failure::of_file("write", &tree.root().join(&path), &error);
-                return (
-                    document,
-                    Some(
-                        failure
-                            .hint("run init again: what is written stays, and counts as unchanged"),
-                    ),
-                );
+                let failure = Failure::of_file("write", &tree.root().join(&path), &error)
+                    .hint("run init again: what is written stays, and counts as unchanged");
+                return (document, Some(failure));
             }
             document.files.push(File { path, became, diff });
         }
@@ -240,7 +209,7 @@ fn root(args: &InitArgs) -> Result<(PathBuf, PathBuf), Failure> {
 
 /// Opens the checkout whose root it is; a directory below a root is refused, since workflows are read at the root alone.
 fn checkout(root: &Path, there: &Path, args: &InitArgs) -> Result<Option<Git>, Failure> {
-    let git = match Git::open(there).map_err(anyhow::Error::new)? {
+    let git = match Git::open(there)? {
         Opened::Checkout(git) => git,
         Opened::NotACheckout | Opened::NoGit => return Ok(None),
     };
@@ -294,10 +263,7 @@ fn look(tree: &Tree, files: Vec<Wanted>) -> Result<Vec<(Wanted, Standing)>, Fail
         return Ok(found);
     }
     let list = |of: fn(&InTheWay) -> &String| {
-        let mut texts: Vec<&str> = problems
-            .iter()
-            .map(|problem| of(problem).as_str())
-            .collect();
+        let mut texts: Vec<&str> = problems.iter().map(|it| of(it).as_str()).collect();
         texts.dedup();
         texts.join("\n")
     };
@@ -378,8 +344,5 @@ const PLAN_TOKENS: [&str; 2] = ["NETBIRD_PLAN_TOKEN", "NETBIRD_PLAN_TOKEN_FILE"]
 
 /// What is written has to pass what every file passes.
 fn valid(text: &[u8]) -> Result<(), Failure> {
-    let source = Source::from_bytes(NETWORK, text.to_vec())?;
-    validate(&source)
-        .map(drop)
-        .map_err(|problems| Failure::from(&problems))
+    check(&Source::from_bytes(NETWORK, text.to_vec())?).map(drop)
 }

@@ -8,43 +8,27 @@ use serde_json::json;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::settings::{environment_name, file, readable};
-use super::{annotate, print, report, report_failure};
+use super::{Said, finish};
 use crate::ci::Context;
-use crate::cli::{Cli, Format, MarkArgs};
+use crate::cli::{Cli, MarkArgs};
 use crate::edit::{self, Edit};
 use crate::exit::Exit;
 use crate::logging::Say;
 use crate::text::{did_you_mean, listed, quote, visible};
 
 pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
-    let result = make(cli, args);
-    let json = match &result {
-        Ok((edit, text)) => {
-            json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
-            "result": text })
-        }
-        Err(failure) => json!({ "format_version": 1, "marked": [], "already": [],
-            "error": { "message": failure.error, "hint": failure.hint } }),
+    let said = match make(cli, args) {
+        Ok((edit, text)) => Said {
+            changed: !edit.flipped.is_empty(),
+            ..Said::done(
+                json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
+                        "result": text }),
+                said(&edit, &text),
+            )
+        },
+        Err(failure) => Said::failed(failure, json!({ "marked": [], "already": [] })),
     };
-    let json = crate::json::text(&json);
-    let mut exit = Exit::Done;
-    if report(cli, &json, say) != Exit::Done {
-        // 1 says that nothing changed
-        let changed = matches!(&result, Ok((edit, _)) if !edit.flipped.is_empty());
-        exit = if changed { Exit::Partial } else { Exit::Error };
-    }
-    match (cli.global.format, &result) {
-        (Format::Json, _) => print(&json),
-        (Format::Text | Format::Markdown, Ok((edit, text))) => print(&said(edit, text)),
-        (Format::Text | Format::Markdown, Err(_)) => {}
-    }
-    match result {
-        Ok(_) => exit,
-        Err(failure) => {
-            annotate(&file(&cli.global).display().to_string(), &failure.problems);
-            report_failure(say, failure)
-        }
-    }
+    finish(cli, say, said)
 }
 
 /// Returns what became of the names, and where.
@@ -88,37 +72,25 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Failure> {
 
 /// Checks before anything is written that the file is valid, that it has each name, and that each can be marked.
 fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Failure> {
-    refuse_missing(&edit::mark_enrolled(place, text, names)?, text, place)
-}
-
-fn refuse_missing(edit: &Edit, text: &[u8], place: &str) -> Result<(), Failure> {
-    if edit.missing.is_empty() {
+    let missing = edit::mark_enrolled(place, text, names)?.missing;
+    if missing.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = edit
-        .missing
-        .iter()
-        .map(|name| format!("{name:?}"))
-        .collect();
+    let names: Vec<String> = missing.iter().map(|name| format!("{name:?}")).collect();
     let error = format!(
         "{place} declares no setup key {}; nothing was written",
         names.join(", ")
     );
     let failure = Failure::error(visible(&error));
     let keys = edit::key_names(place, text);
-    let known = || keys.iter().map(String::as_str);
-    let near = edit
-        .missing
-        .iter()
-        .filter_map(|name| did_you_mean(name, known()));
-    let near: Vec<String> = near.collect();
+    let near = |name: &String| did_you_mean(name, keys.iter().map(String::as_str));
+    let near: Vec<String> = missing.iter().filter_map(near).collect();
     Err(match (near.is_empty(), keys.is_empty()) {
         (false, _) => failure.hint(near.join("\n")),
         (true, true) => failure.hint("it has no setup keys at all"),
         (true, false) => {
-            let pending = keys.iter().map(|name| quote(name));
-            let pending: Vec<String> = pending.collect();
-            failure.hint(format!("its setup keys are {}", listed(&pending)))
+            let known: Vec<String> = keys.iter().map(|name| quote(name)).collect();
+            failure.hint(format!("its setup keys are {}", listed(&known)))
         }
     })
 }
@@ -151,10 +123,10 @@ fn said(edit: &Edit, text: &str) -> String {
 /// Names of the file for `--from`.
 fn names_in(text: &str) -> Vec<String> {
     let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
-    match json
+    let entries = json
         .as_ref()
-        .and_then(|json| json["enrollments"].as_array())
-    {
+        .and_then(|json| json["enrollments"].as_array());
+    match entries {
         Some(entries) => {
             let done = entries.iter().filter(|entry| entry["error"].is_null());
             done.filter_map(|entry| Some(entry["setup_key_name"].as_str()?.to_owned()))

@@ -90,9 +90,11 @@ fn make(
     let mut session = Session::open(&request, document)?;
     let plan = session.judged(planning, &path, false, document)?;
     *red = session.red(&plan, &planning.gates, &path, document);
-    document
-        .notices
-        .extend(no_recipient(&plan.changes, session.recipients.is_empty()));
+    let lacks = |change: &Change| change.makes_key() && !change.names_recipients();
+    // they may be known to the apply's job alone, so this is no refusal yet
+    if session.recipients.is_empty() && plan.changes.iter().any(lacks) {
+        document.notices.push(Notice::general(OfRun::NoRecipient));
+    }
     if session.api.is_some() {
         let forge = || Forge::open(&planning.gitea, &session.context, &file(&cli.global));
         let name = &document.environment;
@@ -132,13 +134,4 @@ fn is_closed(
             Ok(false)
         }
     }
-}
-
-/// The recipients may be known to the apply's job alone, so this is no refusal yet.
-fn no_recipient(changes: &[Change], nobody: bool) -> Option<Notice> {
-    (nobody
-        && changes
-            .iter()
-            .any(|change| change.makes_key() && !change.names_recipients()))
-    .then(|| Notice::general(OfRun::NoRecipient))
 }

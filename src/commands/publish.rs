@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use super::failure::Failure;
-use super::forge::Forge;
+use super::forge::{Forge, SETTINGS};
 use super::versions::of_gitea;
 use crate::ci::{Context, Event};
 use crate::cli::GiteaArgs;
 use crate::git::{Git, GitError, Opened};
+use crate::gitea::comment;
 use crate::logging::Say;
 use crate::render::{Document, markdown};
 
@@ -38,10 +39,11 @@ impl<'a> Publisher<'a> {
 
     /// Posts the plan. Errors where a comment that was asked for could not be posted: an older plan must not stand as if
     /// it were new.
-    pub(super) fn plan(&self, document: &Document) -> Result<(), Missing> {
+    pub(super) fn plan(&self, document: &Document) -> Result<(), Failure> {
         let forge = self.open()?;
-        let posted = forge.comment(self.pull_request()?, &text(document, false));
-        let url = posted.map_err(|error| {
+        let text = text(document, false);
+        let posted = comment::upsert(&forge.repo, self.pull_request()?, &text);
+        let posted = posted.map_err(|error| {
             let pull = self.context.pull_request.as_ref();
             let of_fork = self.context.event == Event::PullRequest
                 && pull.is_some_and(|pull| pull.is_fork)
@@ -52,22 +54,23 @@ impl<'a> Publisher<'a> {
                 false => failure,
             }
         })?;
-        self.say.note(&format!("comment: {url}"));
+        self.say.note(&format!("comment: {}", posted.url));
         Ok(())
     }
 
     /// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and
     /// needs no settings for it.
-    pub(super) fn correction(&self, document: &Document) -> Result<(), Missing> {
+    pub(super) fn correction(&self, document: &Document) -> Result<(), Failure> {
         let Some(forge) = Forge::open(self.args, self.context, self.file)? else {
             return Ok(());
         };
-        match forge.correct(self.pull_request()?, &text(document, false)) {
+        let text = text(document, false);
+        match comment::correct(&forge.repo, self.pull_request()?, &text) {
             // a token that may not read comments made none here
             Err(error) if error.is_hidden_from_us() => {
                 log::info!("no comment to correct is to be seen: {error}");
             }
-            Ok(Some(url)) => self.say.note(&format!("comment: {url}")),
+            Ok(Some(posted)) => self.say.note(&format!("comment: {}", posted.url)),
             Ok(None) => {}
             Err(error) => return Err(error.into()),
         }
@@ -77,7 +80,7 @@ impl<'a> Publisher<'a> {
     /// Posts what an apply came to on the pull request that its commit merged, and, where it `did` its work, on those
     /// merged before whose own run did not get to it. Errors as [`plan`](Self::plan) does; a commit that is no merge has
     /// nowhere to answer.
-    pub(super) fn result(&self, document: &Document, did: bool) -> Result<(), Missing> {
+    pub(super) fn result(&self, document: &Document, did: bool) -> Result<(), Failure> {
         let forge = self.open()?;
         let say = self.say;
         let body = &text(document, true);
@@ -108,26 +111,24 @@ impl<'a> Publisher<'a> {
     /// Posts what an apply has come to before its end, so that the sealed keys stand there if it is killed. Nobody is told
     /// where that does not work: the comment at the end says so.
     pub(super) fn under_way(&self, document: &Document) {
-        let post = || -> Result<(), Missing> {
+        let post = || -> Result<(), Failure> {
             let forge = self.open()?;
             if let Some(sha) = &self.context.sha
                 && let Some(pull) = forge.repo.pull_merged_as(sha)?
             {
-                forge.upsert(pull.number, &text(document, true))?;
+                comment::upsert(&forge.repo, pull.number, &text(document, true))?;
             }
             Ok(())
         };
-        if let Err(missing) = post() {
-            log::warn!("not yet: {}", missing.text);
+        if let Err(failure) = post() {
+            log::warn!("not yet: cannot comment: {}", failure.error);
         }
     }
 
-    fn open(&self) -> Result<Forge, Missing> {
+    fn open(&self) -> Result<Forge, Failure> {
         let Publisher { args, context, .. } = self;
-        Forge::open(args, context, self.file)?.ok_or_else(|| Missing {
-            text: format!("no comment: {}", Forge::not_configured(args, context)),
-            hint: Some(super::forge::SETTINGS.into()),
-        })
+        let missing = || Failure::error(Forge::not_configured(args, context)).hint(SETTINGS);
+        Forge::open(args, context, self.file)?.ok_or_else(missing)
     }
 
     fn pull_request(&self) -> Result<u64, Failure> {
@@ -147,30 +148,6 @@ fn text(document: &Document, applied: bool) -> String {
     markdown::document(document, applied, markdown::BUDGET)
 }
 
-/// Why a comment that was asked for is missing.
-pub(super) struct Missing {
-    text: String,
-    hint: Option<String>,
-}
-
-impl<E: Into<Failure>> From<E> for Missing {
-    fn from(error: E) -> Self {
-        let Failure { error, hint, .. } = error.into();
-        Missing {
-            text: format!("cannot comment: {error}"),
-            hint,
-        }
-    }
-}
-
-impl Missing {
-    /// Says it, once the run has said the rest: where that is an error of its own, it is very likely the cause.
-    pub(super) fn said(&self, say: Say) {
-        let text = format!("{}; what it would say is in this log", self.text);
-        say.error("error", &text, self.hint.as_deref());
-    }
-}
-
 /// The comments of one apply.
 struct Posts<'a> {
     forge: &'a Forge,
@@ -181,20 +158,22 @@ struct Posts<'a> {
 impl Posts<'_> {
     /// Posts the result, and returns who wrote it.
     fn post(&self, number: u64) -> Result<Option<i64>, Failure> {
-        let posted = self.forge.upsert(number, self.body)?;
+        let repo = &self.forge.repo;
+        let posted = comment::upsert(repo, number, self.body);
+        let posted = posted.map_err(|error| of_gitea(repo, error))?;
         self.say.note(&format!("comment: {}", posted.url));
         Ok(posted.author)
     }
 
     /// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
     fn has_result(&self, number: u64, me: Option<i64>) -> Result<bool, Failure> {
-        let texts = self.forge.texts(number, self.body, me)?;
+        let texts = comment::texts(&self.forge.repo, number, self.body, me)?;
         Ok(texts.iter().any(|text| markdown::is_result(text)))
     }
 
     /// Posts the result on the pull requests that were merged before this one and have none yet, back to the first that has.
     fn earlier(&self, file: &Path, mut me: Option<i64>) -> Result<(), Failure> {
-        let commits = commits(file).map_err(anyhow::Error::new)?;
+        let commits = commits(file)?;
         // after a rebase or a fast-forward the last commit of a pull request alone is known to be its: what changed the
         // file before it, back to the next one that is known, is taken to have come with it
         let mut open: Option<u64> = None;
@@ -221,7 +200,7 @@ impl Posts<'_> {
 
 /// The newest commits of the checkout along first parents, and of each whether it changed the file.
 fn commits(file: &Path) -> Result<Vec<(crate::git::Sha, bool)>, GitError> {
-    let Opened::Checkout(git) = Git::open(file.parent().unwrap_or(Path::new("")))? else {
+    let Opened::Checkout(git) = Git::around(file)? else {
         return Ok(Vec::new());
     };
     match git.head()? {

@@ -171,9 +171,7 @@ pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Failure> {
         files: sealing.recipients_file.clone(),
         environment: environment(crate::secret::ENVIRONMENT),
     };
-    sources
-        .read()
-        .map_err(|errors| anyhow::Error::new(errors).into())
+    Ok(sources.read()?)
 }
 
 /// Makes a client from flags and environment. `in_pull_request`: a fork's job has no secrets, which is worth a word.
@@ -223,27 +221,24 @@ pub(super) fn token(server: &Server, in_pull_request: bool) -> Result<Token, Fai
 /// Finds a token: the file that a flag names goes before the variable `name` that holds the token itself, and that one
 /// before the variable `name`_FILE that names a file. `None` where there is none of them.
 pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Token>, Failure> {
-    let from_file = |path: String, origin: String| {
-        let text = std::fs::read_to_string(&path);
-        let text = text
-            .map_err(|error| Failure::of_file("read the token file", Path::new(&path), &error))?;
-        Ok::<_, Failure>((origin, text))
-    };
     let file_variable = format!("{name}_FILE");
-    let (origin, text) = if let Some(path) = setting(flag) {
-        let origin = format!("the file {path}");
-        from_file(path, origin)?
-    } else if let Some(token) = environment(name) {
-        (name.to_owned(), token)
-    } else if let Some(path) = setting(environment(&file_variable).as_ref()) {
-        let origin = format!("the file {path} ({file_variable})");
-        from_file(path, origin)?
-    } else {
-        return Ok(None);
+    let of_variable = || setting(environment(&file_variable).as_ref());
+    let (origin, path) = match (setting(flag), environment(name)) {
+        (Some(path), _) => (format!("the file {path}"), path),
+        (None, Some(text)) => return token_of(&text, name.to_owned()).map(Some),
+        (None, None) => match of_variable() {
+            Some(path) => (format!("the file {path} ({file_variable})"), path),
+            None => return Ok(None),
+        },
     };
-    let token = Token::parse(&text).map_err(|error| Failure {
-        hint: error.hint(),
-        ..Failure::error(format!("{origin}: {error}"))
-    })?;
-    Ok(Some(token.from(origin)))
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Failure::of_file("read the token file", Path::new(&path), &error))?;
+    token_of(&text, origin).map(Some)
+}
+
+fn token_of(text: &str, origin: String) -> Result<Token, Failure> {
+    match Token::parse(text) {
+        Ok(token) => Ok(token.from(origin)),
+        Err(error) => Err(Failure::error(format!("{origin}: {error}")).hint(error.hint())),
+    }
 }

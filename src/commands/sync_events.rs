@@ -22,14 +22,14 @@ use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file, readable};
 use super::signals::signals;
 use super::versions::of_netbird;
-use super::{annotate, print, report, report_failure};
+use super::{Said, finish};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::Api;
 use crate::api::objects;
 use crate::apply::{Conduct, apply, settle_members};
 use crate::ci::Context;
-use crate::cli::{self, Cli, Format, SyncArgs};
+use crate::cli::{self, Cli, SyncArgs};
 use crate::config;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment, sync};
@@ -73,8 +73,8 @@ struct Synced {
     marked: Option<Marked>,
     /// When the first of these peers enrolled.
     oldest: Option<Timestamp>,
-    /// What failed beside single keys, and what to do about it.
-    failure: Option<(String, Option<String>)>,
+    /// What failed beside single keys.
+    failure: Option<Failure>,
     /// Where every used key of the file is marked already, so that there is nothing to look at.
     idle: Option<Place>,
     dry_run: bool,
@@ -83,11 +83,14 @@ struct Synced {
 
 impl Synced {
     fn fail(&mut self, failure: Failure) {
-        let Failure { error, hint, .. } = failure;
-        self.failure = match self.failure.take() {
-            Some((first, kept)) => Some((format!("{first}\n{error}"), kept.or(hint))),
-            None => Some((error, hint)),
-        };
+        self.failure = Some(match self.failure.take() {
+            Some(first) => Failure {
+                error: format!("{}\n{}", first.error, failure.error),
+                hint: first.hint.or(failure.hint),
+                ..failure
+            },
+            None => failure,
+        });
     }
 }
 
@@ -96,35 +99,23 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
         dry_run: args.dry_run,
         ..Synced::default()
     };
-    let (mut exit, stop) = match make(cli, args, &mut synced, say) {
-        Ok(exit) => (exit, None),
+    let came_to = make(cli, args, &mut synced, say);
+    let text = match &came_to {
+        Ok(_) => output::text(&synced),
+        Err(_) => String::new(),
+    };
+    let (exit, failure) = match came_to {
+        Ok(exit) => (exit, synced.failure.take()),
         Err(failure) => (failure.exit, Some(failure)),
     };
-    if let Some(failure) = &stop {
-        synced.failure = Some((failure.error.clone(), failure.hint.clone()));
-    }
-    let json = output::json(&synced);
-    if report(cli, &json, say) != Exit::Done {
-        // 1 says that nothing changed
-        exit = match (exit, synced.done.is_empty() || synced.dry_run) {
-            (Exit::Done, true) => Exit::Error,
-            (Exit::Done, false) => Exit::Partial,
-            (exit, _) => exit,
-        };
-    }
-    match (cli.global.format, &stop) {
-        (Format::Json, _) => print(&json),
-        (Format::Text | Format::Markdown, None) => print(&output::text(&synced)),
-        (Format::Text | Format::Markdown, Some(_)) => {}
-    }
-    match (stop, &synced.failure) {
-        (Some(failure), _) => {
-            annotate(&file(&cli.global).display().to_string(), &failure.problems);
-            report_failure(say, failure);
-        }
-        (None, Some((error, hint))) => say.error("error", error, hint.as_deref()),
-        (None, None) => {}
-    }
+    let said = Said {
+        json: output::json(&synced),
+        text,
+        exit,
+        changed: !synced.done.is_empty() && !synced.dry_run,
+        failure,
+    };
+    let exit = finish(cli, say, said);
     if let Some(marked) = synced.marked.as_ref().filter(|marked| marked.waits()) {
         say.progress(&marked.text);
     }

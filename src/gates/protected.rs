@@ -37,17 +37,12 @@ pub fn protected(plan: &Plan, protected: &BTreeSet<Address>) -> Option<Refusal> 
         .into_iter()
         .chain(made)
         .collect();
-    (!meant.is_empty()).then(|| Refusal {
-        gate: "protected",
-        text: format!("this plan {}", what.join(" and ")),
-        names: meant
-            .iter()
-            .map(|change| change.address.to_string())
-            .collect(),
-        rows: BTreeSet::new(),
-        hint:
-            "put it back into the file as it was; if it is meant to go, take it out of --protect \
-               (NETBIRD_GITOPS_PROTECT) for this run: no agreement lifts that"
-                .into(),
-    })
+    if meant.is_empty() {
+        return None;
+    }
+    let text = format!("this plan {}", what.join(" and "));
+    let names = meant.iter().map(|change| change.address.to_string());
+    let hint = "put it back into the file as it was; if it is meant to go, take it out of --protect \
+                (NETBIRD_GITOPS_PROTECT) for this run: no agreement lifts that";
+    Some(Refusal::new("protected", text, names.collect(), hint))
 }

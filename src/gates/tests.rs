@@ -108,6 +108,17 @@ fn the_kill_switch_the_account_and_the_recipients() {
             ),
         ),
         (
+            "a recorded account that does not say which it is",
+            outcome(
+                &creates(),
+                Context {
+                    account: Some("a1".into()),
+                    online: false,
+                    ..applying()
+                },
+            ),
+        ),
+        (
             "a new key, nobody to seal it for",
             outcome(
                 &makes_key(),
@@ -154,6 +165,8 @@ another account
     account: the token belongs to account a2, not to a1
         check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)
 this account
+    passes
+a recorded account that does not say which it is
     passes
 a new key, nobody to seal it for
     recipients: this plan makes 1 setup key, and nobody is named to seal them for ["setup key k"]

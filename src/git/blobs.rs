@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use super::command::Command;
-use super::error::missing_objects;
+use super::error::MISSING_OBJECTS;
 use super::{GitError, Sha};
 use crate::text::file_error;
 
@@ -36,11 +36,9 @@ pub struct Blobs {
 impl Blobs {
     pub(super) fn start(mut command: Command, dir: &Path) -> Result<Self, GitError> {
         let complaints = dir.join("cat-file.stderr");
-        let file = File::create(&complaints).map_err(|e| {
-            GitError::new(
-                format!("cannot write a temporary file: {}", file_error(&e)),
-                None,
-            )
+        let file = File::create(&complaints).map_err(|error| {
+            let why = file_error(&error);
+            GitError::new(format!("cannot write a temporary file: {why}"))
         })?;
         let mut child = command
             .args(["cat-file", "--batch"])
@@ -102,7 +100,7 @@ impl Blobs {
             .and_then(|(_, size)| size.parse::<u64>().ok())
         else {
             let text = format!("git cat-file answered {head:?} for a version of the file");
-            return Ok(Err(GitError::new(text, Some(missing_objects()))));
+            return Ok(Err(GitError::new(text).hint(MISSING_OBJECTS)));
         };
         content.clear();
         if size > largest {

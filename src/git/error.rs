@@ -14,11 +14,18 @@ pub struct GitError {
 }
 
 impl GitError {
-    pub(crate) fn new(text: impl Into<String>, hint: Option<String>) -> Self {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
         GitError {
             text: text.into(),
-            hint,
+            hint: None,
             no_git: false,
+        }
+    }
+
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        GitError {
+            hint: Some(hint.into()),
+            ..self
         }
     }
 
@@ -26,7 +33,7 @@ impl GitError {
     pub(super) fn start(error: &io::Error) -> Self {
         GitError {
             no_git: error.kind() == io::ErrorKind::NotFound,
-            ..GitError::new(format!("cannot run git: {}", file_error(error)), None)
+            ..GitError::new(format!("cannot run git: {}", file_error(error)))
         }
     }
 
@@ -40,12 +47,14 @@ impl GitError {
             .collect();
         let said = said.join("\n");
         let hint = hint(&said, dir);
-        let said = if said.is_empty() {
-            "no reason given"
-        } else {
-            &said
+        let said = match said.as_str() {
+            "" => "no reason given",
+            said => said,
         };
-        GitError::new(format!("git {command} failed: {said}"), hint)
+        GitError {
+            hint,
+            ..GitError::new(format!("git {command} failed: {said}"))
+        }
     }
 
     /// Returns whether git's words have that in them.
@@ -85,7 +94,7 @@ fn hint(said: &str, dir: &str) -> Option<String> {
         .iter()
         .any(|word| said.contains(word))
     {
-        missing_objects()
+        MISSING_OBJECTS.to_owned()
     } else {
         return None;
     };
@@ -93,6 +102,4 @@ fn hint(said: &str, dir: &str) -> Option<String> {
 }
 
 /// The way out where the checkout lacks objects.
-pub(super) fn missing_objects() -> String {
-    "the checkout does not hold all objects; fetch all of it: fetch-depth: 0 and no filter in the checkout step".into()
-}
+pub(super) const MISSING_OBJECTS: &str = "the checkout does not hold all objects; fetch all of it: fetch-depth: 0 and no filter in the checkout step";

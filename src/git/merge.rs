@@ -39,13 +39,7 @@ impl Git {
             return Ok((MergedFile::TooLittleHistory, Vec::new()));
         }
         let mut command = self.scratch.command(Objects::Scratch);
-        command.args([
-            "merge-tree",
-            "--write-tree",
-            "-z",
-            "--name-only",
-            "--no-messages",
-        ]);
+        command.args("merge-tree --write-tree -z --name-only --no-messages".split(' '));
         let output = command.args([base.as_str(), head.as_str()]).output()?;
         let refused = || Err(command.refused(&output.stderr));
         if !matches!(output.status.code(), Some(0 | 1)) {
@@ -88,20 +82,10 @@ impl Git {
 
     /// Returns how many commits `base` has that `head` has not.
     pub fn behind(&self, base: &Sha, head: &Sha) -> Result<usize, GitError> {
-        let count = self
-            .scratch
-            .command(Objects::Checkout)
-            .args([
-                "rev-list",
-                "--count",
-                base.as_str(),
-                "--not",
-                head.as_str(),
-                "--",
-            ])
-            .run()?;
-        let count = String::from_utf8_lossy(&count).into_owned();
-        let count = count.trim().parse();
-        count.map_err(|_| GitError::new("git rev-list --count answered no number", None))
+        let (base, head) = (base.as_str(), head.as_str());
+        let mut command = self.scratch.command(Objects::Checkout);
+        command.args(["rev-list", "--count", base, "--not", head, "--"]);
+        let count = String::from_utf8_lossy(&command.run()?).trim().parse();
+        count.map_err(|_| GitError::new("git rev-list --count answered no number"))
     }
 }

@@ -30,11 +30,9 @@ pub(super) fn canonical(path: &Path) -> Result<PathBuf, GitError> {
     } else {
         path
     };
-    path.canonicalize().map_err(|e| {
-        GitError::new(
-            format!("cannot open {}: {}", path.display(), file_error(&e)),
-            None,
-        )
+    path.canonicalize().map_err(|error| {
+        let why = file_error(&error);
+        GitError::new(format!("cannot open {}: {why}", path.display()))
     })
 }
 
@@ -57,31 +55,18 @@ pub(super) fn from_output(mut output: Vec<u8>) -> Result<PathBuf, GitError> {
 
 /// The path below `top`, the canonical root, of a file that need not exist.
 pub(super) fn locate(top: &Path, file: &Path) -> Result<RepoPath, GitError> {
-    let outside = || {
-        let text = format!(
-            "{} is outside the checkout {}",
-            file.display(),
-            top.display()
-        );
-        GitError::new(text, None)
-    };
-    let name = file.file_name().ok_or_else(|| {
-        let text = format!("{} does not name a file", file.display());
-        GitError::new(text, None)
-    })?;
+    let (shown, root) = (file.display(), top.display());
+    let name = file.file_name();
+    let name = name.ok_or_else(|| GitError::new(format!("{shown} does not name a file")))?;
     let directory = lexical(file.parent().unwrap_or(Path::new("")))?;
-    let below = directory.strip_prefix(top).map_err(|_| outside())?;
-    let mut path = String::new();
-    for part in below.iter().chain([name]) {
-        let part = part
-            .to_str()
-            .ok_or_else(|| not_utf8(&part.display().to_string()))?;
-        if !path.is_empty() {
-            path.push('/');
-        }
-        path.push_str(part);
-    }
-    Ok(RepoPath(path))
+    let below = directory
+        .strip_prefix(top)
+        .map_err(|_| GitError::new(format!("{shown} is outside the checkout {root}")))?;
+    let parts = below.iter().chain([name]).map(|part| {
+        let text = part.to_str();
+        text.ok_or_else(|| not_utf8(&part.display().to_string()))
+    });
+    Ok(RepoPath(parts.collect::<Result<Vec<_>, _>>()?.join("/")))
 }
 
 /// Canonical as far as it exists; the rest (the directory of a file that moved away) word by word.
@@ -105,5 +90,5 @@ fn lexical(dir: &Path) -> Result<PathBuf, GitError> {
 }
 
 fn not_utf8(path: &str) -> GitError {
-    GitError::new(format!("the path {path} is not UTF-8"), None)
+    GitError::new(format!("the path {path} is not UTF-8"))
 }

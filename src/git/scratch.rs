@@ -30,14 +30,9 @@ impl Scratch {
     /// Makes one that borrows `objects`. `boundary` is the checkout's file of shallow commits, if it has one.
     pub(super) fn new(objects: PathBuf, boundary: &Path, sha256: bool) -> Result<Self, GitError> {
         let refuse = |error: io::Error| {
-            let hint = "TMPDIR chooses the directory of temporary files";
-            GitError::new(
-                format!(
-                    "cannot make a temporary directory for git: {}",
-                    file_error(&error)
-                ),
-                Some(hint.into()),
-            )
+            let why = file_error(&error);
+            GitError::new(format!("cannot make a temporary directory for git: {why}"))
+                .hint("TMPDIR chooses the directory of temporary files")
         };
         let dir = tempfile::Builder::new()
             .prefix("netbird-gitops-git-")

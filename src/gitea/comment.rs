@@ -28,45 +28,39 @@ pub enum Action {
     Unchanged,
 }
 
-/// Posts `body` on pull request `number`: into the comment that starts with `marker`, or as a new one.
+/// Posts `body` on pull request `number`: into the comment that starts with its first line, or as a new one.
 ///
-/// `body` has to start with `marker`, an HTML comment, which the page does not show. Whoever may read the repository may
+/// That line is the marker: an HTML comment, which the page does not show. Whoever may read the repository may
 /// post such a text as well, so a comment of another author is never ours, whatever it says. A token that may not ask who
 /// it is (a bot's without `read:user`; the automatic token of a job may) is told by the answer of its post: the older
 /// comment of that author gets the text then, and the new one goes. Of two comments that two jobs made at once the one
 /// with the lower id stays.
 ///
 /// The sealed keys of a text that is replaced are kept: a job that ran again made others, and knows nothing of these.
-pub fn upsert(repo: &Repo, number: u64, marker: &str, body: &str) -> Result<Posted, Error> {
-    debug_assert!(body.starts_with(marker), "the marker comes first");
-    let mut found = marked(repo.comments(number)?, marker);
+pub fn upsert(repo: &Repo, number: u64, body: &str) -> Result<Posted, Error> {
+    let mut found = marked(repo.comments(number)?, body);
     if found.is_empty() {
-        return create(repo, number, marker, body, &[]);
+        return create(repo, number, body, &[]);
     }
-    let Some(me) = me(repo)? else {
-        return create(repo, number, marker, body, &[]);
+    let Some(me) = repo.me()? else {
+        return create(repo, number, body, &[]);
     };
-    found.retain(|comment| author(comment) == Some(me));
+    found.retain(|comment| author(comment) == Some(me.id));
     let mut refused = Vec::new();
     match write(repo, &found, body, &mut refused)? {
         Some(posted) => Ok(posted),
-        None => create(repo, number, marker, &kept(&found, body), &refused),
+        None => create(repo, number, &kept(&found, body), &refused),
     }
 }
 
-/// Writes `body` into our comment that starts with `marker`, if there is one: a text that only corrects an older one.
-pub fn correct(
-    repo: &Repo,
-    number: u64,
-    marker: &str,
-    body: &str,
-) -> Result<Option<Posted>, Error> {
-    let mut found = marked(repo.comments(number)?, marker);
+/// Writes `body` into our comment with its marker, if there is one: a text that only corrects an older one.
+pub fn correct(repo: &Repo, number: u64, body: &str) -> Result<Option<Posted>, Error> {
+    let mut found = marked(repo.comments(number)?, body);
     if found.is_empty() {
         return Ok(None);
     }
-    let (me, asking) = match me(repo)? {
-        Some(me) => (Some(me), None),
+    let (me, asking) = match repo.me()? {
+        Some(me) => (Some(me.id), None),
         None => {
             let new = repo.create_comment(number, body)?;
             (author(&new), Some(new))
@@ -78,14 +72,9 @@ pub fn correct(
     written
 }
 
-/// Returns the texts of the comments that start with `marker`: ours, where `me` is known, else all.
-pub fn texts(
-    repo: &Repo,
-    number: u64,
-    marker: &str,
-    me: Option<i64>,
-) -> Result<Vec<String>, Error> {
-    let mut found = marked(repo.comments(number)?, marker);
+/// Returns the texts of the comments with the marker of `body`: those of `me`, where that is known, else all.
+pub fn texts(repo: &Repo, number: u64, body: &str, me: Option<i64>) -> Result<Vec<String>, Error> {
+    let mut found = marked(repo.comments(number)?, body);
     found.retain(|comment| me.is_none() || author(comment) == me);
     Ok(found.into_iter().map(|comment| comment.body).collect())
 }
@@ -121,20 +110,14 @@ fn kept(own: &[Comment], body: &str) -> String {
 }
 
 /// Posts a new comment, and gives way to an older one of its author.
-fn create(
-    repo: &Repo,
-    number: u64,
-    marker: &str,
-    body: &str,
-    refused: &[i64],
-) -> Result<Posted, Error> {
+fn create(repo: &Repo, number: u64, body: &str, refused: &[i64]) -> Result<Posted, Error> {
     let new = repo.create_comment(number, body)?;
     let created = posted(&new, Action::Created);
     // It stands. That this could not be checked is no reason to say otherwise.
     let Ok(comments) = repo.comments(number) else {
         return Ok(created);
     };
-    let mut older = marked(comments, marker);
+    let mut older = marked(comments, body);
     older.retain(|comment| {
         comment.id < new.id && author(comment) == author(&new) && !refused.contains(&comment.id)
     });
@@ -151,8 +134,9 @@ fn create(
     }
 }
 
-/// Returns the comments that start with the marker, the lowest id first.
-fn marked(mut comments: Vec<Comment>, marker: &str) -> Vec<Comment> {
+/// Returns the comments with the marker of `body`, the lowest id first.
+fn marked(mut comments: Vec<Comment>, body: &str) -> Vec<Comment> {
+    let marker = body.lines().next().unwrap_or_default();
     comments.retain(|comment| comment.body.starts_with(marker));
     comments.sort_by_key(|comment| comment.id);
     comments
@@ -160,15 +144,6 @@ fn marked(mut comments: Vec<Comment>, marker: &str) -> Vec<Comment> {
 
 fn author(comment: &Comment) -> Option<i64> {
     comment.user.as_ref().map(|user| user.id)
-}
-
-/// Returns the id of the token's user, `None` where the token may not ask.
-pub(super) fn me(repo: &Repo) -> Result<Option<i64>, Error> {
-    match repo.user() {
-        Ok(user) => Ok(Some(user.id)),
-        Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// How often an edit is made that another one got in the way of.

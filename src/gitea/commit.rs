@@ -7,13 +7,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::{Error, File, Put, Repo, Tip, commit_message};
 use crate::edit::{self, Edit};
+use crate::http::{jittered, random};
 
 /// A file on a branch.
 #[derive(Debug, Clone, Copy)]
@@ -72,8 +72,7 @@ impl Policy<'_> {
             .first_wait
             .saturating_mul(2_u32.saturating_pow(n))
             .min(WAIT_MAX);
-        let share = (RandomState::new().hash_one(()) % 1024) as f64 / 1024.0;
-        let wait = whole.mul_f64(0.5 + share / 2.0);
+        let wait = jittered(whole, random());
         if self.elapsed(since).saturating_add(wait) > self.total {
             return false;
         }
@@ -308,7 +307,7 @@ impl Write for FileEdit<'_> {
     fn read(&self) -> Result<(String, Read), Error> {
         let Target { branch, path } = self.target;
         let told = |error| self.repo.what_is_missing(error, branch, path);
-        let tip = self.repo.tip_commit(branch).map_err(told)?;
+        let tip = self.repo.branch(branch).map_err(told)?.commit;
         let file = self.repo.file(branch, path).map_err(told)?;
         Ok((tip.id.clone(), Read { tip, file }))
     }

@@ -1,4 +1,4 @@
-//! Files and branches: `/contents`, `/raw`, `/branches` (docs/gitea-api.md, "Reading a file", "Branches").
+//! Files: `/contents`, `/raw` (docs/gitea-api.md, "Reading a file").
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Error, Missing, Repo, decode, encode, encode_path};
+use super::{Error, Missing, Repo, decode, encode, encode_path, unless_absent};
 use crate::http::{Method, Reply};
 
 /// The largest file that is read through the raw endpoint: the limit of netbird.json (docs/gates.md).
@@ -23,15 +23,6 @@ pub struct File {
     pub sha: String,
     /// The last commit that touched it; not the branch's tip.
     pub last_commit: Option<String>,
-}
-
-/// The commit at the tip of a branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tip {
-    /// Its id.
-    pub id: String,
-    /// Its message; empty where the server does not tell.
-    pub message: String,
 }
 
 /// A write of one file that exists.
@@ -60,21 +51,6 @@ pub struct NewFile {
     pub path: String,
     /// Its content.
     pub bytes: Vec<u8>,
-}
-
-/// What is known of a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct About {
-    /// Its default branch.
-    pub default_branch: String,
-    /// Whether everybody may read it.
-    pub is_public: bool,
-    /// Whether the token's user may push to it, where the server tells.
-    pub may_push: Option<bool>,
-    /// Whether nothing can be written to it any more.
-    pub is_archived: bool,
-    /// Whether it has pull requests at all.
-    pub has_pulls: bool,
 }
 
 /// An object of `/contents`; more fields than these come and go (docs/gitea-api.md, "Reading a file").
@@ -118,12 +94,10 @@ impl Repo {
                 })?
             }
             None if size > RAW_MAX => return Err(Error::FileTooBig { path, size }),
-            None => self.raw(
-                &path,
-                sha,
-                size,
-                contents.last_commit_sha.as_deref().unwrap_or(branch),
-            )?,
+            None => {
+                let at = contents.last_commit_sha.as_deref().unwrap_or(branch);
+                self.raw(&path, sha, size, at)?
+            }
         };
         Ok(File {
             path,
@@ -138,18 +112,13 @@ impl Repo {
     /// `/raw` may answer for another ref than the one asked, or from a cache (docs/gitea-api.md, "Raw bytes"): its
     /// `ETag` has to name the blob.
     fn raw(&self, path: &str, sha: &str, size: u64, at: &str) -> Result<Vec<u8>, Error> {
-        let reply = self.send(
-            Method::Get,
-            &format!("/raw/{}?ref={}", encode_path(path), encode(at)),
-            None,
-        )?;
+        let url = format!("/raw/{}?ref={}", encode_path(path), encode(at));
+        let reply = self.send(Method::Get, &url, None)?;
         let tag = reply.header("etag").unwrap_or_default();
         let tag = tag.trim_start_matches("W/").trim_matches('"');
         if tag != sha || reply.bytes().len() as u64 != size {
-            return Err(Error::NoContent {
-                path: path.to_owned(),
-                problem: "its raw form is not the same blob".to_owned(),
-            });
+            let path = path.to_owned();
+            return Err(Error::NoContent { path });
         }
         Ok(reply.bytes().to_vec())
     }
@@ -192,15 +161,10 @@ impl Repo {
         date: Timestamp,
     ) -> Result<Option<String>, Error> {
         let create = |file: &NewFile| {
-            let path = checked(&file.path)?;
-            Ok(
-                json!({"operation": "create", "path": path, "content": STANDARD.encode(&file.bytes)}),
-            )
+            let (path, content) = (checked(&file.path)?, STANDARD.encode(&file.bytes));
+            Ok(json!({"operation": "create", "path": path, "content": content}))
         };
-        let files = files
-            .iter()
-            .map(create)
-            .collect::<Result<Vec<_>, Error>>()?;
+        let files: Vec<Value> = files.iter().map(create).collect::<Result<_, Error>>()?;
         let mut body = json!({
             "files": files,
             "branch": branch,
@@ -218,9 +182,8 @@ impl Repo {
     pub fn folder(&self, branch: &str, path: &str) -> Result<Vec<String>, Error> {
         let path = checked(path)?;
         let url = format!("/contents/{}?ref={}", encode_path(&path), encode(branch));
-        let reply = match self.send(Method::Get, &url, None) {
-            Err(error) if error.is_not_found() => return Ok(Vec::new()),
-            reply => reply?,
+        let Some(reply) = unless_absent(self.send(Method::Get, &url, None))? else {
+            return Ok(Vec::new());
         };
         match reply.json()? {
             Value::Array(entries) => Ok(entries
@@ -234,132 +197,34 @@ impl Repo {
         }
     }
 
-    /// Returns what is known of the repository itself.
-    pub fn about(&self) -> Result<About, Error> {
-        #[derive(Deserialize)]
-        struct Repository {
-            default_branch: String,
-            #[serde(default)]
-            private: bool,
-            #[serde(default)]
-            internal: bool,
-            permissions: Option<Permissions>,
-            #[serde(default)]
-            archived: bool,
-            has_pull_requests: Option<bool>,
-        }
-        #[derive(Deserialize)]
-        struct Permissions {
-            push: Option<bool>,
-        }
-        let reply = self.send(Method::Get, "", None)?;
-        let found: Repository = decode(&reply, "a repository")?;
-        Ok(About {
-            default_branch: found.default_branch,
-            is_public: !found.private && !found.internal,
-            may_push: found.permissions.and_then(|may| may.push),
-            is_archived: found.archived,
-            has_pulls: found.has_pull_requests.unwrap_or(true),
-        })
-    }
-
-    /// Returns the id of the commit at the tip of a branch.
-    pub fn tip(&self, branch: &str) -> Result<String, Error> {
-        self.tip_commit(branch).map(|tip| tip.id)
-    }
-
-    /// Returns the commit at the tip of a branch.
-    pub fn tip_commit(&self, branch: &str) -> Result<Tip, Error> {
-        let reply = self.send(
-            Method::Get,
-            &format!("/branches/{}", encode_path(branch)),
-            None,
-        )?;
-        let body = reply.json()?;
-        let text = |pointer: &str| {
-            let text = body.pointer(pointer).and_then(Value::as_str);
-            text.unwrap_or_default().to_owned()
-        };
-        let tip = Tip {
-            id: text("/commit/id"),
-            message: text("/commit/message"),
-        };
-        match tip.id.is_empty() {
-            true => Err(Error::Decode {
-                call: reply.call.clone(),
-                wanted: "a branch",
-            }),
-            false => Ok(tip),
-        }
-    }
-
     /// Finds out what a "not found" about a file on a branch means: the server says the same of a repository, a branch and
     /// a file that are not there, and of what the token may not see.
     pub fn what_is_missing(&self, error: Error, branch: &str, path: &str) -> Error {
         let Error::NotFound(answer) = error else {
             return error;
         };
-        let branch = branch.to_owned();
-        let missing = match self.tip(&branch) {
-            Ok(_) => Missing::File {
-                branch,
-                path: path.to_owned(),
+        let missing = match self.tip(branch) {
+            Ok(_) => Missing {
+                is_file: true,
+                text: format!("the branch {branch:?} has no file {path:?}"),
+                hint: "the path is that of --file (NETBIRD_GITOPS_FILE), below the root of the repository"
+                    .to_owned(),
             },
-            Err(Error::NotFound(_)) => match self.send(Method::Get, "", None) {
-                Ok(reply) => Missing::Branch {
-                    default: reply.json().ok().and_then(|repository| {
-                        let name = repository.get("default_branch")?.as_str()?;
-                        Some(name.to_owned())
-                    }),
-                    repository: self.full_name(),
-                    branch,
+            Err(Error::NotFound(_)) => match self.about() {
+                Ok(about) => Missing {
+                    is_file: false,
+                    text: format!("{} has no branch {branch:?}", self.full_name()),
+                    hint: format!(
+                        "the branch is that of --branch (GITEA_BRANCH), else of the job; its default branch is {}",
+                        about.default_branch
+                    ),
                 },
                 Err(_) => return Error::NotFound(answer),
             },
             Err(_) => return Error::NotFound(answer),
         };
-        Error::Missing {
-            answer,
-            what: Box::new(missing),
-        }
-    }
-
-    /// Says which rule of a branch refused a commit, as far as the token's user may ask (docs/gitea-api.md, "Branch
-    /// rules"): the rules are for administrators, whether the user may push is for everybody. `None` where that tells
-    /// nothing.
-    pub fn why_refused(&self, branch: &str) -> Option<String> {
-        let path = format!("/branches/{}", encode_path(branch));
-        let shown = self.send(Method::Get, &path, None).ok()?.json().ok()?;
-        let name = shown["effective_branch_protection_name"]
-            .as_str()
-            .unwrap_or_default();
-        let rules = match name {
-            "" => None,
-            _ => self.send(Method::Get, "/branch_protections", None).ok(),
-        };
-        let rules = rules.and_then(|reply| reply.json().ok());
-        let is_meant = |rule: &&Value| rule["rule_name"] == name;
-        let rule = rules
-            .as_ref()
-            .and_then(|rules| rules.as_array()?.iter().find(is_meant));
-        if rule.is_some_and(|rule| rule["require_signed_commits"] == true) {
-            return Some(format!(
-                "the branch rule {name:?} requires signed commits, and this one would not be: use --via-pr, or let Gitea sign"
-            ));
-        }
-        // that answer does not look at signatures
-        (rule.is_none() && shown["user_can_push"] == true).then(|| {
-            format!(
-                "the token's user may push to {branch:?}, so it is no whitelist: most likely the branch's rule requires \
-                 signed commits. Use --via-pr, or let an administrator of the repository look at the rule"
-            )
-        })
-    }
-
-    /// Deletes a branch.
-    pub fn delete_branch(&self, branch: &str) -> Result<(), Error> {
-        let path = format!("/branches/{}", encode_path(branch));
-        self.send(Method::Delete, &path, None).map(drop)
+        let what = Box::new(missing);
+        Error::Missing { answer, what }
     }
 }
 
@@ -396,10 +261,8 @@ fn not_a_file(reply: &Reply, path: &str, contents: &Contents) -> Error {
     let what = match contents.kind.as_deref() {
         Some("symlink") => {
             let target = contents.target.as_deref().unwrap_or_default();
-            format!(
-                "a symbolic link to {}",
-                crate::http::text::clean(target, 200)
-            )
+            let target = crate::http::text::clean(target, 200);
+            format!("a symbolic link to {target}")
         }
         Some("submodule") => "a submodule".to_owned(),
         Some("dir") => "a directory".to_owned(),

@@ -68,8 +68,6 @@ pub enum Error {
     NoContent {
         /// The path.
         path: String,
-        /// What was tried.
-        problem: String,
     },
     /// The answer is JSON, but not what was asked for.
     Decode {
@@ -91,56 +89,13 @@ pub enum Error {
 
 /// What a repository that can be seen does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Missing {
-    /// Such a branch.
-    Branch {
-        /// The repository's full name.
-        repository: String,
-        /// The branch.
-        branch: String,
-        /// The branch that the repository has by default, where the server tells.
-        default: Option<String>,
-    },
-    /// Such a file on the branch.
-    File {
-        /// The branch.
-        branch: String,
-        /// The path.
-        path: String,
-    },
-}
-
-impl Missing {
-    fn hint(&self) -> String {
-        match self {
-            Missing::Branch { default, .. } => {
-                let default = default
-                    .iter()
-                    .map(|name| format!("; its default branch is {name}"));
-                format!(
-                    "the branch is that of --branch (GITEA_BRANCH), else of the job{}",
-                    default.collect::<String>()
-                )
-            }
-            Missing::File { .. } => {
-                "the path is that of --file (NETBIRD_GITOPS_FILE), below the root of the repository"
-                    .to_owned()
-            }
-        }
-    }
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Missing::Branch {
-                repository, branch, ..
-            } => write!(f, "{repository} has no branch {branch:?}"),
-            Missing::File { branch, path } => {
-                write!(f, "the branch {branch:?} has no file {path:?}")
-            }
-        }
-    }
+pub struct Missing {
+    /// Whether it is a file, on a branch that is there.
+    pub is_file: bool,
+    /// What is missing, in words.
+    pub text: String,
+    /// What to do about it.
+    pub hint: String,
 }
 
 impl Error {
@@ -263,7 +218,7 @@ impl Error {
             Error::NotFound(_) => "Gitea says so too where the token may not look: is the name right, and may the token's \
                                    user read the repository?"
                 .to_owned(),
-            Error::Missing { what, .. } => what.hint(),
+            Error::Missing { what, .. } => what.hint.clone(),
             Error::Archived(_) => "the repository is archived or a mirror: nothing can be written there".to_owned(),
             Error::TooLarge(_) => "a proxy before Gitea, or a quota, sets the limit".to_owned(),
             Error::Throttled(_) => "something before Gitea limits requests: run again later".to_owned(),
@@ -310,16 +265,17 @@ impl fmt::Display for Error {
         match self {
             Error::Renamed { call, to } => write!(f, "{call}: the repository is {to} now"),
             Error::NotAFile { path, what } => write!(f, "{path} is {what}, no file"),
-            Error::Missing { answer, what } => write!(f, "{what}: {answer}"),
+            Error::Missing { answer, what } => write!(f, "{}: {answer}", what.text),
             Error::FileTooBig { path, size } => {
                 write!(
                     f,
                     "{path} has {size} bytes: Gitea hands out no file of that size"
                 )
             }
-            Error::NoContent { path, problem } => {
-                write!(f, "Gitea gave no content for {path}: {problem}")
-            }
+            Error::NoContent { path } => write!(
+                f,
+                "Gitea gave no content for {path}: its raw form is not the same blob"
+            ),
             Error::Decode { call, wanted } => write!(f, "{call}: the answer is not {wanted}"),
             Error::BadName { wanted, found } => write!(f, "{found:?} is not {wanted}"),
             Error::Http(error) => error.fmt(f),
@@ -335,21 +291,18 @@ impl std::error::Error for Error {}
 
 impl From<http::Error> for Error {
     fn from(error: http::Error) -> Error {
-        match error {
-            http::Error::Redirected {
-                ref call,
-                location: None,
-                path: Some(ref path),
-                ..
-            } => match repository_in(path) {
-                Some(to) => Error::Renamed {
-                    call: call.clone(),
-                    to,
-                },
-                None => Error::Http(error),
-            },
-            error => Error::Http(error),
+        if let http::Error::Redirected {
+            call,
+            location: None,
+            path: Some(path),
+            ..
+        } = &error
+            && let Some(to) = repository_in(path)
+        {
+            let call = call.clone();
+            return Error::Renamed { call, to };
         }
+        Error::Http(error)
     }
 }
 

@@ -13,8 +13,6 @@ pub struct Report<'a> {
     pub title: &'a str,
     /// Its text, with the marker at the very start.
     pub body: &'a str,
-    /// A label for it, made where it is missing; only new issues get it.
-    pub label: Option<&'a str>,
 }
 
 /// What became of the issue.
@@ -86,15 +84,7 @@ const CLOSE: IssueEdit<'static> = IssueEdit {
 
 /// Opens an issue, and gives way to an older one that came up meanwhile.
 fn open(repo: &Repo, marker: &str, report: Report<'_>, me: Option<User>) -> Result<Kept, Error> {
-    let label = report.label.and_then(|name| match repo.label(name) {
-        Ok(id) => Some(id),
-        Err(error) => {
-            log::warn!("the issue gets no label: {error}");
-            None
-        }
-    });
-    let labels: Vec<i64> = label.into_iter().collect();
-    let new = repo.create_issue(report.title, report.body, &labels)?;
+    let new = repo.create_issue(report.title, report.body)?;
     // The answer tells who we are, where the server did not.
     let Some(me) = me.or(new.user.clone()) else {
         return Ok(Kept::Opened(link(&new)));
@@ -126,11 +116,7 @@ fn text_of(report: Report<'_>) -> IssueEdit<'_> {
 /// A token that may not ask who it is is told by the answer of a comment, which goes again: on an issue that may be ours,
 /// so an issue that nobody planted costs nothing but that.
 fn ours(repo: &Repo, marker: &str) -> Result<(Vec<Issue>, Option<User>), Error> {
-    let mut me = match repo.user() {
-        Ok(user) => Some(user),
-        Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => None,
-        Err(error) => return Err(error),
-    };
+    let mut me = repo.me()?;
     let mut found = marked(repo, marker, me.as_ref())?;
     if let (None, Some(first)) = (&me, found.first()) {
         let asking = repo.create_comment(first.number, "This is looked at.")?;

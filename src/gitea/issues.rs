@@ -1,5 +1,4 @@
-//! Issues, their labels, and comments, which pull requests have as issues do (docs/gitea-api.md, "Comments", "Issues
-//! and labels").
+//! Issues, and comments, which pull requests have as issues do (docs/gitea-api.md, "Comments", "Issues and labels").
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -65,30 +64,21 @@ impl IssueEdit<'_> {
     }
 }
 
-#[derive(Debug, Deserialize)]
-struct Label {
-    id: i64,
-    #[serde(default, deserialize_with = "or_default")]
-    name: String,
-}
-
 impl Repo {
     /// Returns all comments of an issue or pull request, oldest first.
     ///
     /// One request: this list is not paginated, and a loop over pages would not end (docs/gitea-api.md, "Comments").
     /// For an unknown number Gitea answers 500.
     pub fn comments(&self, number: u64) -> Result<Vec<Comment>, Error> {
-        let reply = self.send(Method::Get, &format!("/issues/{number}/comments"), None)?;
-        decode(&reply, "a list of comments")
+        let path = format!("/issues/{number}/comments");
+        self.get(&path, "a list of comments")
     }
 
     /// Writes a comment. It needs no more than read access to the pull request, and the scope `write:issue`.
     pub fn create_comment(&self, number: u64, body: &str) -> Result<Comment, Error> {
         let path = format!("/issues/{number}/comments");
-        decode(
-            &self.send(Method::Post, &path, Some(&json!({"body": body})))?,
-            "a comment",
-        )
+        let reply = self.send(Method::Post, &path, Some(&json!({"body": body})))?;
+        decode(&reply, "a comment")
     }
 
     /// Changes a comment. Returns whether there was one to change: an event in the list of comments stays as it is (204).
@@ -110,12 +100,12 @@ impl Repo {
         if let Some(login) = created_by {
             path.push_str(&format!("&created_by={}", encode(login)));
         }
-        self.list(&path, "a list of issues", |_| false)
+        self.list(&path, "a list of issues")
     }
 
-    /// Opens an issue with labels, by their ids. A token's user without write access gets none of them, silently.
-    pub fn create_issue(&self, title: &str, body: &str, labels: &[i64]) -> Result<Issue, Error> {
-        let new = json!({"title": title, "body": body, "labels": labels});
+    /// Opens an issue.
+    pub fn create_issue(&self, title: &str, body: &str) -> Result<Issue, Error> {
+        let new = json!({"title": title, "body": body});
         decode(&self.send(Method::Post, "/issues", Some(&new))?, "an issue")
     }
 
@@ -124,21 +114,5 @@ impl Repo {
         let path = format!("/issues/{number}");
         self.send(Method::Patch, &path, Some(&edit.to_json()))
             .map(drop)
-    }
-
-    /// Returns the id of a label of the repository, which is made where it is missing.
-    ///
-    /// A second POST of a name makes a second label (docs/gitea-api.md, "Issues and labels"), so the list comes first.
-    pub fn label(&self, name: &str) -> Result<i64, Error> {
-        let is_it = |label: &Label| label.name == name;
-        let labels: Vec<Label> = self.list("/labels", "a list of labels", |page: &[Label]| {
-            page.iter().any(is_it)
-        })?;
-        if let Some(label) = labels.iter().find(|label| is_it(label)) {
-            return Ok(label.id);
-        }
-        let new = json!({"name": name, "color": "#b60205"});
-        let label: Label = decode(&self.send(Method::Post, "/labels", Some(&new))?, "a label")?;
-        Ok(label.id)
     }
 }

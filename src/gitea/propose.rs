@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::commit::{CommitError, Policy, Revision, Target, change_of, commit_edit, edit_file};
-use super::{Error, File, IssueEdit, Pull, Put, Repo};
+use super::{Error, File, IssueEdit, Pull, Put, Repo, unless_absent};
 use crate::edit::{self, Edit};
 
 /// What became of it.
@@ -121,11 +121,7 @@ impl Proposal<'_> {
         if pull.is_none() && edit.flipped.is_empty() {
             return Ok(Proposed::NothingToDo);
         }
-        let ours = match self.repo.file(&self.head, self.target.path) {
-            Ok(ours) => Some(ours),
-            Err(Error::NotFound(_)) => None,
-            Err(error) => return Err(error.into()),
-        };
+        let ours = unless_absent(self.repo.file(&self.head, self.target.path))?;
         let mut names = self.names.clone();
         // a branch that was left behind proposes nothing any more
         if let (Some(ours), Some(_)) = (&ours, &pull) {
@@ -175,10 +171,7 @@ impl Proposal<'_> {
             self.close(&pull)?;
         }
         log::info!("making the branch {} anew", self.head);
-        match self.repo.delete_branch(&self.head) {
-            Err(error) if !error.is_not_found() => Err(error),
-            _ => Ok(()),
-        }
+        unless_absent(self.repo.delete_branch(&self.head)).map(drop)
     }
 
     fn branch_off(&self, file: &File, wanted: &Revision) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Error, IssueEdit, Repo, User, decode, encode, or_default};
+use super::{Error, IssueEdit, Repo, User, decode, encode, or_default, unless_absent};
 use crate::http::Method;
 
 /// A pull request.
@@ -67,32 +67,19 @@ impl Pull {
 impl Repo {
     /// Returns a pull request.
     pub fn pull(&self, number: u64) -> Result<Pull, Error> {
-        decode(
-            &self.send(Method::Get, &format!("/pulls/{number}"), None)?,
-            "a pull request",
-        )
+        self.get(&format!("/pulls/{number}"), "a pull request")
     }
 
     /// Returns the pull request that was merged as this commit, if there is one (docs/gitea-api.md, "Pull requests").
     /// The commit's full id.
     pub fn pull_merged_as(&self, commit: &str) -> Result<Option<Pull>, Error> {
-        match self.send(
-            Method::Get,
-            &format!("/commits/{}/pull", encode(commit)),
-            None,
-        ) {
-            Ok(reply) => decode(&reply, "a pull request").map(Some),
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error) => Err(error),
-        }
+        let path = format!("/commits/{}/pull", encode(commit));
+        unless_absent(self.get(&path, "a pull request"))
     }
 
     /// Returns who may write to the repository; whoever reads it may ask (docs/gitea-api.md, "Who agreed"). No pages.
     pub fn writers(&self) -> Result<Vec<User>, Error> {
-        decode(
-            &self.send(Method::Get, "/assignees", None)?,
-            "a list of users",
-        )
+        self.get("/assignees", "a list of users")
     }
 
     /// Returns the open pull request of this repository's branch `head` into `base`.
@@ -100,25 +87,19 @@ impl Repo {
         // Finds one of any state (docs/gitea-api.md, "Pull requests"): none at all is the usual case, and known after
         // one request.
         let path = format!("/pulls/{}/{}", encode(base), encode(head));
-        match self.send(Method::Get, &path, None) {
-            Err(error) if error.is_not_found() => return Ok(None),
-            Err(error) => return Err(error),
-            Ok(reply) => {
-                let pull: Pull = decode(&reply, "a pull request")?;
-                if pull.is_open(base, head) {
-                    return Ok(Some(pull));
-                }
+        match unless_absent(self.get::<Pull>(&path, "a pull request"))? {
+            Some(pull) if !pull.is_open(base, head) => {
+                Ok(self.open_pulls(base, head)?.into_iter().next())
             }
+            found => Ok(found),
         }
-        Ok(self.open_pulls(base, head)?.into_iter().next())
     }
 
     /// Returns all open pull requests of this repository's branch `head` into `base`, the lowest number first. There is one
     /// at most, but for two that were opened at the same instant.
     pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>, Error> {
         // The filters of this list are not to be relied on (docs/gitea-api.md, "Pull requests").
-        let mut pulls: Vec<Pull> =
-            self.list("/pulls?state=open", "a list of pull requests", |_| false)?;
+        let mut pulls: Vec<Pull> = self.list("/pulls?state=open", "a list of pull requests")?;
         pulls.retain(|pull| pull.is_open(base, head));
         pulls.sort_by_key(|pull| pull.number);
         pulls.dedup_by_key(|pull| pull.number);
@@ -134,10 +115,8 @@ impl Repo {
         body: &str,
     ) -> Result<Pull, Error> {
         let new = json!({"head": head, "base": base, "title": title, "body": body});
-        decode(
-            &self.send(Method::Post, "/pulls", Some(&new))?,
-            "a pull request",
-        )
+        let reply = self.send(Method::Post, "/pulls", Some(&new))?;
+        decode(&reply, "a pull request")
     }
 
     /// Changes a pull request.

@@ -5,31 +5,45 @@ use serde::Deserialize;
 use super::or_default;
 
 /// A rule as administrators of the repository read it, with the fields about pushing.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Rule {
-    /// The pattern of its branches, which is its name.
+    /// Its name: a branch, or the pattern of its branches.
     #[serde(deserialize_with = "or_default")]
     pub rule_name: String,
     /// Whether anybody may push.
     #[serde(deserialize_with = "or_default")]
-    enable_push: bool,
+    pub enable_push: bool,
     /// Whether only those of the list may.
     #[serde(deserialize_with = "or_default")]
-    enable_push_whitelist: bool,
+    pub enable_push_whitelist: bool,
+    /// The list's users.
     #[serde(deserialize_with = "or_default")]
-    push_whitelist_usernames: Vec<String>,
+    pub push_whitelist_usernames: Vec<String>,
+    /// Teams whose members may, too. Who they are is not known.
     #[serde(deserialize_with = "or_default")]
-    push_whitelist_teams: Vec<String>,
+    pub push_whitelist_teams: Vec<String>,
+    /// Whether deploy keys may, too.
     #[serde(deserialize_with = "or_default")]
-    push_whitelist_deploy_keys: bool,
+    pub push_whitelist_deploy_keys: bool,
+    /// Patterns of files that everybody with write access may push.
     #[serde(deserialize_with = "or_default")]
-    unprotected_file_patterns: String,
+    pub unprotected_file_patterns: String,
+    /// Patterns of files that nobody may change.
     #[serde(deserialize_with = "or_default")]
-    protected_file_patterns: String,
+    pub protected_file_patterns: String,
+    /// Whether a commit has to be signed.
+    #[serde(deserialize_with = "or_default")]
+    pub require_signed_commits: bool,
 }
 
 impl Rule {
+    /// Whether a user is on its push list.
+    pub fn lists(&self, login: &str) -> bool {
+        let mut users = self.push_whitelist_usernames.iter();
+        users.any(|user| user.eq_ignore_ascii_case(login))
+    }
+
     /// Returns why the file gets past review, or cannot get in at all, and what to do; `None` where the rule is right.
     pub fn gap(&self, file: &str) -> Option<(String, &'static str)> {
         if let Some(pattern) = pattern_of(&self.unprotected_file_patterns, file) {

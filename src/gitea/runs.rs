@@ -3,8 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{Error, Repo, decode, encode, or_default};
-use crate::http::Method;
+use super::{Error, Repo, encode, or_default};
 
 /// A run of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -50,15 +49,6 @@ impl Run {
     }
 }
 
-/// How a commit stands to another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ancestry {
-    /// The other has it, and more.
-    Descendant,
-    /// Each has something that the other lacks, or the other has nothing more.
-    Other,
-}
-
 #[derive(Deserialize)]
 struct Runs {
     #[serde(default, deserialize_with = "or_default")]
@@ -71,34 +61,18 @@ struct Compared {
     total_commits: u64,
 }
 
-#[derive(Deserialize)]
-struct Described {
-    #[serde(default, deserialize_with = "or_default")]
-    default_branch: String,
-}
-
 /// How many pages of runs are looked at for the own one: it is among the newest.
 const PAGES: usize = 20;
 
 impl Repo {
-    /// Returns the name of the repository's default branch.
-    pub fn default_branch(&self) -> Result<String, Error> {
-        let described: Described = decode(&self.send(Method::Get, "", None)?, "a repository")?;
-        Ok(described.default_branch)
-    }
-
     /// Returns whether `tip` is a descendant of `commit`. The commits' full ids; both directions tell it without any
     /// object.
-    pub fn ancestry(&self, commit: &str, tip: &str) -> Result<Ancestry, Error> {
+    pub fn is_descendant(&self, tip: &str, commit: &str) -> Result<bool, Error> {
         let more = |from: &str, to: &str| -> Result<bool, Error> {
             let path = format!("/compare/{}...{}", encode(from), encode(to));
-            let compared: Compared = decode(&self.send(Method::Get, &path, None)?, "a comparison")?;
-            Ok(compared.total_commits > 0)
+            Ok(self.get::<Compared>(&path, "a comparison")?.total_commits > 0)
         };
-        Ok(match more(commit, tip)? && !more(tip, commit)? {
-            true => Ancestry::Descendant,
-            false => Ancestry::Other,
-        })
+        Ok(more(commit, tip)? && !more(tip, commit)?)
     }
 
     /// Returns the runs of the same workflow as the run `id` on `branch` that are newer than it, and queued, running or
@@ -110,7 +84,7 @@ impl Repo {
                 "/actions/runs?branch={}&limit=50&page={page}",
                 encode(branch)
             );
-            let found: Runs = decode(&self.send(Method::Get, &path, None)?, "a list of runs")?;
+            let found: Runs = self.get(&path, "a list of runs")?;
             let is_last = found.workflow_runs.len() < 50;
             runs.extend(found.workflow_runs);
             if is_last || runs.iter().any(|run| run.id == id) {

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::commit::{CommitError, Policy, Write, in_rounds};
-use super::{Error, NewFile, Repo};
+use super::{Error, NewFile, Repo, unless_absent};
 
 /// The branch, where nobody names another.
 pub const BRANCH: &str = "netbird-sealed-keys";
@@ -86,14 +86,22 @@ impl SealedKeys {
 
     /// Makes the branch off another where it is not there: what works here works for the keys.
     pub fn begin(&self, default_branch: &str, policy: Policy<'_>) -> Result<(), Refused> {
-        let mut write = Begin {
-            of: self,
-            default_branch,
-            policy,
+        let SealedKeys { repo, branch, .. } = self;
+        let read = || match unless_absent(repo.tip(branch))? {
+            Some(tip) => Ok((tip, true)),
+            None => Ok((repo.tip(default_branch)?, false)),
         };
-        in_rounds(&mut write, policy)
-            .map(drop)
-            .map_err(|error| self.refused(error))
+        let readme = NewFile {
+            path: README.to_owned(),
+            bytes: README_TEXT.replace("BRANCH", branch).into_bytes(),
+        };
+        // with a message: a branch that is made without a commit starts the workflows of the default branch's tip
+        let message = "chore: begin the branch of sealed setup keys [skip ci]";
+        let send = || {
+            let files = std::slice::from_ref(&readme);
+            repo.create_files(files, default_branch, Some(branch), message, (policy.now)())
+        };
+        self.commit(&read, &send, policy)
     }
 
     /// Stores these files of the folder as one commit. Returns where each is, as in `BRANCH:PATH`.
@@ -102,18 +110,30 @@ impl SealedKeys {
         files: &[(String, Vec<u8>)],
         policy: Policy<'_>,
     ) -> Result<Vec<String>, Refused> {
+        let SealedKeys { repo, branch, .. } = self;
         let new = files.iter().map(|(name, bytes)| NewFile {
             path: format!("{}/{name}", self.folder),
             bytes: bytes.clone(),
         });
-        let mut write = Store {
-            of: self,
-            files: new.collect(),
-            policy,
+        let files: Vec<NewFile> = new.collect();
+        let read = || {
+            let tip = repo.tip(branch)?;
+            // one commit has all of them or none
+            let Some(first) = files.first() else {
+                return Ok((tip, true));
+            };
+            let found = unless_absent(repo.file(branch, &first.path))?;
+            Ok((tip, found.is_some_and(|found| found.bytes == first.bytes)))
         };
-        in_rounds(&mut write, policy).map_err(|error| self.refused(error))?;
-        let place = |file: &NewFile| format!("{}:{}", self.branch, file.path);
-        Ok(write.files.iter().map(place).collect())
+        let what = match files.len() {
+            1 => "a sealed setup key".to_owned(),
+            number => format!("{number} sealed setup keys"),
+        };
+        let message = format!("chore: store {what} [skip ci]");
+        let send = || repo.create_files(&files, branch, None, &message, (policy.now)());
+        self.commit(&read, &send, policy)?;
+        let place = |file: &NewFile| format!("{branch}:{}", file.path);
+        Ok(files.iter().map(place).collect())
     }
 
     /// Returns the path of the copy of each of these ids of keys; without a branch there is none.
@@ -124,88 +144,33 @@ impl SealedKeys {
         Ok(ids.map(|id| copy_of(&files, id).map(place)).collect())
     }
 
-    fn refused(&self, error: CommitError) -> Refused {
-        Refused {
+    fn commit(&self, read: Reads, send: Sends, policy: Policy<'_>) -> Result<(), Refused> {
+        let committed = in_rounds(&mut NewFiles { read, send }, policy);
+        committed.map(drop).map_err(|error| Refused {
             branch: self.branch.clone(),
             error: Box::new(error),
-        }
+        })
     }
 }
 
-/// The branch's first commit.
-struct Begin<'a> {
-    of: &'a SealedKeys,
-    default_branch: &'a str,
-    policy: Policy<'a>,
+/// Reads the branch's tip, and whether what a commit makes is there, with our content.
+type Reads<'a> = &'a dyn Fn() -> Result<(String, bool), Error>;
+/// Makes the commit.
+type Sends<'a> = &'a dyn Fn() -> Result<Option<String>, Error>;
+
+/// A commit of files that are not there yet.
+struct NewFiles<'a> {
+    read: Reads<'a>,
+    send: Sends<'a>,
 }
 
-impl Write for Begin<'_> {
-    /// Whether the branch is there.
+impl Write for NewFiles<'_> {
+    /// Whether they are there.
     type Seen = bool;
     type Sent = ();
 
     fn read(&self) -> Result<(String, bool), Error> {
-        match self.of.repo.tip(&self.of.branch) {
-            Ok(tip) => Ok((tip, true)),
-            Err(error) if error.is_not_found() => {
-                Ok((self.of.repo.tip(self.default_branch)?, false))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn prepare(&mut self, is_there: &bool) -> Result<Option<()>, CommitError> {
-        Ok((!is_there).then_some(()))
-    }
-
-    /// As a commit with a message: a branch that is made without one starts the workflows of the default branch's tip.
-    fn send(&self, _: &bool, (): &()) -> Result<Option<String>, Error> {
-        let readme = NewFile {
-            path: README.to_owned(),
-            bytes: README_TEXT.replace("BRANCH", &self.of.branch).into_bytes(),
-        };
-        self.of.repo.create_files(
-            &[readme],
-            self.default_branch,
-            Some(&self.of.branch),
-            "chore: begin the branch of sealed setup keys [skip ci]",
-            (self.policy.now)(),
-        )
-    }
-
-    fn arrived(&self, is_there: &bool, (): &()) -> Option<Option<String>> {
-        is_there.then_some(None)
-    }
-
-    fn has_moved(&self, before: &bool, is_there: &bool) -> bool {
-        before != is_there
-    }
-}
-
-/// New files on the branch.
-struct Store<'a> {
-    of: &'a SealedKeys,
-    files: Vec<NewFile>,
-    policy: Policy<'a>,
-}
-
-impl Write for Store<'_> {
-    /// Whether all of the files are there, with our content.
-    type Seen = bool;
-    type Sent = ();
-
-    fn read(&self) -> Result<(String, bool), Error> {
-        let SealedKeys { repo, branch, .. } = self.of;
-        let tip = repo.tip(branch)?;
-        // one commit has all of them or none
-        let Some(first) = self.files.first() else {
-            return Ok((tip, true));
-        };
-        match repo.file(branch, &first.path) {
-            Ok(found) => Ok((tip, found.bytes == first.bytes)),
-            Err(error) if error.is_not_found() => Ok((tip, false)),
-            Err(error) => Err(error),
-        }
+        (self.read)()
     }
 
     fn prepare(&mut self, are_there: &bool) -> Result<Option<()>, CommitError> {
@@ -213,13 +178,7 @@ impl Write for Store<'_> {
     }
 
     fn send(&self, _: &bool, (): &()) -> Result<Option<String>, Error> {
-        let what = match self.files.len() {
-            1 => "a sealed setup key".to_owned(),
-            number => format!("{number} sealed setup keys"),
-        };
-        let message = format!("chore: store {what} [skip ci]");
-        let SealedKeys { repo, branch, .. } = self.of;
-        repo.create_files(&self.files, branch, None, &message, (self.policy.now)())
+        (self.send)()
     }
 
     fn arrived(&self, are_there: &bool, (): &()) -> Option<Option<String>> {

@@ -1,6 +1,7 @@
 //! What an error of ureq says: can the request have arrived, and may another try do better?
 
-use super::{Config, Delivery, tls};
+use super::retry::Outcome;
+use super::{Call, Config, Delivery, Error, tls};
 use crate::text::system_words;
 
 /// When in a request an error of ureq came up.
@@ -12,97 +13,112 @@ pub(super) enum Phase {
     Body,
 }
 
-/// An error of ureq, classified.
+/// A try that brought no answer.
 #[derive(Debug)]
 pub(super) struct Failure {
-    pub(super) delivery: Delivery,
-    pub(super) cause: String,
-    pub(super) timeout: bool,
-    pub(super) tls: bool,
-    /// The connection ended before an answer.
-    pub(super) disconnected: bool,
-    /// Another try may well do better.
-    pub(super) passing: bool,
-    pub(super) too_big: bool,
+    pub(super) error: Error,
+    /// May another try do better?
+    pub(super) outcome: Outcome,
+}
+
+impl Failure {
+    /// Returns what happened, in words, without the request.
+    pub(super) fn cause(&self) -> String {
+        match &self.error {
+            Error::Tls { cause, .. } | Error::Transport { cause, .. } => cause.clone(),
+            error => error.to_string(),
+        }
+    }
 }
 
 /// Judges an error of ureq by what it shows of where the request was (seen with 3.5.2). What is not known to come
 /// from before the request left counts as ambiguous.
-pub(super) fn classify(error: &ureq::Error, phase: Phase, config: &Config) -> Failure {
+pub(super) fn classify(error: &ureq::Error, phase: Phase, call: &Call, config: &Config) -> Failure {
+    use Delivery::{Ambiguous, NotSent};
+    use Outcome::{Disconnected, Lasting, Passing};
     use std::io::ErrorKind::*;
-    let mut failure = Failure {
-        delivery: Delivery::Ambiguous,
-        cause: error.to_string(),
-        timeout: false,
-        tls: false,
-        disconnected: false,
-        passing: false,
-        too_big: false,
-    };
+    let call = call.clone();
     if let Some(cause) = tls::cause(error) {
-        failure.tls = true;
-        if phase == Phase::Call && !tls::may_be_late(&cause) {
-            failure.delivery = Delivery::NotSent;
-        }
-        failure.cause = cause;
-        return failure;
+        let delivery = match phase {
+            Phase::Call if !tls::may_be_late(&cause) => NotSent,
+            Phase::Call | Phase::Body => Ambiguous,
+        };
+        let error = Error::Tls {
+            call,
+            cause,
+            delivery,
+        };
+        return Failure {
+            error,
+            outcome: Lasting,
+        };
     }
-    match error {
+    let (delivery, outcome, cause) = match error {
+        ureq::Error::BodyExceedsLimit(_) => {
+            let limit = config.max_body_bytes;
+            return Failure {
+                error: Error::TooBig { call, limit },
+                outcome: Lasting,
+            };
+        }
         ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
             let secs = config.connect_timeout.as_secs_f64();
-            failure.cause = format!("no connection within {secs} s");
-            (failure.timeout, failure.passing, failure.delivery) = (true, true, Delivery::NotSent);
+            (NotSent, Passing, format!("no connection within {secs} s"))
         }
         ureq::Error::Timeout(_) => {
             // Not tried again: each try may take as long, and a server that hangs would hang the run.
             let secs = config.total_timeout.as_secs_f64();
-            failure.cause = format!("no complete answer within {secs} s");
-            failure.timeout = true;
+            let cause = format!("no complete answer within {secs} s");
+            (Ambiguous, Lasting, cause)
         }
-        // A path or header that ureq cannot write.
-        ureq::Error::Http(_) | ureq::Error::BadUri(_) => failure.delivery = Delivery::NotSent,
-        ureq::Error::HostNotFound => failure.delivery = Delivery::NotSent,
+        // A path or header that ureq cannot write, or no such host.
+        ureq::Error::Http(_) | ureq::Error::BadUri(_) | ureq::Error::HostNotFound => {
+            (NotSent, Lasting, error.to_string())
+        }
         ureq::Error::ConnectProxyFailed(why) => {
-            failure.cause = format!("the proxy refused to connect: {why}");
-            failure.delivery = Delivery::NotSent;
+            let cause = format!("the proxy refused to connect: {why}");
+            (NotSent, Lasting, cause)
         }
-        ureq::Error::ConnectionFailed => {
-            (failure.passing, failure.delivery) = (true, Delivery::NotSent);
-        }
-        ureq::Error::BodyExceedsLimit(_) => failure.too_big = true,
-        ureq::Error::BodyStalled => failure.passing = true,
-        ureq::Error::Io(io) => {
-            failure.cause = system_words(io);
-            match io.kind() {
+        ureq::Error::ConnectionFailed => (NotSent, Passing, error.to_string()),
+        ureq::Error::BodyStalled => (Ambiguous, Passing, error.to_string()),
+        ureq::Error::Io(io) => match (io.kind(), phase) {
+            (
                 ConnectionRefused | HostUnreachable | NetworkUnreachable | NetworkDown
-                | AddrNotAvailable => {
-                    (failure.passing, failure.delivery) = (true, Delivery::NotSent);
-                }
-                UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe => {
-                    failure.passing = true;
-                    failure.disconnected = phase == Phase::Call;
-                    failure.cause = match phase {
-                        Phase::Call => "the connection ended before an answer".to_owned(),
-                        Phase::Body => "the answer was cut off".to_owned(),
-                    };
-                }
-                _ if failure.cause.starts_with("failed to lookup address") => {
-                    failure.delivery = Delivery::NotSent;
-                    failure.passing = failure.cause.contains("Temporary failure");
-                }
-                _ => {}
+                | AddrNotAvailable,
+                _,
+            ) => (NotSent, Passing, system_words(io)),
+            (UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe, Phase::Call) => {
+                let cause = "the connection ended before an answer".to_owned();
+                (Ambiguous, Disconnected, cause)
             }
-        }
-        _ => {}
-    }
-    failure
+            (UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe, Phase::Body) => {
+                (Ambiguous, Passing, "the answer was cut off".to_owned())
+            }
+            _ => match system_words(io) {
+                words if !words.starts_with("failed to lookup address") => {
+                    (Ambiguous, Lasting, words)
+                }
+                words if words.contains("Temporary failure") => (NotSent, Passing, words),
+                words => (NotSent, Lasting, words),
+            },
+        },
+        _ => (Ambiguous, Lasting, error.to_string()),
+    };
+    let timeout = matches!(error, ureq::Error::Timeout(_));
+    let error = Error::Transport {
+        call,
+        delivery,
+        cause,
+        timeout,
+    };
+    Failure { error, outcome }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
-    use crate::http::BaseUrl;
+    use crate::http::{BaseUrl, Method};
     use std::io;
 
     #[test]
@@ -114,142 +130,135 @@ mod tests {
             )))
         };
         let config = Config::new(BaseUrl::parse("https://nb.example", "").unwrap());
+        let call = Call {
+            method: Method::Get,
+            url: "https://nb.example/api/groups".to_owned(),
+        };
         use Delivery::*;
-        for (error, phase, delivery, passing, disconnected, timeout) in [
+        use Outcome::*;
+        for (error, phase, delivery, outcome, timeout) in [
             (
                 io(io::ErrorKind::ConnectionRefused),
                 Phase::Call,
                 NotSent,
-                true,
-                false,
+                Passing,
                 false,
             ),
             (
                 io(io::ErrorKind::NetworkUnreachable),
                 Phase::Call,
                 NotSent,
-                true,
-                false,
+                Passing,
                 false,
             ),
             (
                 io(io::ErrorKind::UnexpectedEof),
                 Phase::Call,
                 Ambiguous,
-                true,
-                true,
+                Disconnected,
                 false,
             ),
             (
                 io(io::ErrorKind::ConnectionReset),
                 Phase::Call,
                 Ambiguous,
-                true,
-                true,
+                Disconnected,
                 false,
             ),
             (
                 io(io::ErrorKind::BrokenPipe),
                 Phase::Call,
                 Ambiguous,
-                true,
-                true,
+                Disconnected,
                 false,
             ),
             (
                 io(io::ErrorKind::UnexpectedEof),
                 Phase::Body,
                 Ambiguous,
-                true,
-                false,
+                Passing,
                 false,
             ),
             (
                 io(io::ErrorKind::PermissionDenied),
                 Phase::Call,
                 Ambiguous,
-                false,
-                false,
+                Lasting,
                 false,
             ),
             (
                 dns("Name or service not known"),
                 Phase::Call,
                 NotSent,
-                false,
-                false,
+                Lasting,
                 false,
             ),
             (
                 dns("Temporary failure in name resolution"),
                 Phase::Call,
                 NotSent,
-                true,
-                false,
+                Passing,
                 false,
             ),
             (
                 ureq::Error::Timeout(ureq::Timeout::Connect),
                 Phase::Call,
                 NotSent,
-                true,
-                false,
+                Passing,
                 true,
             ),
             (
                 ureq::Error::Timeout(ureq::Timeout::Resolve),
                 Phase::Call,
                 NotSent,
-                true,
-                false,
+                Passing,
                 true,
             ),
             (
                 ureq::Error::Timeout(ureq::Timeout::Global),
                 Phase::Call,
                 Ambiguous,
-                false,
-                false,
+                Lasting,
                 true,
             ),
             (
                 ureq::Error::Timeout(ureq::Timeout::Global),
                 Phase::Body,
                 Ambiguous,
-                false,
-                false,
+                Lasting,
                 true,
             ),
             (
                 ureq::Error::ConnectProxyFailed("407".into()),
                 Phase::Call,
                 NotSent,
-                false,
-                false,
+                Lasting,
                 false,
             ),
             (
                 ureq::Error::Tls("bad name"),
                 Phase::Call,
                 NotSent,
-                false,
-                false,
+                Lasting,
                 false,
             ),
             (
                 ureq::Error::HostNotFound,
                 Phase::Call,
                 NotSent,
-                false,
-                false,
+                Lasting,
                 false,
             ),
         ] {
-            let failure = classify(&error, phase, &config);
-            assert_eq!(failure.delivery, delivery, "{error:?}");
-            assert_eq!(failure.passing, passing, "{error:?}");
-            assert_eq!(failure.disconnected, disconnected, "{error:?}");
-            assert_eq!(failure.timeout, timeout, "{error:?}");
+            let failure = classify(&error, phase, &call, &config);
+            let (Error::Transport { delivery: told, .. } | Error::Tls { delivery: told, .. }) =
+                &failure.error
+            else {
+                panic!("{failure:?}")
+            };
+            assert_eq!((*told, failure.outcome), (delivery, outcome), "{error:?}");
+            let timed_out = matches!(failure.error, Error::Transport { timeout: true, .. });
+            assert_eq!(timed_out, timeout, "{error:?}");
         }
     }
 }

@@ -44,7 +44,7 @@ impl Client {
             .timeout_global(Some(config.total_timeout))
             .max_idle_connections(config.idle_connections)
             .max_idle_connections_per_host(config.idle_connections)
-            .user_agent(&config.user_agent)
+            .user_agent(super::USER_AGENT)
             .accept("application/json")
             .proxy(proxy::resolve(&config.proxy, &config.base)?);
         if config.base.is_https() {
@@ -99,9 +99,8 @@ impl Client {
             log_try(&call, &result, start.elapsed(), retries);
             let (outcome, retry_after) = outcome(&result, config.passes);
             let Some(wait) = tries.next(&config.retry, method, outcome, retry_after) else {
-                return result
-                    .map_err(|failure| failed(failure, call, config))
-                    .and_then(refuse_redirect);
+                let reply = result.map_err(|failure| failure.error);
+                return reply.and_then(refuse_redirect);
             };
             log_wait(&call, &result, &wait);
             (config.retry.sleep)(wait.delay);
@@ -118,7 +117,7 @@ impl Client {
             token_origin,
             ..
         } = &*self.0;
-        let classified = |phase| move |e: ureq::Error| classify(&e, phase, config);
+        let classified = |phase| move |e: ureq::Error| classify(&e, phase, call, config);
         let response =
             send(agent, authorization, call.method, url, body).map_err(classified(Phase::Call))?;
         let (head, body) = response.into_parts();
@@ -204,40 +203,7 @@ fn outcome(
                 .and_then(|value| retry::retry_after(value, now));
             (Outcome::Answered(reply.status), retry_after)
         }
-        Err(failure) if failure.disconnected => (Outcome::Disconnected, None),
-        Err(failure) if failure.passing => (Outcome::Passing, None),
-        Err(_) => (Outcome::Lasting, None),
-    }
-}
-
-fn failed(failure: Failure, call: Call, config: &Config) -> Error {
-    let Failure {
-        delivery,
-        cause,
-        timeout,
-        tls,
-        too_big,
-        disconnected: _,
-        passing: _,
-    } = failure;
-    if too_big {
-        Error::TooBig {
-            call,
-            limit: config.max_body_bytes,
-        }
-    } else if tls {
-        Error::Tls {
-            call,
-            cause,
-            delivery,
-        }
-    } else {
-        Error::Transport {
-            call,
-            delivery,
-            cause,
-            timeout,
-        }
+        Err(failure) => (failure.outcome, None),
     }
 }
 
@@ -290,8 +256,8 @@ fn log_try(call: &Call, result: &Result<Reply, Failure>, took: Duration, retries
             let request_id = request_id.as_deref().unwrap_or("");
             log::debug!(method, path, status, ms, request_id, retries; "request");
         }
-        Err(Failure { cause, .. }) => {
-            log::debug!(method, path, error = cause.as_str(), ms, retries; "request");
+        Err(failure) => {
+            log::debug!(method, path, error = failure.cause().as_str(), ms, retries; "request");
         }
     }
 }
@@ -305,7 +271,7 @@ fn log_wait(call: &Call, result: &Result<Reply, Failure>, wait: &Wait) {
     } = *wait;
     let what = match result {
         Ok(reply) => reply.status.to_string(),
-        Err(failure) => failure.cause.clone(),
+        Err(failure) => failure.cause(),
     };
     let (method, path, secs) = (call.method, call.path(), delay.as_secs_f64());
     if throttled {

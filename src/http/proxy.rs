@@ -4,7 +4,6 @@
 //! read the variable, and reads NO_PROXY too narrowly (seen with 3.5.2). So the choice is made here, once a client,
 //! and ureq gets the outcome.
 
-use std::fmt;
 use std::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -23,28 +22,6 @@ pub enum ProxySetting {
     Url(SecretString),
 }
 
-/// A proxy that an environment variable names. Its Debug form leaves the URL out: it may hold a password.
-pub struct Choice {
-    /// The variable, as in `HTTPS_PROXY`.
-    pub variable: &'static str,
-    url: SecretString,
-}
-
-impl Choice {
-    /// Returns the proxy's URL, with the password that may be in it.
-    pub fn url(&self) -> &str {
-        self.url.expose_secret()
-    }
-}
-
-impl fmt::Debug for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Choice")
-            .field("variable", &self.variable)
-            .finish_non_exhaustive()
-    }
-}
-
 /// The variables that name a proxy, the first that is set counts.
 const HTTPS: &[&str] = &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const HTTP: &[&str] = &["http_proxy", "all_proxy", "ALL_PROXY"];
@@ -57,12 +34,16 @@ pub fn is_variable(name: &str) -> bool {
         .any(|names| names.contains(&name))
 }
 
-/// Returns the proxy for requests to `url`; `None` means direct. `lookup` is the environment.
+/// Returns the URL of the proxy for requests to `url`, which may hold a password, and the variable that names it; `None` means
+/// direct. `lookup` is the environment.
 ///
 /// `https_proxy`, `HTTPS_PROXY` for https; `http_proxy` alone for http (`HTTP_PROXY` can be set by a caller of a CGI
 /// program); then `all_proxy`, `ALL_PROXY`. An empty variable is an unset one. `no_proxy`, `NO_PROXY` list hosts that
 /// go direct: a name covers its sub-domains, `*` is everything, `host:port` is one port.
-pub fn choose(lookup: impl Fn(&str) -> Option<String>, url: &BaseUrl) -> Option<Choice> {
+fn choose(
+    lookup: impl Fn(&str) -> Option<String>,
+    url: &BaseUrl,
+) -> Option<(&'static str, SecretString)> {
     let set = |name: &str| {
         lookup(name)
             .map(|value| value.trim().to_owned())
@@ -79,12 +60,8 @@ pub fn choose(lookup: impl Fn(&str) -> Option<String>, url: &BaseUrl) -> Option<
         return None;
     }
     let names = if url.is_https() { HTTPS } else { HTTP };
-    names.iter().find_map(|&variable| {
-        set(variable).map(|url| Choice {
-            variable,
-            url: url.into(),
-        })
-    })
+    let named = |variable: &&'static str| Some((*variable, set(variable)?.into()));
+    names.iter().find_map(named)
 }
 
 /// Does an entry of NO_PROXY cover the host of `url`?
@@ -129,19 +106,17 @@ fn split_port(entry: &str) -> (&str, Option<&str>) {
 ///
 /// Errors with [`Error::Proxy`] when it cannot be read.
 pub(super) fn resolve(setting: &ProxySetting, url: &BaseUrl) -> Result<Option<ureq::Proxy>, Error> {
-    match setting {
-        ProxySetting::Direct => Ok(None),
-        ProxySetting::Url(proxy) => read("the proxy setting", proxy.expose_secret()).map(Some),
-        ProxySetting::Environment => match choose(|name| std::env::var(name).ok(), url) {
-            Some(choice) => read(choice.variable, choice.url()).map(Some),
-            None => Ok(None),
-        },
-    }
+    let choice = match setting {
+        ProxySetting::Direct => None,
+        ProxySetting::Url(proxy) => Some(("the proxy setting", proxy.clone())),
+        ProxySetting::Environment => choose(|name| std::env::var(name).ok(), url),
+    };
+    choice.map(|(source, url)| read(source, &url)).transpose()
 }
 
-fn read(source: &str, url: &str) -> Result<ureq::Proxy, Error> {
+fn read(source: &str, url: &SecretString) -> Result<ureq::Proxy, Error> {
     // The error of ureq says no more than "invalid"; and text of the URL could be a password.
-    ureq::Proxy::new(url).map_err(|_| Error::Proxy {
+    ureq::Proxy::new(url.expose_secret()).map_err(|_| Error::Proxy {
         source: source.to_owned(),
     })
 }
@@ -158,7 +133,7 @@ mod tests {
                 .find(|(variable, _)| *variable == name)
                 .map(|(_, value)| (*value).to_owned())
         };
-        choose(lookup, &url).map(|choice| format!("{} {}", choice.variable, choice.url()))
+        choose(lookup, &url).map(|(variable, url)| format!("{variable} {}", url.expose_secret()))
     }
 
     #[test]
@@ -251,7 +226,7 @@ mod tests {
             "http://u:hunter2@p :1",
             "://",
         ] {
-            let error = read("HTTPS_PROXY", bad).unwrap_err();
+            let error = read("HTTPS_PROXY", &bad.into()).unwrap_err();
             let said = format!("{error} {error:?} {:?}", error.hint());
             assert!(
                 said.contains("HTTPS_PROXY") && !said.contains("hunter2"),
@@ -265,7 +240,7 @@ mod tests {
             "socks5h://p",
             "socks4a://p:1080",
         ] {
-            read("ALL_PROXY", good).unwrap();
+            read("ALL_PROXY", &good.into()).unwrap();
         }
     }
 }

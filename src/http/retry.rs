@@ -132,13 +132,17 @@ impl Tries {
 
 /// Returns the wait before try `n + 2`: between a half and the whole of `base` · 2ⁿ, by `random`.
 pub(super) fn backoff(base: Duration, n: u32, random: u64) -> Duration {
-    let whole = base.saturating_mul(2_u32.saturating_pow(n));
+    jittered(base.saturating_mul(2_u32.saturating_pow(n)), random)
+}
+
+/// Returns between a half and the whole of a wait, by `random`.
+pub(crate) fn jittered(whole: Duration, random: u64) -> Duration {
     let share = (random % 1024) as f64 / 1024.0;
     whole.mul_f64(0.5 + share / 2.0)
 }
 
 /// Returns a number that differs from call to call; the standard library seeds its hashers from the system.
-pub(super) fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(())
 }
 

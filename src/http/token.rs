@@ -92,15 +92,13 @@ pub enum TokenError {
 
 impl TokenError {
     /// What to do about it.
-    pub fn hint(self) -> Option<String> {
+    pub fn hint(self) -> &'static str {
         match self {
-            TokenError::Empty => Some("jobs of pull requests from forks get no secrets".to_owned()),
+            TokenError::Empty => "jobs of pull requests from forks get no secrets",
             TokenError::Quotes
             | TokenError::SchemeWord
             | TokenError::WhiteSpace
-            | TokenError::Character => {
-                Some("store the bare token, as the server showed it".to_owned())
-            }
+            | TokenError::Character => "store the bare token, as the server showed it",
         }
     }
 }

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::gitea::Rule;
+
 /// The secrets of the workflows.
 pub const SECRETS: [&str; 3] = ["NETBIRD_PLAN_TOKEN", "NETBIRD_APPLY_TOKEN", "BOT_TOKEN"];
 /// The variables of the workflows, and whether the workflows go without it.
@@ -47,21 +49,6 @@ pub struct There {
     pub keys_rule: Option<Rule>,
     /// Does the branch hold netbird.json?
     pub has_network: bool,
-}
-
-/// A rule that protects a branch, as far as it says who may push.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rule {
-    /// Its name, which is a branch or a pattern.
-    pub name: String,
-    /// May anybody push at all?
-    pub push: bool,
-    /// Who may, where not everybody with write access may.
-    pub allowed: Option<Vec<String>>,
-    /// May members of teams, too? Who they are is not known.
-    pub teams: bool,
-    /// Patterns of files that everybody may push.
-    pub unprotected: String,
 }
 
 /// One setting.
@@ -174,10 +161,8 @@ fn same(one: &str, other: &str) -> bool {
 /// Decides the rule of the branch that is applied.
 fn rule(wanted: &Wanted, there: &There) -> Option<Deed> {
     if let Some(rule) = &there.rule {
-        return Some(Deed::There(
-            setting(&rule.name, wanted),
-            remark(rule, wanted),
-        ));
+        let setting = setting(&rule.rule_name, wanted);
+        return Some(Deed::There(setting, remark(rule, wanted)));
     }
     wanted.bot.as_ref()?;
     Some(match there.has_network {
@@ -197,7 +182,7 @@ fn rule_of_keys(wanted: &Wanted, there: &There) -> Option<Deed> {
         Remark::NobodyPushes | Remark::WithoutBot => Remark::KeepsKeysOut,
         other => other,
     };
-    Some(Deed::There(setting(&rule.name, wanted), remark))
+    Some(Deed::There(setting(&rule.rule_name, wanted), remark))
 }
 
 fn setting(branch: &str, wanted: &Wanted) -> Setting {
@@ -209,16 +194,18 @@ fn setting(branch: &str, wanted: &Wanted) -> Setting {
 
 /// Judges a rule that is there; without knowing the bot, too, but for whether it may push.
 fn remark(rule: &Rule, wanted: &Wanted) -> Remark {
-    let may_push = |logins: &[String]| {
-        let Some(bot) = &wanted.bot else { return true };
-        rule.teams || logins.iter().any(|login| login.eq_ignore_ascii_case(bot))
-    };
-    match &rule.allowed {
-        _ if !rule.unprotected.trim().is_empty() => Remark::Unprotected(rule.unprotected.clone()),
-        _ if !rule.push => Remark::NobodyPushes,
-        None => Remark::EverybodyPushes,
-        Some(logins) if !may_push(logins) => Remark::WithoutBot,
-        Some(_) => Remark::None,
+    let lists_bot = wanted.bot.as_ref().is_none_or(|bot| rule.lists(bot));
+    let unprotected = &rule.unprotected_file_patterns;
+    if !unprotected.trim().is_empty() {
+        Remark::Unprotected(unprotected.clone())
+    } else if !rule.enable_push {
+        Remark::NobodyPushes
+    } else if !rule.enable_push_whitelist {
+        Remark::EverybodyPushes
+    } else if !lists_bot && rule.push_whitelist_teams.is_empty() {
+        Remark::WithoutBot
+    } else {
+        Remark::None
     }
 }
 
@@ -236,6 +223,18 @@ mod tests {
             bot: Some("bot".into()),
             branch: "main".into(),
             keys_branch: None,
+        }
+    }
+
+    /// A rule by which those may push, or everybody who may write.
+    fn rule_of(name: &str, push: bool, allowed: Option<&[&str]>) -> Rule {
+        let logins = allowed.unwrap_or_default().iter();
+        Rule {
+            rule_name: name.into(),
+            enable_push: push,
+            enable_push_whitelist: allowed.is_some(),
+            push_whitelist_usernames: logins.map(|&login| login.to_owned()).collect(),
+            ..Rule::default()
         }
     }
 
@@ -275,12 +274,7 @@ mod tests {
             bot_writes: true,
             bot_owns: true,
             has_network: true,
-            rule: Some(Rule {
-                name: "main".into(),
-                push: true,
-                allowed: Some(vec!["Bot".into()]),
-                ..Rule::default()
-            }),
+            rule: Some(rule_of("main", true, Some(&["Bot"]))),
             keys_rule: None,
         };
         let deeds = decide(&wanted(), &there);
@@ -299,13 +293,9 @@ mod tests {
     #[test]
     fn a_rule_that_is_there_is_judged() {
         let judged = |push, allowed: Option<&[&str]>, unprotected: &str| {
-            let allowed = allowed.map(|all| all.iter().map(|&login| login.to_owned()).collect());
             let rule = Rule {
-                name: "ma*".into(),
-                push,
-                allowed,
-                teams: false,
-                unprotected: unprotected.into(),
+                unprotected_file_patterns: unprotected.into(),
+                ..rule_of("ma*", push, allowed)
             };
             let there = There {
                 rule: Some(rule),
@@ -339,15 +329,8 @@ mod tests {
         assert_eq!(deeds[9], Deed::RuleWaits("main".into()));
         // one that is there is left alone; by it keys are stored, or not
         let judged = |push, allowed: Option<&[&str]>| {
-            let allowed = allowed.map(|all| all.iter().map(|&login| login.to_owned()).collect());
-            let keys_rule = Some(Rule {
-                name: "k*".into(),
-                push,
-                allowed,
-                ..Rule::default()
-            });
             let there = There {
-                keys_rule,
+                keys_rule: Some(rule_of("k*", push, allowed)),
                 ..There::default()
             };
             match &decide(&wanted_with_keys(), &there)[8] {
@@ -379,11 +362,7 @@ mod tests {
         // nor need it be known where all that names it is done
         let there = There {
             secrets: SECRETS.into_iter().map(str::to_owned).collect(),
-            rule: Some(Rule {
-                push: true,
-                allowed: Some(vec!["bot".into()]),
-                ..Rule::default()
-            }),
+            rule: Some(rule_of("", true, Some(&["bot"]))),
             ..there
         };
         let deeds = decide(&wanted, &there);

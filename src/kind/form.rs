@@ -132,7 +132,10 @@ impl Tie {
         if !self.end.is_peer() {
             return vec![self];
         }
-        let names = self.names.into_iter().flat_map(|id| names(&Id::from(id.as_str())));
+        let names = self
+            .names
+            .into_iter()
+            .flat_map(|id| names(&Id::from(id.as_str())));
         names.map(|name| Tie::one(self.end, name)).collect()
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Version {
 pub(super) fn versions(git: &Git, tip: &Sha, paths: &[RepoPath]) -> Result<Vec<Version>, GitError> {
     let log = git.log_raw(tip, paths)?;
     let changes =
-        parse(&log).ok_or_else(|| GitError::new("git log answered in an unknown form", None))?;
+        parse(&log).ok_or_else(|| GitError::new("git log answered in an unknown form"))?;
     let mut now: Vec<Content> = vec![Content::Absent; paths.len()];
     let mut versions: Vec<Version> = Vec::new();
     for change in changes.into_iter().rev() {

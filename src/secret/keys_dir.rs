@@ -15,7 +15,7 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, ensure};
 use tempfile::NamedTempFile;
 
 use super::Sealed;
@@ -50,33 +50,18 @@ impl KeysDir {
             !path.as_os_str().is_empty(),
             "the keys directory has an empty name{HINT}"
         );
+        let is_missing = |error: &io::Error| {
+            error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err()
+        };
         match fs::metadata(path) {
             Ok(metadata) => ensure!(
                 metadata.is_dir(),
                 "cannot keep sealed keys in {shown}: it is not a directory{HINT}"
             ),
-            Err(error)
-                if error.kind() == io::ErrorKind::NotFound
-                    && fs::symlink_metadata(path).is_err() =>
-            {
-                create_dir(path).map_err(|e| {
-                    anyhow!(
-                        "cannot make the keys directory {shown}: {}{HINT}",
-                        file_error(&e)
-                    )
-                })?;
-            }
-            Err(error) => bail!(
-                "cannot open the keys directory {shown}: {}{HINT}",
-                file_error(&error)
-            ),
+            Err(error) if is_missing(&error) => create_dir(path).map_err(cannot("make", path))?,
+            Err(error) => return Err(cannot("open", path)(error)),
         }
-        rehearse(path).map_err(|e| {
-            anyhow!(
-                "cannot write to the keys directory {shown}: {}{HINT}",
-                file_error(&e)
-            )
-        })?;
+        rehearse(path).map_err(cannot("write to", path))?;
         Ok(KeysDir {
             path: path.into(),
             taken: Mutex::default(),
@@ -90,11 +75,8 @@ impl KeysDir {
     pub fn reserve(&self, key_name: &str) -> Result<Reservation> {
         let target = self.path.join(self.take_name(key_name)?);
         let refuse = |error: io::Error| {
-            anyhow!(
-                "cannot reserve {}: {}{HINT}",
-                target.display(),
-                file_error(&error)
-            )
+            let why = file_error(&error);
+            anyhow!("cannot reserve {}: {why}{HINT}", target.display())
         };
         if fs::symlink_metadata(&target).is_ok_and(|metadata| metadata.is_dir()) {
             return Err(refuse(io::ErrorKind::IsADirectory.into()));
@@ -109,19 +91,9 @@ impl KeysDir {
 
     fn take_name(&self, key_name: &str) -> Result<String> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let present: Vec<_> = fs::read_dir(&self.path)
-            .and_then(|entries| {
-                entries
-                    .map(|entry| Ok(entry?.file_name()))
-                    .collect::<io::Result<_>>()
-            })
-            .map_err(|e| {
-                anyhow!(
-                    "cannot list the keys directory {}: {}{HINT}",
-                    self.path.display(),
-                    file_error(&e)
-                )
-            })?;
+        let names = |entries: fs::ReadDir| entries.map(|entry| Ok(entry?.file_name())).collect();
+        let present: io::Result<Vec<_>> = fs::read_dir(&self.path).and_then(names);
+        let present = present.map_err(cannot("list", &self.path))?;
         let mut name = file_name(key_name);
         let differs_by_case = |other: &str| other != name && other.eq_ignore_ascii_case(&name);
         if taken.keys().any(|other| differs_by_case(other))
@@ -141,6 +113,12 @@ impl KeysDir {
         );
         Ok(name)
     }
+}
+
+/// Says what cannot be done with the keys directory, and why.
+fn cannot(what: &str, dir: &Path) -> impl FnOnce(io::Error) -> anyhow::Error {
+    let text = format!("cannot {what} the keys directory {}", dir.display());
+    move |error| anyhow!("{text}: {}{HINT}", file_error(&error))
 }
 
 /// A place for one sealed key. Dropped without [`store`](Self::store), it leaves nothing behind.
@@ -231,11 +209,8 @@ impl StoredFile {
         };
         let done = done.and_then(|removal| sync_parent(&path).map(|()| removal));
         done.map_err(|error| {
-            anyhow!(
-                "cannot take back {}: {}",
-                path.display(),
-                file_error(&error)
-            )
+            let why = file_error(&error);
+            anyhow!("cannot take back {}: {why}", path.display())
         })
     }
 }

@@ -9,41 +9,13 @@ use std::fmt;
 use super::refusal::{LOW_ORDER, NOT_ALONE, Refusal};
 use super::ssh_key::{self, SshKey};
 
-/// The kinds of public keys that a secret can be sealed for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RecipientKind {
-    /// `age1…`: age's own keys.
-    X25519,
-    /// `age1tag1…`: P-256 keys in hardware.
-    Tag,
-    /// `age1tagpq1…`: post-quantum hybrid keys in hardware; never together with other kinds.
-    TagPq,
-    /// `ssh-ed25519 …`.
-    SshEd25519,
-    /// `ssh-rsa …`, 2048 to 4096 bits.
-    SshRsa,
-}
-
-impl RecipientKind {
-    /// Returns what a key of this kind begins with.
-    pub fn label(self) -> &'static str {
-        match self {
-            RecipientKind::X25519 => "age1",
-            RecipientKind::Tag => "age1tag1",
-            RecipientKind::TagPq => "age1tagpq1",
-            RecipientKind::SshEd25519 => "ssh-ed25519",
-            RecipientKind::SshRsa => "ssh-rsa",
-        }
-    }
-}
-
 /// A recipient in words, for plans and results. Displays as `age1qqqqqq…zzzzzz` or `ssh-rsa SHA256:… (comment)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Described {
     /// The key, shortened: its first and last six characters, or its SSH fingerprint, the first twelve characters.
     pub short: String,
-    /// The kind of key.
-    pub kind: RecipientKind,
+    /// Whether age seals for it together with keys of its own kind only: a post-quantum one.
+    pub is_apart: bool,
     /// The comment behind an SSH key, without invisible characters, at most 60 characters; text of anybody.
     pub comment: Option<String>,
     /// The whole public key in canonical form: equal for equal keys.
@@ -62,9 +34,13 @@ impl fmt::Display for Described {
 /// A public key that a secret can be sealed for.
 #[derive(Debug, Clone)]
 pub(super) enum Recipient {
+    /// `age1…`: age's own keys.
     X25519(age::x25519::Recipient),
+    /// `age1tag1…`: P-256 keys in hardware.
     Tag(age::tag::Recipient),
+    /// `age1tagpq1…`: post-quantum hybrid keys in hardware; never together with other kinds.
     TagPq(Box<age::tagpq::Recipient>),
+    /// `ssh-ed25519 …`, or `ssh-rsa …` of 2048 to 4096 bits.
     Ssh(SshKey),
 }
 
@@ -126,21 +102,22 @@ impl Recipient {
         }
     }
 
-    /// Returns the kind of the key.
-    pub(super) fn kind(&self) -> RecipientKind {
+    /// Returns what keys of its kind begin with.
+    pub(super) fn kind(&self) -> &'static str {
         match self {
-            Recipient::X25519(_) => RecipientKind::X25519,
-            Recipient::Tag(_) => RecipientKind::Tag,
-            Recipient::TagPq(_) => RecipientKind::TagPq,
-            Recipient::Ssh(SshKey {
-                key: age::ssh::Recipient::SshEd25519(..),
-                ..
-            }) => RecipientKind::SshEd25519,
-            Recipient::Ssh(SshKey {
-                key: age::ssh::Recipient::SshRsa(..),
-                ..
-            }) => RecipientKind::SshRsa,
+            Recipient::X25519(_) => "age1",
+            Recipient::Tag(_) => "age1tag1",
+            Recipient::TagPq(_) => "age1tagpq1",
+            Recipient::Ssh(ssh) => match ssh.key {
+                age::ssh::Recipient::SshEd25519(..) => "ssh-ed25519",
+                age::ssh::Recipient::SshRsa(..) => "ssh-rsa",
+            },
         }
+    }
+
+    /// Whether it opens no text together with keys of other kinds.
+    pub(super) fn is_apart(&self) -> bool {
+        matches!(self, Recipient::TagPq(_))
     }
 
     /// Returns the key in canonical form, without a comment.
@@ -157,22 +134,15 @@ impl Recipient {
     pub(super) fn describe(&self) -> Described {
         let (kind, key) = (self.kind(), self.canonical());
         let (short, comment) = match self {
-            Recipient::Ssh(ssh) => (
-                format!("{} {}", kind.label(), ssh.fingerprint()),
-                ssh.comment.clone(),
-            ),
-            _ => (
-                format!(
-                    "{}…{}",
-                    &key[..kind.label().len() + 6],
-                    &key[key.len() - 6..]
-                ),
-                None,
-            ),
+            Recipient::Ssh(ssh) => (format!("{kind} {}", ssh.fingerprint()), ssh.comment.clone()),
+            _ => {
+                let (start, end) = (&key[..kind.len() + 6], &key[key.len() - 6..]);
+                (format!("{start}…{end}"), None)
+            }
         };
         Described {
             short,
-            kind,
+            is_apart: self.is_apart(),
             comment,
             key,
         }

@@ -11,16 +11,19 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::kind::SealedFor;
 
 use super::Sealed;
-use super::recipient::{Described, Recipient, RecipientKind};
+use super::recipient::{Described, Recipient};
 use crate::text::file_error;
 
 /// The environment variable that names recipients.
 pub const ENVIRONMENT: &str = "AGE_PUBLIC_KEY";
 
+/// Keys by their kind and their text.
+pub(super) type Keys = BTreeMap<(&'static str, String), Recipient>;
+
 /// Everybody who can open what is sealed; each key once, in a fixed order.
 #[derive(Debug, Clone, Default)]
 pub struct Recipients {
-    pub(super) keys: BTreeMap<(RecipientKind, String), Recipient>,
+    pub(super) keys: Keys,
 }
 
 impl Recipients {

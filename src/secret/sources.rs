@@ -3,14 +3,13 @@
 //! A line that cannot be used is an error, never skipped: skipping it would mean that somebody cannot read the key. All
 //! such lines are told at once.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::recipient::{Described, Recipient, RecipientKind};
-use super::recipients::{ENVIRONMENT, Recipients};
+use super::recipient::{Described, Recipient};
+use super::recipients::{ENVIRONMENT, Keys, Recipients};
 use super::refusal::Refusal;
 use crate::text::file_error;
 
@@ -33,11 +32,10 @@ impl Sources {
     /// No recipient at all is no error here: a run that makes no key needs none. [`Recipients::check`] refuses it.
     pub fn read(&self) -> Result<Recipients, RecipientErrors> {
         let mut reader = Reader::default();
-        for (index, key) in self.keys.iter().enumerate() {
-            let origin = if self.keys.len() == 1 {
-                "-r".into()
-            } else {
-                format!("-r, number {}", index + 1)
+        for (number, key) in (1..).zip(&self.keys) {
+            let origin = match self.keys.len() {
+                1 => "-r".to_owned(),
+                _ => format!("-r, number {number}"),
             };
             if names_a_file(key.trim()) {
                 reader.refuse(origin, A_FILE);
@@ -48,22 +46,21 @@ impl Sources {
         for path in &self.files {
             match read_limited(path) {
                 Ok(bytes) => reader.file(&path.display().to_string(), &bytes),
-                Err(error) => reader.refuse(
-                    path.display().to_string(),
-                    Refusal {
+                Err(error) => {
+                    let refusal = Refusal {
                         message: format!("cannot be read: {}", file_error(&error)).into(),
                         hint: "-R takes a file with one public key a line; -r takes a key",
-                    },
-                ),
+                    };
+                    reader.refuse(path.display().to_string(), refusal);
+                }
             }
         }
         if let Some(text) = &self.environment {
             let several = text.trim().lines().count() > 1;
             reader.lines(text, true, |line, key| {
-                let line = if several {
-                    format!(", line {line}")
-                } else {
-                    String::new()
+                let line = match several {
+                    true => format!(", line {line}"),
+                    false => String::new(),
                 };
                 let key = key.map(|key| format!(", key {key}")).unwrap_or_default();
                 format!("{ENVIRONMENT}{line}{key}")
@@ -101,33 +98,32 @@ pub struct RecipientError {
     pub hint: String,
 }
 
+impl Refusal {
+    fn at(self, origin: String) -> RecipientError {
+        RecipientError {
+            origin,
+            message: self.message.into_owned(),
+            hint: self.hint.to_owned(),
+        }
+    }
+}
+
 /// Everything that is wrong with the recipients, in the order in which they were named; at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecipientErrors(pub Vec<RecipientError>);
 
 impl fmt::Display for RecipientErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [
-            RecipientError {
-                origin,
-                message,
-                hint,
-            },
-        ] = &self.0[..]
-        {
-            return write!(
-                f,
-                "cannot use the recipient of {origin}: {message}\nhint: {hint}"
-            );
+        if let [one] = &self.0[..] {
+            let (origin, message) = (&one.origin, &one.message);
+            write!(f, "cannot use the recipient of {origin}: {message}")?;
+            return write!(f, "\nhint: {}", one.hint);
         }
         write!(f, "{} recipients cannot be used", self.0.len())?;
-        self.0.iter().try_for_each(
-            |RecipientError {
-                 origin,
-                 message,
-                 hint,
-             }| { write!(f, "\n\n{origin}\n    {message}\n    hint: {hint}") },
-        )
+        self.0.iter().try_for_each(|one| {
+            let (origin, message, hint) = (&one.origin, &one.message, &one.hint);
+            write!(f, "\n\n{origin}\n    {message}\n    hint: {hint}")
+        })
     }
 }
 
@@ -167,7 +163,7 @@ const MIXED: Refusal = Refusal::new(
 /// Gathers recipients, and what is wrong with them.
 #[derive(Default)]
 pub(super) struct Reader {
-    keys: BTreeMap<(RecipientKind, String), Recipient>,
+    keys: Keys,
     post_quantum: Option<String>,
     errors: Vec<RecipientError>,
 }
@@ -182,12 +178,8 @@ impl Recipients {
 }
 
 impl Reader {
-    fn refuse(&mut self, origin: String, Refusal { message, hint }: Refusal) {
-        self.errors.push(RecipientError {
-            origin,
-            message: message.into_owned(),
-            hint: hint.into(),
-        });
+    fn refuse(&mut self, origin: String, refusal: Refusal) {
+        self.errors.push(refusal.at(origin));
     }
 
     pub(super) fn file(&mut self, name: &str, content: &[u8]) {
@@ -251,7 +243,7 @@ impl Reader {
     }
 
     fn add(&mut self, origin: String, key: Recipient) {
-        if key.kind() == RecipientKind::TagPq {
+        if key.is_apart() {
             self.post_quantum.get_or_insert(origin);
         }
         self.keys
@@ -261,10 +253,7 @@ impl Reader {
 
     pub(super) fn finish(mut self) -> Result<Recipients, RecipientErrors> {
         if let Some(origin) = self.post_quantum.take()
-            && self
-                .keys
-                .keys()
-                .any(|(kind, _)| *kind != RecipientKind::TagPq)
+            && !self.keys.values().all(Recipient::is_apart)
         {
             self.refuse(origin, MIXED);
         }
@@ -278,17 +267,12 @@ impl Reader {
 
 /// Reads one public key that stands alone, such as in netbird.json: the key itself, and no file or name of anybody.
 pub fn literal(text: &str) -> Result<Described, RecipientError> {
-    let refused = |Refusal { message, hint }: Refusal| RecipientError {
-        origin: String::new(),
-        message: message.into_owned(),
-        hint: hint.into(),
+    let key = match text.lines().any(is_secret) {
+        true => Err(IDENTITY),
+        false => Recipient::parse(text),
     };
-    if text.lines().any(is_secret) {
-        return Err(refused(IDENTITY));
-    }
-    Recipient::parse(text)
-        .map(|key| key.describe())
-        .map_err(refused)
+    key.map(|key| key.describe())
+        .map_err(|refusal| refusal.at(String::new()))
 }
 
 /// Tells whether a line holds a secret key, or is the first of one. In a comment, only a whole age key counts.

@@ -4,6 +4,8 @@
 //! malformed RSA keys, so the data is taken apart here first.
 
 use age::ssh::{ParseRecipientKeyError, Recipient};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use super::refusal::{LOW_ORDER, NOT_ALONE, Refusal};
@@ -109,38 +111,19 @@ impl SshKey {
     /// Returns `SHA256:` and the first twelve characters of what `ssh-keygen -l` prints behind it.
     pub(super) fn fingerprint(&self) -> String {
         let (Recipient::SshRsa(blob, _) | Recipient::SshEd25519(blob, _)) = &self.key;
-        let digest = Sha256::digest(blob);
-        let characters = digest[..9].chunks_exact(3).flat_map(|bytes| {
-            let bits = bytes
-                .iter()
-                .fold(0_u32, |bits, &byte| bits << 8 | u32::from(byte));
-            [18, 12, 6, 0].map(|shift| char::from(BASE64[(bits >> shift) as usize & 63]))
-        });
-        format!("SHA256:{}…", characters.collect::<String>())
+        // 9 bytes are 12 characters
+        format!(
+            "SHA256:{}…",
+            STANDARD_NO_PAD.encode(&Sha256::digest(blob)[..9])
+        )
     }
-}
-
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Returns the bytes, or `None` where the text is not base64. Padding may be left out.
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
-    let (mut bits, mut count) = (0_u32, 0);
-    for digit in text.trim_end_matches('=').bytes() {
-        bits = bits << 6 | BASE64.iter().position(|&b| b == digit)? as u32;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    Some(bytes)
 }
 
 /// Tells whether the data is a key of that type from its first byte to its last: strings with a length of 32 bits in
 /// front, of which the first is the type (RFC 4253 §6.6, RFC 8709 §4).
 fn is_whole(kind: &str, data: &str) -> bool {
-    let Some(blob) = decode_base64(data) else {
+    // padding may be left out
+    let Ok(blob) = STANDARD_NO_PAD.decode(data.trim_end_matches('=')) else {
         return false;
     };
     let (mut fields, mut rest) = (Vec::new(), &blob[..]);
@@ -246,11 +229,7 @@ mod tests {
             blob.extend(u32::try_from(field.len()).unwrap().to_be_bytes());
             blob.extend(*field);
         }
-        let digits = (0..blob.len() * 8).step_by(6).map(|start| {
-            let bit = |at: usize| blob.get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);
-            char::from(BASE64[(start..start + 6).fold(0, |bits, at| bits << 1 | bit(at)) as usize])
-        });
-        format!("{kind} {}", digits.collect::<String>())
+        format!("{kind} {}", STANDARD_NO_PAD.encode(blob))
     }
 
     proptest::proptest! {
@@ -274,7 +253,8 @@ mod tests {
 
     #[test]
     fn the_lines_of_the_property_are_those_of_keys() {
-        let blob = decode_base64(ED25519_PUBLIC.split(' ').nth(1).unwrap()).unwrap();
+        let data = ED25519_PUBLIC.split(' ').nth(1).unwrap();
+        let blob = STANDARD_NO_PAD.decode(data).unwrap();
         let made = line("ssh-ed25519", &[&blob[blob.len() - 32..]]);
         assert!(ED25519_PUBLIC.starts_with(&format!("{made} ")));
     }

@@ -178,6 +178,25 @@ fn a_report_that_cannot_be_written_is_an_error_that_tells_whether_something_chan
 }
 
 #[test]
+fn commands_that_make_no_plan_write_the_report_too_whether_they_end_well_or_not() {
+    let bench = bench();
+    for (args, code) in [
+        (&["adopt", "--candidates"][..], 0),
+        (&["adopt", "groups/nobody"], 1),
+        (&["access", "group/nobody", "group/All"], 1),
+        (&["access", "group/All", "group/All"], 0),
+    ] {
+        let flags = ["--format", "json", "--report", "report.json"];
+        let run = bench.run(&[args, &flags].concat()).expect(code);
+        let report = fs::read_to_string(bench.path("report.json")).unwrap();
+        assert_eq!(report, run.stdout, "{args:?}");
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["error"].is_object(), code != 0, "{report}");
+        fs::remove_file(bench.path("report.json")).unwrap();
+    }
+}
+
+#[test]
 fn in_a_job_every_line_of_stderr_is_json_but_for_what_people_read() {
     let bench = bench();
     let parse = |stderr: &str| -> Vec<Value> {

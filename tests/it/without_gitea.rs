@@ -36,7 +36,7 @@ fn a_plan_with_a_comment_says_so_once() {
     let run = bench.plan(&["--comment"]).expect(1);
     assert_eq!(count(&run, "Gitea"), 1, "{}", run.stderr);
     run.shows("1 to create")
-        .says("no comment: Gitea is not configured");
+        .says("cannot comment: Gitea is not configured");
     assert_eq!(count(&bench.plan(&[]).expect(0), "Gitea"), 0);
 }
 

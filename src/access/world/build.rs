@@ -47,7 +47,7 @@ pub(super) fn objects<'a>(actual: &'a Actual, plan: &'a Plan) -> Vec<Object<'a>>
     };
     let object = |address: &'a Address, live: Option<&'a Live>, change: Option<&'a Change>| {
         let before = match live {
-            Some(live) => live.within.as_ref().map(|id| id.0.clone()),
+            Some(live) => live.within.as_ref().map(Id::to_string),
             None => network_of(address),
         };
         let after = match change {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::{Scene, failed};
 use crate::doctor::{Check, Purpose, Standing, standing};
-use crate::git::{Git, GitError, Opened};
+use crate::git::{Git, Opened};
 use crate::ledger::{Ledger, LedgerError};
 use crate::text::count;
 
@@ -18,15 +18,11 @@ const FOLDERS: [&str; 3] = [
     ".github/workflows",
 ];
 
-fn git(scene: &Scene) -> Result<Opened, GitError> {
-    Git::open(scene.file.parent().unwrap_or(Path::new("")))
-}
-
 /// Returns the check, whether a workflow proposes the bot's commits (`--via-pr`), and whether there are workflows of ours.
 pub(super) fn workflows(scene: &Scene) -> (Check, bool, bool) {
     let name = "workflows";
-    let root = match git(scene) {
-        Ok(Opened::Checkout(git)) => git.root().to_owned(),
+    let root = match Git::around(&scene.file) {
+        Ok(Opened::Checkout(git)) => git.top().to_owned(),
         _ => scene.file.parent().unwrap_or(Path::new("")).to_owned(),
     };
     let folders = FOLDERS.map(|folder| root.join(folder));
@@ -72,11 +68,7 @@ fn compared(name: &'static str, texts: &[Workflow]) -> Check {
     if !other.is_empty() {
         let hint = "netbird-gitops init shows what differs, and with --force takes the texts of this version; make your own \
                     changes again: the runner, the clock, the branch, the file and --via-pr are yours to choose";
-        return Check::wrong(
-            name,
-            format!("not as in version {version}: {other}"),
-            Some(hint.to_owned()),
-        );
+        return Check::wrong(name, format!("not as in version {version}: {other}"), hint);
     }
     let adapted = match named(&[Standing::Adapted]).as_str() {
         "" => String::new(),
@@ -89,7 +81,7 @@ fn compared(name: &'static str, texts: &[Workflow]) -> Check {
 /// Whether the history can prove what is ours.
 pub(super) fn history(scene: &Scene) -> Check {
     let name = "git_history";
-    let git = match git(scene) {
+    let git = match Git::around(&scene.file) {
         Ok(Opened::Checkout(git)) => git,
         Ok(opened) => {
             let (why, hint) = match opened {
@@ -101,11 +93,11 @@ pub(super) fn history(scene: &Scene) -> Check {
             };
             let text = format!("{why}, so nothing is provably ours, and nothing is deleted");
             return match scene.context.is_ci || scene.told == Some(Purpose::Apply) {
-                true => Check::wrong(name, text, Some(hint.to_owned())),
+                true => Check::wrong(name, text, hint),
                 false => Check::open(name, text),
             };
         }
-        Err(error) => return failed(name, anyhow::Error::new(error).into()),
+        Err(error) => return failed(name, error.into()),
     };
     match read(&git, &scene.file) {
         Ok(None) => Check::open(name, "there is no commit yet"),
@@ -118,7 +110,7 @@ pub(super) fn history(scene: &Scene) -> Check {
                 scene.file.display()
             ),
         ),
-        Err(error) => failed(name, anyhow::Error::new(error).into()),
+        Err(error) => failed(name, error.into()),
     }
 }
 

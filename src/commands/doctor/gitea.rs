@@ -21,8 +21,9 @@ const TOKEN: &str = "gitea_token";
 const SCOPES: &str = "gitea_scopes";
 const REPOSITORY: &str = "gitea_repository";
 
-/// All but the first.
-const OTHERS: [&str; 10] = [
+/// All of them, in the order in which they are told.
+const NAMES: [&str; 11] = [
+    URL,
     TOKEN,
     VERSION,
     CLOCK,
@@ -35,6 +36,9 @@ const OTHERS: [&str; 10] = [
     KEYS_PUSH,
 ];
 
+/// Why the rest was not looked at.
+type Ended = &'static str;
+
 /// Returns the checks. `via_pr`: the workflows propose the bot's commits; `has_workflows`: there are workflows of ours.
 pub(super) fn checks(
     scene: &Scene,
@@ -42,111 +46,100 @@ pub(super) fn checks(
     via_pr: bool,
     has_workflows: bool,
 ) -> Vec<Check> {
-    let repo = match open(scene) {
-        Ok(repo) => repo,
-        Err(checks) => return checks,
-    };
+    let mut made = Vec::new();
+    let ended = open(scene, &mut made).and_then(|repo| {
+        let is_job = server(&repo, purpose, has_workflows, &mut made)?;
+        let about = repo.about();
+        let scopes = match is_job {
+            true => Scopes::Untold,
+            false => repo.scopes().unwrap_or(Scopes::Untold),
+        };
+        made.push(match is_job {
+            true => Check::open(SCOPES, "the job's permissions take the place of scopes"),
+            false => self::scopes(&scopes, purpose, about.as_ref().ok()),
+        });
+        let about = about.map_err(|error| {
+            made.push(failed(REPOSITORY, error.into()));
+            "the repository cannot be read"
+        })?;
+        made.push(repository(&repo, &about));
+        let name = forge::branch(&scene.args.gitea, &scene.context);
+        let work = Work {
+            scene,
+            repo: &repo,
+            about: &about,
+            purpose,
+            via_pr,
+            is_job,
+            name: name.as_ref().unwrap_or(&about.default_branch),
+        };
+        made.extend(work.checks(&scopes));
+        Ok(())
+    });
+    Check::complete(&NAMES, &made, ended.err().unwrap_or_default())
+}
+
+/// Asks who the server and the token are; returns whether the token is the job's own.
+fn server(
+    repo: &Repo,
+    purpose: Option<Purpose>,
+    has_workflows: bool,
+    made: &mut Vec<Check>,
+) -> Result<bool, Ended> {
     let asked = Timestamp::now();
     let version = repo.version_at();
     let now = Timestamp::now();
     let answers = Check::right(URL, format!("the API answers at {}", repo.base()));
-    let refused = |error: Error| {
-        let mut checks = vec![answers.clone(), failed(TOKEN, error.into())];
-        checks.extend(Check::not_made(&OTHERS[1..], "there is no valid token"));
-        checks
-    };
-    let (version, time) = match version {
+    let (version, time, user) = match version.map(|(version, time)| (version, time, repo.user())) {
+        Err(error @ Error::Unauthenticated(_))
+        | Ok((_, _, Err(error @ Error::Unauthenticated(_)))) => {
+            made.extend([answers, failed(TOKEN, error.into())]);
+            return Err("there is no valid token");
+        }
+        Err(error) if error.is_not_found() => {
+            let hint = format!(
+                "{} is no Gitea and no Forgejo: give its URL as GITEA_URL, as https://git.example.com",
+                repo.base()
+            );
+            made.push(Check::wrong(URL, error.to_string(), hint));
+            return Err("the server cannot be reached");
+        }
+        Err(error) => {
+            made.push(failed(URL, error.into()));
+            return Err("the server cannot be reached");
+        }
         Ok(told) => told,
-        Err(error @ Error::Unauthenticated(_)) => return refused(error),
-        Err(error) => {
-            let hint = match error.is_not_found() {
-                true => Some(format!(
-                    "{} is no Gitea and no Forgejo: give its URL as GITEA_URL, as https://git.example.com",
-                    repo.base()
-                )),
-                false => error.hint(),
-            };
-            let mut checks = vec![Check::wrong(URL, error.to_string(), hint)];
-            checks.extend(Check::not_made(&OTHERS, "the server cannot be reached"));
-            return checks;
-        }
     };
-    let user = match repo.user() {
-        Err(error @ Error::Unauthenticated(_)) => return refused(error),
-        user => user,
-    };
-    let mut checks = vec![answers];
-    let is_job = matches!(&user, Ok(user) if user.id < 0);
-    checks.push(token(&user, purpose));
-    checks.push(self::version(&version, has_workflows));
-    checks.push(clock(CLOCK, "Gitea", asked, time, now));
-    let about = repo.about();
-    let scopes = match is_job {
-        true => Scopes::Untold,
-        false => repo.scopes().unwrap_or(Scopes::Untold),
-    };
-    checks.push(match is_job {
-        true => Check::open(SCOPES, "the job's permissions take the place of scopes"),
-        false => self::scopes(&scopes, purpose, about.as_ref().ok()),
-    });
-    let about = match about {
-        Ok(about) => about,
-        Err(error) => {
-            checks.push(failed(REPOSITORY, error.into()));
-            checks.extend(Check::not_made(
-                &OTHERS[5..],
-                "the repository cannot be read",
-            ));
-            return checks;
-        }
-    };
-    checks.push(repository(&repo, &about));
-    let name = forge::branch(&scene.args.gitea, &scene.context);
-    let name = name.unwrap_or_else(|| about.default_branch.clone());
-    let work = Work {
-        scene,
-        repo: &repo,
-        about: &about,
-        purpose,
-        via_pr,
-        is_job,
-        name: &name,
-    };
-    checks.extend(work.checks(&scopes));
-    checks
+    made.extend([
+        answers,
+        token(&user, purpose),
+        self::version(&version, has_workflows),
+        clock(CLOCK, "Gitea", asked, time, now),
+    ]);
+    Ok(matches!(&user, Ok(user) if user.id < 0))
 }
 
-/// Returns the repository, or all checks where none is to be asked.
-fn open(scene: &Scene) -> Result<Repo, Vec<Check>> {
+/// Returns the repository.
+fn open(scene: &Scene, made: &mut Vec<Check>) -> Result<Repo, Ended> {
     let (args, context) = (&scene.args.gitea, &scene.context);
-    let all = |first: Check, why: &str| {
-        let mut checks = vec![first];
-        checks.extend(Check::not_made(&OTHERS, why));
-        checks
+    let mut ends = |check: Check, why: Ended| {
+        made.push(check);
+        why
     };
     let token = find_token("GITEA_TOKEN", args.gitea_token_file.as_ref());
-    let token = match token {
-        Ok(token) => token,
-        Err(failure) => {
-            let mut checks = Check::not_made(&[URL], "there is no token");
-            checks.push(failed(TOKEN, failure));
-            checks.extend(Check::not_made(&OTHERS[1..], "there is no token"));
-            return Err(checks);
-        }
-    };
+    let token = token.map_err(|failure| ends(failed(TOKEN, failure), "there is no token"))?;
     let (url, name) = (forge::url(args, context), forge::name(args, context));
     let (Some(token), Some(url), Some(name)) = (token, url, name) else {
         let text = Forge::not_configured(args, context);
         // a job is somebody's workflow, which lost its secret
-        let is_job = matches!(context.runner, Runner::Gitea | Runner::Forgejo);
-        let first = match is_job {
-            true => Check::wrong(URL, text, Some(SETTINGS.to_owned())),
-            false => Check::open(
-                URL,
-                format!("{text}: comments, commits and copies of keys are left out"),
-            ),
+        let check = match context.runner {
+            Runner::Gitea | Runner::Forgejo => Check::wrong(URL, text, SETTINGS),
+            Runner::Other | Runner::None => {
+                let without = "comments, commits and copies of keys are left out";
+                Check::open(URL, format!("{text}: {without}"))
+            }
         };
-        return Err(all(first, "Gitea is not configured"));
+        return Err(ends(check, "Gitea is not configured"));
     };
     let config = gitea::config(&url).map(|mut config| {
         config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
@@ -155,19 +148,15 @@ fn open(scene: &Scene) -> Result<Repo, Vec<Check>> {
         config.retry.throttle_waits = 0;
         config
     });
-    match config.and_then(|config| Repo::new(config, &token, &name)) {
-        Ok(repo) => Ok(repo),
-        Err(error @ Error::BadName { .. }) => {
-            let mut checks = Check::not_made(&[URL], "no repository is named");
-            checks.extend(Check::not_made(&OTHERS, "no repository is named"));
+    let repo = config.and_then(|config| Repo::new(config, &token, &name));
+    repo.map_err(|error| match error {
+        Error::BadName { .. } => {
             let hint = "give it as OWNER/NAME, with --gitea-repo (GITEA_REPO)";
-            let wrong = Check::wrong(REPOSITORY, error.to_string(), Some(hint.to_owned()));
-            checks.retain(|check| check.name != REPOSITORY);
-            checks.insert(5, wrong);
-            Err(checks)
+            let check = Check::wrong(REPOSITORY, error.to_string(), hint);
+            ends(check, "no repository is named")
         }
-        Err(error) => Err(all(failed(URL, error.into()), "the server is not known")),
-    }
+        error => ends(failed(URL, error.into()), "the server is not known"),
+    })
 }
 
 fn version(version: &str, has_workflows: bool) -> Check {
@@ -175,7 +164,7 @@ fn version(version: &str, has_workflows: bool) -> Check {
         Some(text) if has_workflows || !commands_work(version) => Check::wrong(
             VERSION,
             text,
-            Some("update the server; docs/gitea.md, Other versions, says what differs".to_owned()),
+            "update the server; docs/gitea.md, Other versions, says what differs",
         ),
         Some(text) => Check::right(VERSION, text),
         None if !is_version(version) => Check::open(
@@ -197,18 +186,18 @@ fn token(user: &Result<User, Error>, purpose: Option<Purpose>) -> Check {
         Ok(user) if user.id < 0 && purpose == Some(Purpose::Apply) => Check::wrong(
             TOKEN,
             format!("it is the job's own token, of {}", user.login),
-            Some(
-                "use the bot's: GITEA_TOKEN from the secret BOT_TOKEN. The job's own commits nothing on Forgejo and on \
-                 Gitea up to 1.25, pushes to no protected branch before 1.27, and starts no workflow"
-                    .to_owned(),
-            ),
+            "use the bot's: GITEA_TOKEN from the secret BOT_TOKEN. The job's own commits nothing on Forgejo and on \
+             Gitea up to 1.25, pushes to no protected branch before 1.27, and starts no workflow",
         ),
         Ok(user) => Check::right(TOKEN, format!("it is of {}", user.login)),
         Err(Error::Scope { .. }) => Check::right(
             TOKEN,
             "the server takes it; without the scope read:user it does not say whose it is",
         ),
-        Err(error) => Check::open(TOKEN, format!("the server does not say whose it is: {error}")),
+        Err(error) => Check::open(
+            TOKEN,
+            format!("the server does not say whose it is: {error}"),
+        ),
     }
 }
 
@@ -232,12 +221,11 @@ fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&About>) -> C
         Scopes::Listed(scopes) => Vec::from_iter(scopes.iter().map(String::as_str)).join(", "),
     };
     let make = |what: &str| {
-        let hint = format!(
+        format!(
             "make the bot a token {what}, and store it as the secret BOT_TOKEN (docs/gitea.md, step 3)"
-        );
-        Some(hint)
+        )
     };
-    if scopes.public_only() && about.is_none_or(|about| !about.is_public) {
+    if scopes.public_only() && about.is_none_or(|about| !about.is_public()) {
         let text = format!("{shown}: it is for public repositories only");
         return Check::wrong(SCOPES, text, make("for all repositories"));
     }
@@ -256,14 +244,14 @@ fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&About>) -> C
 
 fn repository(repo: &Repo, about: &About) -> Check {
     let name = repo.full_name();
-    if about.is_archived {
+    if about.archived {
         return Check::wrong(
             REPOSITORY,
             format!("{name} is archived: nothing can be written there"),
-            Some("unarchive it in its settings".to_owned()),
+            "unarchive it in its settings",
         );
     }
-    let who = if about.is_public {
+    let who = if about.is_public() {
         ", which everybody may read"
     } else {
         ""

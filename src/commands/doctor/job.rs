@@ -18,7 +18,7 @@ pub(super) fn terminal(scene: &Scene) -> Check {
         return Check::wrong(
             name,
             "this is a runner's job, but CI is not set: lines of a log that look like commands are not made harmless",
-            Some("set CI: true in the step's env".to_owned()),
+            "set CI: true in the step's env",
         );
     }
     let what = match is_terminal {
@@ -46,7 +46,7 @@ pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
     let context = &scene.context;
     if let Some(problem) = &context.event_problem {
         let hint = "the runner names it in GITHUB_EVENT_PATH: in a container, mount it";
-        return Check::wrong(name, problem.clone(), Some(hint.to_owned()));
+        return Check::wrong(name, problem.clone(), hint);
     }
     let checked = match purpose {
         Some(purpose) => format!("checked for {}", purpose.word()),
@@ -63,7 +63,7 @@ pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
         return Check::wrong(
             name,
             "this is a pull request's job, where apply refuses to run",
-            Some("run apply on a push to the branch that is applied; here run plan".to_owned()),
+            "run apply on a push to the branch that is applied; here run plan",
         );
     }
     let own = context.git_ref.as_deref().unwrap_or_default();
@@ -78,9 +78,7 @@ pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
         return Check::wrong(
             name,
             format!("apply acts for the branch {branch} only, and this job is of {own}"),
-            Some(format!(
-                "start the workflow on {branch}; --branch (GITEA_BRANCH) names another branch"
-            )),
+            format!("start the workflow on {branch}; --branch (GITEA_BRANCH) names another branch"),
         );
     }
     let runner = match context.runner {

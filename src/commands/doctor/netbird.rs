@@ -25,8 +25,10 @@ const VERSION: &str = "netbird_version";
 const CLOCK: &str = "netbird_clock";
 const RATE_LIMIT: &str = "netbird_rate_limit";
 
-/// All but the first.
-const OTHERS: [&str; 7] = [TOKEN, ROLE, TOKEN_LIFE, ACCOUNT, VERSION, CLOCK, RATE_LIMIT];
+/// All of them, in the order in which they are told.
+const NAMES: [&str; 8] = [
+    URL, TOKEN, ROLE, TOKEN_LIFE, ACCOUNT, VERSION, CLOCK, RATE_LIMIT,
+];
 
 /// Days that a token should have left at least: somebody has to make the next one.
 const DAYS_LEFT: i64 = 14;
@@ -59,19 +61,30 @@ impl Asked {
 
 /// Returns the checks, and the token's user where it is known.
 pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Option<User>) {
+    let mut made = Vec::new();
+    let (me, why) = match look(scene, &mut made) {
+        Ok(me) => (me, NO_TOKEN),
+        Err((failure, why)) => {
+            made.push(failed(URL, failure));
+            (None, why)
+        }
+    };
+    (Check::complete(&NAMES, &made, why), me)
+}
+
+/// Looks at the server and the token; errors where there is nobody to ask, with why the rest was not looked at.
+fn look(scene: &Scene, made: &mut Vec<Check>) -> Result<Option<User>, (Failure, &'static str)> {
     let server = &scene.args.server;
     let token = token(server, scene.context.is_pull_request_event());
-    let netbird = match open(server, &token) {
-        Ok(api) => Asked {
-            api,
-            throttled: Cell::new(false),
-        },
-        Err(failure) => return (lost(failure, "the server is not known"), None),
+    let api = open(server, &token).map_err(|failure| (failure, "the server is not known"))?;
+    let netbird = Asked {
+        api,
+        throttled: Cell::new(false),
     };
     let unreachable = |error: &ApiError| {
         let hint = error.hint().unwrap_or_else(|| NO_API.to_owned());
         let failure = Failure::error(error.to_string()).hint(hint);
-        (lost(failure, "NetBird's API cannot be reached"), None)
+        Err((failure, "NetBird's API cannot be reached"))
     };
     let asked = Timestamp::now();
     let greeting = netbird.see(netbird.api.greet());
@@ -92,30 +105,28 @@ pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Option<User>) {
         return unreachable(error);
     }
     let at = format!("NetBird answers at {}", netbird.api.base());
-    let mut checks = vec![Check::right(URL, at)];
-    let (taken, users) = match (token, users) {
-        (Err(failure), _) => (failed(TOKEN, failure), None),
-        (Ok(_), Err(error)) => (refused(error), None),
-        (Ok(_), Ok(users)) => (Check::right(TOKEN, "NetBird takes it"), Some(users)),
-    };
-    checks.push(taken);
+    made.push(Check::right(URL, at));
     let mut me = None;
-    match users {
-        Some(users) => {
+    let taken = match (token, users) {
+        (Err(failure), _) => failed(TOKEN, failure),
+        (Ok(_), Err(error)) => refused(error),
+        (Ok(_), Ok(users)) => {
             me = users.into_iter().find(|user| user.is_current);
-            checks.push(role(scene, me.as_ref()));
-            checks.push(life(&netbird, me.as_ref(), now));
-            checks.push(account(&netbird, setting(server.account.as_ref())));
+            made.extend([
+                role(scene, me.as_ref()),
+                life(&netbird, me.as_ref(), now),
+                account(&netbird, setting(server.account.as_ref())),
+            ]);
+            Check::right(TOKEN, "NetBird takes it")
         }
-        None => checks.extend(Check::not_made(&[ROLE, TOKEN_LIFE, ACCOUNT], NO_TOKEN)),
-    }
-    checks.push(version(&greeting));
-    checks.push(match &greeting {
+    };
+    made.extend([taken, version(&greeting)]);
+    made.push(match &greeting {
         Ok(greeting) => clock(CLOCK, "NetBird", asked, greeting.server_time, now),
         Err(error) => untold(CLOCK, error),
     });
-    checks.push(rate_limit(&greeting, netbird.throttled.get()));
-    (checks, me)
+    made.push(rate_limit(&greeting, netbird.throttled.get()));
+    Ok(me)
 }
 
 /// Returns a client. Without a token the URL can be looked at all the same: the answer is a refusal of NetBird's own.
@@ -126,13 +137,6 @@ fn open(server: &Server, token: &Result<Token, Failure>) -> Result<Api, Failure>
     let stand_in = || Token::parse("none").expect("a word is a token");
     let token = token.as_ref().map_or_else(|_| stand_in(), Token::clone);
     Ok(Api::new(config, &token)?)
-}
-
-/// The checks where there is nobody to ask.
-fn lost(failure: Failure, why: &str) -> Vec<Check> {
-    let mut checks = vec![failed(URL, failure)];
-    checks.extend(Check::not_made(&OTHERS, why));
-    checks
 }
 
 /// Is it NetBird that says so? A proxy before a server that is down knows no id of the request.
@@ -153,7 +157,7 @@ fn users(api: &Api) -> Result<Vec<User>, ApiError> {
 fn untold(name: &'static str, error: &ApiError) -> Check {
     match error {
         error if error.is_absent() => Check::open(name, "this server does not tell"),
-        error if error.is_access() => Check::open(name, format!("not checked: {NO_TOKEN}")),
+        error if error.is_access() => Check::not_made(name, NO_TOKEN),
         error => Check::open(name, format!("not known: {error}")),
     }
 }
@@ -166,7 +170,7 @@ fn version(greeting: &Result<Greeting, ApiError>) -> Check {
     match told_of_netbird(version) {
         Some(text) => {
             let hint = "update NetBird: much of what an enrollment is told by is missing there";
-            Check::wrong(VERSION, text, Some(hint.to_owned()))
+            Check::wrong(VERSION, text, hint)
         }
         None if is_version(version) => Check::right(VERSION, format!("NetBird {version}")),
         None => Check::open(
@@ -178,7 +182,7 @@ fn version(greeting: &Result<Greeting, ApiError>) -> Check {
 
 fn refused(error: ApiError) -> Check {
     match error {
-        ApiError::Throttled(_) => Check::open(TOKEN, "not checked: too many requests"),
+        ApiError::Throttled(_) => Check::not_made(TOKEN, "too many requests"),
         error => failed(TOKEN, error.into()),
     }
 }
@@ -203,7 +207,7 @@ fn role(scene: &Scene, me: Option<&User>) -> Check {
         let hint = format!(
             "give NETBIRD_API_TOKEN the token of a service user of role {role}; in the workflows that is the secret {secret}"
         );
-        Check::wrong(ROLE, format!("{who}: {why}"), Some(hint))
+        Check::wrong(ROLE, format!("{who}: {why}"), hint)
     };
     if !gates::sees_all(me) {
         return wrong("it sees a part of the account only");
@@ -249,10 +253,7 @@ fn role(scene: &Scene, me: Option<&User>) -> Check {
 /// The token in use is the one that was used last, just now.
 fn life(netbird: &Asked, me: Option<&User>, now: Timestamp) -> Check {
     let Some(me) = me else {
-        return Check::open(
-            TOKEN_LIFE,
-            "not checked: NetBird does not say whose the token is",
-        );
+        return Check::not_made(TOKEN_LIFE, "NetBird does not say whose the token is");
     };
     let tokens = object_path("/users", &me.id);
     let tokens = tokens.and_then(|path| netbird.api.values(&format!("{path}/tokens")));
@@ -281,10 +282,10 @@ fn life(netbird: &Asked, me: Option<&User>, now: Timestamp) -> Check {
         true => Check::wrong(
             TOKEN_LIFE,
             text,
-            Some(format!(
+            format!(
                 "make {} a new token and store it before that day; all that runs with the old one stops then",
                 me.name
-            )),
+            ),
         ),
         false => Check::right(TOKEN_LIFE, text),
     }
@@ -311,35 +312,25 @@ fn account(netbird: &Asked, wanted: Option<String>) -> Check {
         Some(wanted) => Check::wrong(
             ACCOUNT,
             format!("the token belongs to account {found}, not to {wanted}"),
-            Some(
-                "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)"
-                    .to_owned(),
-            ),
+            "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)",
         ),
     }
 }
 
 fn rate_limit(greeting: &Result<Greeting, ApiError>, throttled: bool) -> Check {
-    let slow = "the server limits requests per token: raise NB_API_RATE_LIMITING_RPM there, or run less often";
-    let limit = match greeting {
-        _ if throttled => None,
-        Ok(greeting) => match greeting.rate_limit {
-            None => return Check::open(RATE_LIMIT, "the server names none"),
-            limit => limit,
-        },
-        Err(error) => return untold(RATE_LIMIT, error),
+    let slow = |text: String| {
+        let hint = "the server limits requests per token: raise NB_API_RATE_LIMITING_RPM there, or run less often";
+        Check::wrong(RATE_LIMIT, text, hint)
     };
-    match limit {
-        None => Check::wrong(
-            RATE_LIMIT,
-            "too many requests for now",
-            Some(slow.to_owned()),
-        ),
-        Some((left, of)) if left < REQUESTS_LEFT => Check::wrong(
-            RATE_LIMIT,
-            format!("{left} of {of} requests left: a plan makes about a dozen"),
-            Some(slow.to_owned()),
-        ),
-        Some((left, of)) => Check::right(RATE_LIMIT, format!("{left} of {of} requests left")),
+    match greeting {
+        _ if throttled => slow("too many requests for now".to_owned()),
+        Err(error) => untold(RATE_LIMIT, error),
+        Ok(greeting) => match greeting.rate_limit {
+            None => Check::open(RATE_LIMIT, "the server names none"),
+            Some((left, of)) if left < REQUESTS_LEFT => slow(format!(
+                "{left} of {of} requests left: a plan makes about a dozen"
+            )),
+            Some((left, of)) => Check::right(RATE_LIMIT, format!("{left} of {of} requests left")),
+        },
     }
 }

@@ -1,6 +1,6 @@
 //! What the token may do in the repository, and what the rules of its branches let past review.
 
-use super::Scene;
+use super::{Scene, failed};
 use crate::commands::forge;
 use crate::commands::settings::setting;
 use crate::doctor::{Check, Purpose};
@@ -14,7 +14,7 @@ pub(super) const KEYS_BRANCH: &str = "gitea_keys_branch";
 pub(super) const KEYS_PUSH: &str = "gitea_keys_push";
 
 /// Why the right to push is not looked at.
-const OWN_TOKEN: &str = "not checked: the token is the job's own";
+const OWN_TOKEN: &str = "the token is the job's own";
 
 /// What to do where a branch cannot be pushed to.
 const ALLOW: &str =
@@ -54,15 +54,15 @@ impl Work<'_> {
                     "{repository} has no branch {name:?}; its default branch is {}",
                     self.about.default_branch
                 );
-                return Check::wrong(PUSH, text, Some(hint.to_owned()));
+                return Check::wrong(PUSH, text, hint);
             }
             Err(error) => return Check::open(PUSH, format!("not known: {error}")),
         };
-        match (self.about.may_push, branch.user_can_push) {
+        match (self.about.permissions.push, branch.user_can_push) {
             _ if self.purpose == Some(Purpose::Plan) => {
-                Check::open(PUSH, "not checked: a plan pushes nothing")
+                Check::not_made(PUSH, "a plan pushes nothing")
             }
-            _ if self.is_job => Check::open(PUSH, OWN_TOKEN),
+            _ if self.is_job => Check::not_made(PUSH, OWN_TOKEN),
             (Some(false), _) => self.weak(
                 PUSH,
                 "the token's user may not write to the repository".to_owned(),
@@ -90,20 +90,20 @@ impl Work<'_> {
     /// What is wrong for an apply; where nobody said what the set-up is for, it is only told.
     fn weak(&self, name: &'static str, text: String, hint: &str) -> Check {
         match self.purpose {
-            Some(Purpose::Apply) => Check::wrong(name, text, Some(hint.to_owned())),
+            Some(Purpose::Apply) => Check::wrong(name, text, hint),
             Some(Purpose::Plan) | None => Check::open(name, text),
         }
     }
 
     fn rule(&self, branch: &Result<Branch, Error>) -> Check {
         let Ok(told) = branch else {
-            return Check::open(RULE, "not checked: the branch cannot be read");
+            return Check::not_made(RULE, "the branch cannot be read");
         };
         let name = self.name;
         if !told.protected {
             let hint = "protect it, with the bot alone on the push allowlist, or nobody (docs/gitea.md, step 7)";
             let text = format!("no rule protects {name}: every writer pushes past review");
-            return Check::wrong(RULE, text, Some(hint.to_owned()));
+            return Check::wrong(RULE, text, hint);
         }
         let rule = match self.repo.rule(name, told) {
             Ok(Some(rule)) => rule,
@@ -127,7 +127,7 @@ impl Work<'_> {
             Some((gap, hint)) => Check::wrong(
                 RULE,
                 format!("the rule {:?} of {name}: {gap}", rule.rule_name),
-                Some(hint.to_owned()),
+                hint,
             ),
             None => {
                 let approvals = count(
@@ -147,28 +147,25 @@ impl Work<'_> {
     }
 
     fn comment(&self, scopes: &Scopes) -> Check {
-        if self.about.is_archived {
-            return Check::open(COMMENT, "not checked: the repository is archived");
+        if self.about.archived {
+            return Check::not_made(COMMENT, "the repository is archived");
         }
-        if !self.about.has_pulls {
+        if !self.about.has_pulls() {
             let hint = "switch them on in the repository's settings";
             let text = "the repository has no pull requests, so there is nothing to comment on";
-            return Check::wrong(COMMENT, text, Some(hint.to_owned()));
+            return Check::wrong(COMMENT, text, hint);
         }
         let pull = self.scene.context.pull_request.as_ref();
         match self.repo.reads_comments(pull.map(|pull| pull.number)) {
             Err(error @ Error::Scope { .. }) => {
-                return Check::wrong(COMMENT, error.to_string(), error.hint());
+                return failed(COMMENT, error.into());
             }
             Err(error) if error.is_not_found() => {
                 return Check::wrong(
                     COMMENT,
                     format!("the token may not see comments: {error}"),
-                    Some(
-                        "the workflow's permissions: need pull-requests: write; a private repository's fork cannot comment \
-                         with the job's own token"
-                            .to_owned(),
-                    ),
+                    "the workflow's permissions: need pull-requests: write; a private repository's fork cannot comment \
+                     with the job's own token",
                 );
             }
             Err(error) => return Check::open(COMMENT, format!("not known: {error}")),
@@ -178,10 +175,7 @@ impl Work<'_> {
             Some(false) => Check::wrong(
                 COMMENT,
                 "the token reads comments and may write none: write:issue is missing",
-                Some(
-                    "make a token with the scope write:issue as well (docs/gitea.md, step 3)"
-                        .to_owned(),
-                ),
+                "make a token with the scope write:issue as well (docs/gitea.md, step 3)",
             ),
             Some(true) => Check::right(COMMENT, "the token may comment on pull requests"),
             None if self.is_job => Check::right(
@@ -203,7 +197,7 @@ impl Work<'_> {
             Some("none") => {
                 return open("no copies of sealed keys are kept (--keys-branch none)".to_owned());
             }
-            None if self.about.is_public => {
+            None if self.about.is_public() => {
                 return open(
                     "everybody may read the repository, so no copies of sealed keys are kept there"
                         .to_owned(),
@@ -215,9 +209,10 @@ impl Work<'_> {
             let text =
                 format!("{name} is the default branch: sealed keys have a branch of their own");
             let hint = "name another with --keys-branch (NETBIRD_GITOPS_KEYS_BRANCH)";
-            let mut checks = vec![Check::wrong(KEYS_BRANCH, text, Some(hint.to_owned()))];
-            checks.extend(Check::not_made(&[KEYS_PUSH], "it is the default branch"));
-            return checks;
+            return vec![
+                Check::wrong(KEYS_BRANCH, text, hint),
+                Check::not_made(KEYS_PUSH, "it is the default branch"),
+            ];
         }
         let branch = match self.repo.branch(name) {
             Ok(branch) => branch,
@@ -235,9 +230,9 @@ impl Work<'_> {
                 format!(
                     "no rule protects {name}: every writer can delete or forge what is stored there"
                 ),
-                Some(format!(
+                format!(
                     "make a rule for {name} with the bot alone on its push allowlist (docs/gitea.md, step 7)"
-                )),
+                ),
             ),
         };
         vec![protected, self.keys_push(name, &branch)]
@@ -246,9 +241,9 @@ impl Work<'_> {
     fn keys_push(&self, name: &str, branch: &Branch) -> Check {
         match branch.user_can_push {
             _ if self.purpose == Some(Purpose::Plan) => {
-                Check::open(KEYS_PUSH, "not checked: a plan stores no keys")
+                Check::not_made(KEYS_PUSH, "a plan stores no keys")
             }
-            _ if self.is_job => Check::open(KEYS_PUSH, OWN_TOKEN),
+            _ if self.is_job => Check::not_made(KEYS_PUSH, OWN_TOKEN),
             Some(true) => Check::right(KEYS_PUSH, format!("the token may push to {name}")),
             Some(false) => self.weak(
                 KEYS_PUSH,

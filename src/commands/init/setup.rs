@@ -1,6 +1,6 @@
 //! `init --setup`: the repository's settings by the forge's API. All is read and judged before the first write.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::commands::failure::Failure;
 use crate::commands::settings::{environment, find_token, setting};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
-use crate::gitea::{self, BranchRule, Grounds, Repo, Token, sealed};
+use crate::gitea::{self, About, Repo, Rule, Token, sealed};
 use crate::init::remote::Remote;
-use crate::init::setup::{Deed, Rule, SECRETS, Setting, There, VARIABLES, Wanted, decide};
+use crate::init::setup::{Deed, SECRETS, Setting, There, VARIABLES, Wanted, decide};
 use crate::init::{BRANCH, NETWORK};
 use crate::logging::Say;
 use crate::render::init as render;
@@ -46,12 +46,12 @@ impl Setup {
             Ok(Repo::new(config, token, &name)?)
         };
         let repo = open(&owner)?;
-        let grounds = repo.grounds().map_err(|error| of_owner(&repo, error))?;
-        if grounds.is_admin == Some(false) {
+        let about = repo.about().map_err(|error| of_owner(&repo, error))?;
+        if about.permissions.admin == Some(false) {
             let text = format!("the token in GITEA_TOKEN is not that of the owner of {name}");
             return Err(Failure::error(visible(&text)).hint(OWNERS_TOKEN));
         }
-        if grounds.is_frozen {
+        if about.archived || about.mirror {
             let text = format!("{name} is archived or a mirror: nothing can be set up there");
             return Err(
                 Failure::error(visible(&text)).hint("name the repository that people push to")
@@ -65,8 +65,8 @@ impl Setup {
             },
         };
         let applied = setting(args.gitea.branch.as_ref());
-        let branch = applied.unwrap_or_else(|| grounds.default_branch.clone());
-        let keys_branch = keys_branch(args, &grounds, &branch)?;
+        let branch = applied.unwrap_or_else(|| about.default_branch.clone());
+        let keys_branch = keys_branch(args, &about, &branch)?;
         let wanted = Wanted {
             secrets: secrets.keys().copied().collect(),
             variables,
@@ -81,7 +81,7 @@ impl Setup {
             secrets,
             deeds: decide(&wanted, &there),
             wanted,
-            has_no_actions: grounds.has_no_actions,
+            has_no_actions: about.has_no_actions(),
             repo,
         })
     }
@@ -116,7 +116,7 @@ impl Setup {
                 .repo
                 .add_variable(name, self.wanted.variables[name].trim()),
             Setting::Rule { branch, bot } => match self.repo.protect(branch, bot) {
-                Ok(rule) if lists(&rule, bot) => Ok(()),
+                Ok(rule) if rule.lists(bot) => Ok(()),
                 Ok(_) => {
                     let text = format!(
                         "{branch} is protected, but the server left {bot} out of its push list"
@@ -143,11 +143,6 @@ impl Setup {
 const OWNERS_TOKEN: &str = "make a token of your own (Settings → Applications) with the scope write:repository, as the owner \
      of the repository or of its organisation, and set GITEA_TOKEN to it for this command; who only administrates a repository \
      may not set its secrets, and the bot's token is BOT_TOKEN";
-
-fn lists(rule: &BranchRule, bot: &str) -> bool {
-    let mut logins = rule.push_whitelist_usernames.iter();
-    logins.any(|login| login.eq_ignore_ascii_case(bot))
-}
 
 /// What an error means where the token is to be the owner's.
 fn of_owner(repo: &Repo, error: gitea::Error) -> Failure {
@@ -217,7 +212,7 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
         environment: variables.get(ENVIRONMENT).cloned(),
         ..Sources::default()
     };
-    sources.read().map_err(anyhow::Error::new)?;
+    sources.read()?;
     let digest = variables.get("NETBIRD_GITOPS_SHA256");
     let is_digest =
         |text: &String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -243,41 +238,32 @@ fn place(args: &InitArgs, remote: Option<&Remote>) -> Result<(String, String), F
     let server = server.or_else(|| remote?.server.clone());
     let name = setting(args.gitea.gitea_repo.as_ref());
     let name = name.or_else(|| Some(remote?.name.clone()));
-    let missing: BTreeSet<&str> = [
-        (server.is_none(), "GITEA_URL"),
-        (name.is_none(), "GITEA_REPO"),
-    ]
-    .into_iter()
-    .filter_map(|(is_missing, name)| is_missing.then_some(name))
-    .collect();
     match (server, name) {
         (Some(server), Some(name)) => Ok((server, name)),
-        _ => {
-            let missing: Vec<&str> = missing.into_iter().collect();
+        (server, name) => {
+            let missing = match (server, name) {
+                (None, None) => "GITEA_REPO and GITEA_URL",
+                (None, _) => "GITEA_URL",
+                _ => "GITEA_REPO",
+            };
             let text = format!(
-                "which repository to set up is not known ({} not set, and the checkout's remote origin does not tell)",
-                missing.join(" and ")
+                "which repository to set up is not known ({missing} not set, and the checkout's remote origin does not tell)"
             );
-            Err(Failure::error(text).hint(
-                "set GITEA_URL to the server, such as https://git.example.com, and GITEA_REPO to OWNER/NAME",
-            ))
+            let hint = "set GITEA_URL to the server, such as https://git.example.com, and GITEA_REPO to OWNER/NAME";
+            Err(Failure::error(text).hint(hint))
         }
     }
 }
 
 /// Returns the branch of sealed keys; `None` where none is kept, as `apply` sees it.
-fn keys_branch(
-    args: &InitArgs,
-    grounds: &Grounds,
-    applied: &str,
-) -> Result<Option<String>, Failure> {
+fn keys_branch(args: &InitArgs, about: &About, applied: &str) -> Result<Option<String>, Failure> {
     let branch = match setting(args.keys_branch.as_ref()) {
         Some(named) if named == "none" => return Ok(None),
-        None if grounds.is_public => return Ok(None),
+        None if about.is_public() => return Ok(None),
         named => named.unwrap_or_else(|| sealed::BRANCH.to_owned()),
     };
     let taken = match branch.as_str() {
-        name if name == grounds.default_branch => Some("the default branch"),
+        name if name == about.default_branch => Some("the default branch"),
         name if name == applied => Some("the branch that is applied"),
         _ => None,
     };
@@ -344,8 +330,7 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
         Err(error) => return Err(of_owner(error)),
     };
     let rule_of = |branch: &str| -> Result<Option<Rule>, Failure> {
-        let rule = patiently(wait, || repo.branch_rule(branch)).map_err(of_owner)?;
-        Ok(rule.map(judged))
+        patiently(wait, || repo.branch_rule(branch)).map_err(of_owner)
     };
     Ok(There {
         secrets: repo.secret_names().map_err(of_owner)?,
@@ -359,17 +344,4 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
         },
         has_network,
     })
-}
-
-/// What is judged of a rule.
-fn judged(rule: BranchRule) -> Rule {
-    Rule {
-        name: rule.rule_name,
-        push: rule.enable_push,
-        allowed: rule
-            .enable_push_whitelist
-            .then_some(rule.push_whitelist_usernames),
-        teams: !rule.push_whitelist_teams.is_empty(),
-        unprotected: rule.unprotected_file_patterns,
-    }
 }

@@ -36,20 +36,20 @@ impl Tree {
     /// Returns what stands at a path; `None` where nothing does. A link anywhere on the way is refused: git stores the link,
     /// and neither the forge nor a job reads what it points to.
     pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, InTheWay> {
+        let unreadable = |shown: &str, error: &io::Error| InTheWay {
+            what: format!("{shown}: {}", file_error(error)),
+            way_out: format!("see who may read {shown}"),
+        };
         let mut at = self.root.clone();
         let mut parts = path.split('/').peekable();
         while let Some(part) = parts.next() {
             at.push(part);
-            let shown = at.strip_prefix(&self.root).unwrap_or(&at).display();
+            let shown = at.strip_prefix(&self.root).unwrap_or(&at);
+            let shown = shown.display().to_string();
             let found = match fs::symlink_metadata(&at) {
                 Ok(found) => found,
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                Err(error) => {
-                    return Err(InTheWay {
-                        what: format!("{shown}: {}", file_error(&error)),
-                        way_out: format!("see who may read {shown}"),
-                    });
-                }
+                Err(error) => return Err(unreadable(&shown, &error)),
             };
             let is_last = parts.peek().is_none();
             if let Some(what) = unfit(&found, is_last) {
@@ -63,11 +63,8 @@ impl Tree {
                 });
             }
         }
-        let bytes = fs::read(&at).map_err(|error| InTheWay {
-            what: format!("{path}: {}", file_error(&error)),
-            way_out: format!("see who may read {path}"),
-        })?;
-        Ok(Some(bytes))
+        let bytes = fs::read(&at);
+        bytes.map(Some).map_err(|error| unreadable(path, &error))
     }
 
     /// Writes a file that is not there, at once or not at all; errors where one came meanwhile.

@@ -8,14 +8,13 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::cli::Sealing;
 use crate::code::Code;
-use crate::config::Source;
 use crate::desired::Desired;
 use crate::kind::Kind;
 use crate::notice::{Notice, OfKey, OfRun};
 use crate::plan::Plan;
 use crate::secret::Recipients;
 use crate::text::nearest;
-use crate::validate::{Valid, validate};
+use crate::validate::Valid;
 
 /// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
 /// plan knows, and is no plan where it does not; whom a member means it knows as well.
@@ -80,12 +79,7 @@ pub(super) fn recipients_of_keys(
     file: &Path,
     history: &History,
 ) -> Vec<Notice> {
-    let base = || {
-        let text = history.base_version(file)?;
-        let source = Source::from_bytes("the base branch", text).ok()?;
-        Some(validate(&source).ok()?.desired)
-    };
-    let Some(base) = base() else {
+    let Some(base) = history.base(file) else {
         return Vec::new();
     };
     let about = |name: &String, what| Notice::about(&Address::new(Kind::SetupKey, name), what);

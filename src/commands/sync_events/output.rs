@@ -153,7 +153,7 @@ fn summary(synced: &Synced) -> Vec<String> {
     lines
 }
 
-pub(super) fn json(synced: &Synced) -> String {
+pub(super) fn json(synced: &Synced) -> Value {
     let (ready, replacing): (Vec<&Done>, Vec<&Done>) = synced
         .done
         .iter()
@@ -167,7 +167,7 @@ pub(super) fn json(synced: &Synced) -> String {
     let remarks = synced.remarks.iter();
     let remarks = remarks.map(|(key, what)| remark(key, what));
     let notices = remarks.chain(synced.meanwhile.iter().map(words::notice));
-    let mut result = json!({
+    json!({
         "format_version": 1,
         "enrollments": ready.into_iter().map(entry).collect::<Vec<_>>(),
         "replacing": replacing.into_iter().map(entry).collect::<Vec<_>>(),
@@ -179,11 +179,7 @@ pub(super) fn json(synced: &Synced) -> String {
         "commit_place": synced.marked.as_ref().and_then(|marked| marked.place.as_ref()),
         "dry_run": synced.dry_run,
         "requests": synced.requests,
-    });
-    if let Some((message, hint)) = &synced.failure {
-        result["error"] = json!({ "message": message, "hint": hint });
-    }
-    crate::json::text(&result)
+    })
 }
 
 fn remark(key: &str, what: &Remark) -> String {

@@ -139,8 +139,8 @@ proptest! {
         let (keys, peers) = account(&enrollments);
         let bindings = Account::new(&keys, &peers, None).bind();
         for index in 0..enrollments.len() {
-            if let Some(Binding::Peer(peer, Evidence::Time)) = bindings.of_key(&Id(format!("k{index}"))) {
-                prop_assert_eq!(peer, &Id(format!("p{index}")));
+            if let Some(Binding::Peer(peer, Evidence::Time)) = bindings.of_key(&Id(format!("k{index}").into())) {
+                prop_assert_eq!(peer, &Id(format!("p{index}").into()));
             }
         }
     }
@@ -158,8 +158,8 @@ proptest! {
         let (keys, peers) = account(&all);
         let bindings = Account::new(&keys, &peers, None).bind();
         for index in 0..all.len() {
-            let wanted = Binding::Peer(Id(format!("p{index}")), Evidence::Time);
-            prop_assert_eq!(bindings.of_key(&Id(format!("k{index}"))), Some(&wanted));
+            let wanted = Binding::Peer(Id(format!("p{index}").into()), Evidence::Time);
+            prop_assert_eq!(bindings.of_key(&Id(format!("k{index}").into())), Some(&wanted));
         }
     }
 

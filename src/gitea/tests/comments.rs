@@ -4,7 +4,6 @@ use super::*;
 use crate::gitea::Error;
 use crate::gitea::comment::{Action, Posted, correct, upsert};
 
-const MARKER: &str = "<!-- netbird-gitops plan default -->";
 const BODY: &str = "<!-- netbird-gitops plan default -->\n### NetBird plan: 1 to create\n";
 const OLD: &str = "<!-- netbird-gitops plan default -->\n### NetBird plan: No changes\n";
 
@@ -42,8 +41,7 @@ fn edited() -> Act {
 /// Posts to a server that answers so. Returns what came of it and what was asked for.
 fn post(acts: impl IntoIterator<Item = Act>) -> (Posted, Vec<String>) {
     let (server, repo) = start(acts);
-    let posted =
-        upsert(&repo, 7, MARKER, BODY).unwrap_or_else(|e| panic!("{e}: {:?}", asked(&server)));
+    let posted = upsert(&repo, 7, BODY).unwrap_or_else(|e| panic!("{e}: {:?}", asked(&server)));
     for seen in server.seen().iter().filter(|seen| !seen.body.is_empty()) {
         assert_eq!(
             serde_json::from_str::<Value>(&seen.body).unwrap(),
@@ -158,7 +156,7 @@ fn a_token_that_may_not_ask_who_it_is_is_told_by_its_post() {
 fn a_correction_makes_no_comment() {
     let run = |acts: Vec<Act>| {
         let (server, repo) = start(acts);
-        let corrected = correct(&repo, 7, MARKER, BODY).unwrap();
+        let corrected = correct(&repo, 7, BODY).unwrap();
         (corrected.map(|posted| posted.id), asked(&server))
     };
     assert_eq!(run(vec![comments(&[])]), (None, vec![LIST.to_owned()]));
@@ -202,7 +200,7 @@ fn an_edit_that_another_one_got_in_the_way_of_is_made_again() {
     // one that fails for good is an error
     let acts = [comments(&[comment(9, 10, OLD)]), me(10)];
     let (server, repo) = start(acts.into_iter().chain((0..5).map(|_| in_the_way())));
-    let error = upsert(&repo, 7, MARKER, BODY).unwrap_err();
+    let error = upsert(&repo, 7, BODY).unwrap_err();
     assert_eq!((status(&error), server.seen().len()), (Some(500), 7));
 }
 
@@ -339,7 +337,7 @@ fn refusals_are_errors() {
         ),
     ] {
         let (server, repo) = start(acts);
-        let error = upsert(&repo, 7, MARKER, BODY).unwrap_err();
+        let error = upsert(&repo, 7, BODY).unwrap_err();
         assert_eq!(
             status(&error).map(|s| s.to_string()).as_deref(),
             Some(wanted),

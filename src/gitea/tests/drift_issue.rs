@@ -8,13 +8,11 @@ const BODY: &str = "<!-- netbird-gitops drift default -->\nDrift";
 const REPORT: Report<'_> = Report {
     title: "NetBird drift",
     body: BODY,
-    label: None,
 };
 
 const RESOLVED: Report<'_> = Report {
     title: "NetBird drift: resolved",
     body: "<!-- netbird-gitops drift default -->\nresolved",
-    label: None,
 };
 
 fn issue(number: u64, author: i64, body: &str) -> Value {
@@ -66,57 +64,7 @@ fn drift_opens_one_issue() {
     assert_eq!(asked[1..], [LIST, "POST /issues", LIST]);
     assert_eq!(
         body(&server, 2),
-        json!({"title": "NetBird drift", "body": BODY, "labels": []})
-    );
-
-    // Labels go by id; a second one of the same name must not come up.
-    let labelled = Report {
-        label: Some("drift"),
-        ..REPORT
-    };
-    let (_, _, server) = run(
-        Some(labelled),
-        [
-            me(),
-            issues(&[]),
-            reply(
-                200,
-                r#"[{"id": 1, "name": "bug"}, {"id": 2, "name": "drift"}]"#,
-            ),
-            new(),
-            issues(&[]),
-        ],
-    );
-    assert_eq!(body(&server, 3)["labels"], json!([2]));
-    let (_, asked, server) = run(
-        Some(labelled),
-        [
-            me(),
-            issues(&[]),
-            reply(200, "[]"),
-            reply(201, r#"{"id": 5, "name": "drift"}"#),
-            new(),
-            issues(&[]),
-        ],
-    );
-    assert_eq!(
-        (asked[3].as_str(), body(&server, 4)["labels"].clone()),
-        ("POST /labels", json!([5]))
-    );
-    let (kept, _, server) = run(
-        Some(labelled),
-        [
-            me(),
-            issues(&[]),
-            reply(200, "[]"),
-            bare(403),
-            new(),
-            issues(&[]),
-        ],
-    );
-    assert_eq!(
-        (kept, body(&server, 4)["labels"].clone()),
-        (Kept::Opened(link(23)), json!([]))
+        json!({"title": "NetBird drift", "body": BODY})
     );
 }
 
@@ -292,5 +240,5 @@ fn recorded_issues_are_read() {
         assert!(!repo.open_issues(None).unwrap().is_empty(), "{name}");
     }
     let (_server, repo) = start([recorded("gitea/issue-create")]);
-    assert_eq!(repo.create_issue("t", "b", &[]).unwrap().number, 23);
+    assert_eq!(repo.create_issue("t", "b").unwrap().number, 23);
 }

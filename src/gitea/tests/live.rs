@@ -351,7 +351,7 @@ fn a_comment_and_an_issue() {
             json!({"body": format!("{marker}\nfake")}),
         );
     }
-    let post = |text: &str| upsert(&repo, issue, marker, &format!("{marker}\n{text}")).unwrap();
+    let post = |text: &str| upsert(&repo, issue, &format!("{marker}\n{text}")).unwrap();
     let first = post("one");
     assert_eq!(post("one").id, first.id);
     let second = post("two\r\n\u{fc}");
@@ -381,7 +381,6 @@ fn a_comment_and_an_issue() {
         Report {
             title: "Drift",
             body,
-            label: Some("drift"),
         }
     }
     let resolved = body("resolved");
@@ -402,7 +401,7 @@ fn a_comment_and_an_issue() {
     assert!(next.number > link.number);
     let issues = server.call(
         Method::Get,
-        &format!("{path}/issues?state=open&type=issues&labels=drift"),
+        &format!("{path}/issues?state=open&type=issues"),
         Value::Null,
     );
     assert_eq!(issues.as_array().unwrap().len(), 1);

@@ -12,7 +12,7 @@ use crate::kind::rows::fields;
 use crate::kind::values::word::{self, Word};
 use crate::kind::values::{FLAG, names, times};
 use crate::kind::{ALL, Declared};
-use crate::secret::{Described, RecipientKind, literal};
+use crate::secret::{Described, literal};
 
 /// A key as written; what is missing or wrong is `None`.
 #[derive(Default)]
@@ -154,11 +154,7 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, Stri
             log.notice(Code::Repeated, element.place(), message);
             continue;
         }
-        let is_alone = |kind| kind == RecipientKind::TagPq;
-        if found
-            .iter()
-            .any(|other| is_alone(other.kind) != is_alone(key.kind))
-        {
+        if found.iter().any(|other| other.is_apart != key.is_apart) {
             let message =
                 "a post-quantum key (age1tagpq1…) and keys of other kinds cannot open one text";
             log.error(element.place(), message)

@@ -34,7 +34,7 @@ fn a_forks_job_has_no_secrets() {
         .expect(3);
     run.says(text)
         .says("a pull request from a fork has no secrets")
-        .says("no comment: Gitea is not configured (GITEA_TOKEN not set)");
+        .says("cannot comment: Gitea is not configured (GITEA_TOKEN not set)");
     // the job's token is there, and may not comment: said, and no failure of its own
     for job in [
         Job::fork(&proposal.site, &pull),

@@ -1,0 +1,68 @@
+//! Values that flags take.
+
+use clap::ValueEnum;
+
+/// What stdout carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For a terminal.
+    Text,
+    /// For a comment.
+    Markdown,
+    /// For programs.
+    Json,
+}
+
+/// When to do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// Where it makes sense.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The form of what goes to stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// JSON in CI, text elsewhere.
+    Auto,
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// How finely a plan says who reaches whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AccessLevel {
+    /// Not at all: a plan asks for fewer lists then
+    None,
+    /// By groups, with the number of machines
+    Groups,
+    /// By groups, with the name of each machine
+    Peers,
+}
+
+pub(super) fn number(text: &str) -> Result<usize, String> {
+    let number = text.parse();
+    number.map_err(|_| "a whole number is wanted, 0 or more".to_owned())
+}
+
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a number of seconds from 0 to 86400 is wanted".into()),
+    }
+}
+
+/// An empty one is no digest: a workflow whose variable is missing must not pass for one that checks.
+pub(super) fn digest(text: &str) -> Result<String, String> {
+    let is_digest = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match is_digest {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err("the 12 hexadecimal digits of a plan are wanted".into()),
+    }
+}
