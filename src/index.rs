@@ -54,7 +54,7 @@ impl Index {
 
 /// Which of `number` equal parts of the range of hashes a hash is in.
 fn part(hash: u64, number: usize) -> usize {
-    (u128::from(hash) * number as u128 >> 64) as usize
+    ((u128::from(hash) * number as u128) >> 64) as usize
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ fn lost(
     let mut removed: BTreeMap<(Id, Id), BTreeSet<String>> = BTreeMap::new();
     let mut added: BTreeSet<(Id, Id)> = BTreeSet::new();
     for event in events {
-        let Some(group) = event.meta("group_id").map(|id| Id::from(id)) else {
+        let Some(group) = event.meta("group_id").map(Id::from) else {
             continue;
         };
         // the server's clock as an answer's Date header gives it: whole seconds

@@ -36,24 +36,25 @@ fn wrong_usage_is_1_and_help_is_0() {
     }
 }
 
+const NO_FILES: [&str; 6] = [
+    "",
+    " \n",
+    "{}",
+    "null",
+    "[]",
+    "{\"groups\":{},\"policies\":{}}",
+];
+
 #[test]
 fn what_is_no_file_and_what_is_no_token_is_an_error_before_any_request() {
     let bench = bench();
-    for text in [
-        "",
-        " \n",
-        "{}",
-        "null",
-        "[]",
-        "{\"groups\":{},\"policies\":{}}",
-    ] {
+    for text in NO_FILES {
         bench.text(text);
-        for command in ["validate", "plan", "apply"] {
+        for command in ["validate", "apply"] {
             let run = bench.run(&[command]);
             assert_eq!(run.code, 1, "{command} {text:?}: {}", run.stderr);
         }
     }
-    bench.plan(&["-f", "."]).expect(1).says("is a directory");
     bench.file(file());
     bench
         .run_with(&["plan"], &[("NETBIRD_API_TOKEN", "")])
@@ -64,6 +65,27 @@ fn what_is_no_file_and_what_is_no_token_is_an_error_before_any_request() {
         .expect(1)
         .says("NETBIRD_API_URL");
     assert!(bench.netbird().requests().is_empty());
+}
+
+/// A plan asks for the lists while the file is read.
+#[test]
+fn what_is_no_file_is_the_one_error_of_a_plan() {
+    let bench = bench();
+    for text in NO_FILES {
+        bench.text(text);
+        bench.plan(&[]).expect(1).says("netbird.json");
+    }
+    bench.plan(&["-f", "."]).expect(1).says("is a directory");
+    // the server's own trouble is nothing beside it
+    bench
+        .run_with(
+            &["plan", "-f", "."],
+            &[("NETBIRD_API_URL", "http://127.0.0.1:1")],
+        )
+        .expect(1)
+        .says("is a directory");
+    let requests = bench.netbird().requests();
+    assert!(requests.iter().all(|request| request.method == "GET"));
 }
 
 #[test]
