@@ -155,7 +155,7 @@ pub struct Server {
     /// Refuse to work on any account but this
     #[arg(long, env = "NETBIRD_ACCOUNT_ID", value_name = "ID")]
     pub account: Option<String>,
-    /// PEM file of CAs to trust beside the system's
+    /// PEM file of CAs to trust beside the system's; named by the variable, it is for Gitea, too
     #[arg(long, env = "NETBIRD_GITOPS_CA_FILE", value_name = "PATH")]
     pub ca_file: Option<String>,
     /// Longest wait for a connection, in seconds

@@ -92,14 +92,14 @@ pub(super) fn hint(cause: &str) -> Option<&'static str> {
     const HINTS: &[(&str, &str)] = &[
         (
             "UnknownIssuer",
-            "no known CA signed the server's certificate: give its CA with --ca-file, or with \
+            "no known CA signed the server's certificate: give its CA with NETBIRD_GITOPS_CA_FILE, or with \
              SSL_CERT_FILE in place of the system's",
         ),
         (
             "CaUsedAsEndEntity",
             "the server's own certificate is marked as a CA, which openssl req -x509 does by \
              default: make it with basicConstraints=CA:FALSE, or let a CA of your own sign one \
-             and give that CA with --ca-file",
+             and give that CA with NETBIRD_GITOPS_CA_FILE",
         ),
         (
             "is not valid for any names",
@@ -200,7 +200,7 @@ mod tests {
         assert!(
             hint("invalid peer certificate: UnknownIssuer")
                 .unwrap()
-                .contains("--ca-file")
+                .contains("NETBIRD_GITOPS_CA_FILE")
         );
         let no_san = "certificate not valid for name \"h\"; certificate is not valid for any names (according to its \
                       subjectAltName extension)";

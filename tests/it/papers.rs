@@ -120,7 +120,7 @@ fn every_page_is_reached_from_the_readme() {
 #[test]
 fn the_runbook_has_every_gate_and_every_exit_code() {
     let runbook = read("docs/runbook.md");
-    let gates = ["", "/protected", "/reviewed"].map(|file| read(&format!("src/gates{file}.rs")));
+    let gates = ["", "/protected", "/reviewed"].map(|file| read(format!("src/gates{file}.rs")));
     let flat = gates
         .concat()
         .split_whitespace()
