@@ -6,10 +6,10 @@
 //! Most commits change one entry of hundreds. So the texts of the version before are kept: a section that is the same is not
 //! looked into, and of another one only the entries whose text differs are read.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -103,7 +103,7 @@ impl Section {
             true => vec![(String::new(), text)],
             false => fields(text.get()).map_err(at)?,
         };
-        let mut old_ones: HashMap<&str, &Rc<Entry>> = HashMap::new();
+        let mut old_ones: FxHashMap<&str, &Rc<Entry>> = FxHashMap::default();
         for entry in old.into_iter().flat_map(|old| &old.entries) {
             let twice = old_ones.insert(&entry.name, entry);
             delta.gone.extend(twice.iter().flat_map(|it| &it.facts));
