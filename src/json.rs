@@ -1,6 +1,7 @@
 //! JSON for programs, and what is wrong with somebody's JSON in words for people: those of libraries are for programmers.
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::error::Category;
 
 use crate::text::is_hidden;
@@ -105,6 +106,14 @@ fn syntax(text: &str) -> &'static str {
     ];
     let known = WORDS.iter().find(|(theirs, _)| text.starts_with(theirs));
     known.map_or("this is no JSON", |(_, ours)| ours)
+}
+
+/// Returns both objects as one.
+pub(crate) fn with(mut one: Value, more: Value) -> Value {
+    if let (Value::Object(one), Value::Object(more)) = (&mut one, more) {
+        one.extend(more);
+    }
+    one
 }
 
 #[cfg(test)]

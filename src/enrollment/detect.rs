@@ -85,12 +85,12 @@ pub fn detect(
 
 /// A declared key for one peer, what is decided about it, and what else tells of it.
 pub(super) struct NamedKey<'a> {
-    pub(super) name: &'a String,
-    pub(super) declared: &'a DeclaredKey,
+    name: &'a String,
+    declared: &'a DeclaredKey,
     decision: &'a Decision,
-    pub(super) desired: &'a Desired,
+    desired: &'a Desired,
     actual: &'a Actual,
-    pub(super) options: &'a Options,
+    options: &'a Options,
 }
 
 impl<'a> NamedKey<'a> {
@@ -113,7 +113,8 @@ impl<'a> NamedKey<'a> {
         let mut remark = |what| detection.remarks.push((self.name.clone(), what));
         let mut replaces = BTreeSet::new();
         for older in &older {
-            let Some(why) = older.stays(self) else {
+            let by = (self.name.as_str(), self.declared);
+            let Some(why) = older.stays(by, self.desired, self.options) else {
                 replaces.insert(older.peer.id.clone());
                 detection.replaced.push(Replaced {
                     key: self.name.clone(),

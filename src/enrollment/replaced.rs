@@ -1,17 +1,17 @@
 //! A machine is replaced: its key was asked for anew (`reissue_after`), another machine enrolled with the new one, and the
 //! peer of the older key still bears the name. That one goes, if somebody agrees to it, and the new one gets the name.
 
-use super::detect::NamedKey;
 use super::{Binding, Evidence};
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::objects::Peer;
+use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::Decision;
-use crate::kind::Kind;
+use crate::kind::{DeclaredGroup, DeclaredKey, Kind};
 use crate::ledger::Proof;
 use crate::notice::Stays;
-use crate::options::Prune;
+use crate::options::{Options, Prune};
 
 /// A peer that goes because another one came in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,13 +62,17 @@ impl Older<'_> {
     ///
     /// It is deleted on proof alone, as with offboarding: the older key is ours and is bound to it, and the file asked for
     /// another one since.
-    pub(super) fn stays(&self, by: &NamedKey) -> Option<Stays> {
-        let (name, options) = (by.name, by.options);
+    pub(super) fn stays(
+        &self,
+        (name, declared): (&str, &DeclaredKey),
+        desired: &Desired,
+        options: &Options,
+    ) -> Option<Stays> {
         let made = self.key.created_at();
-        let asked = by.declared.asked_anew(options.now);
-        let lists_it = |(_, group): &(_, &crate::kind::DeclaredGroup)| {
+        let asked = declared.asked_anew(options.now);
+        let lists_it = |(_, group): &(_, &DeclaredGroup)| {
             let mut peers = group.peers.iter().flatten();
-            self.peer.name != *name && peers.any(|listed| *listed == self.peer.name)
+            self.peer.name != name && peers.any(|listed| *listed == self.peer.name)
         };
         let Some(asked) = asked else {
             return Some(Stays::NotAsked);
@@ -86,7 +90,7 @@ impl Older<'_> {
         if self.evidence == Evidence::Name {
             return Some(Stays::NameAlone);
         }
-        if let Some((group, _)) = by.desired.groups().find(lists_it) {
+        if let Some((group, _)) = desired.groups().find(lists_it) {
             return Some(Stays::Listed(group.clone()));
         }
         None

@@ -7,8 +7,8 @@ use crate::kind::Kind;
 
 use super::Ledger;
 use super::facts::Fact;
-use super::proof::is_open;
 use super::timeline::Interval;
+use super::timeline::is_open;
 
 /// Since when an entry names a peer, as the file's git history says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

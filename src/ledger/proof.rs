@@ -7,7 +7,7 @@ use crate::kind::Kind;
 
 use super::Ledger;
 use super::facts::Fact;
-use super::timeline::Interval;
+use super::timeline::{Interval, is_open};
 
 /// An object may be that much older than the commit that declared it: clocks differ. In seconds.
 pub(super) const EARLIER_SECS: i64 = 5 * 60;
@@ -173,8 +173,4 @@ impl Ledger {
         let begins = |interval: &Interval| self.history.commits[interval.from].begins;
         enrolled.iter().any(|interval| begins(interval) >= second)
     }
-}
-
-pub(super) fn is_open(intervals: &[Interval]) -> bool {
-    intervals.last().is_some_and(|last| last.to.is_none())
 }

@@ -16,7 +16,6 @@ use crate::kind::Kind;
 
 use super::document::{Broken, LastRead};
 use super::facts::{Fact, FactId, Facts};
-use super::proof::is_open;
 
 /// Commits may be dated that much ahead of our clock before their date is taken for a lie, in seconds.
 const AHEAD_SECS: i64 = 3600;
@@ -70,6 +69,11 @@ impl Interval {
         };
         others.iter().filter_map(part).collect()
     }
+}
+
+/// Returns whether the last of these has no end.
+pub(super) fn is_open(intervals: &[Interval]) -> bool {
+    intervals.last().is_some_and(|last| last.to.is_none())
 }
 
 /// Intervals while they grow.

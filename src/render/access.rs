@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::json::with;
 use crate::access::{Delta, Idle, Login, Members, Passage, Place, Side, Traffic, WhyIdle};
 use crate::address::Address;
+use crate::json::with;
 use crate::kind::{ALL, Kind, PortRange};
 use crate::text::{count, listed};
 

@@ -3,11 +3,12 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::json::{named, with};
+use super::json::named;
 use super::markdown::{code, line};
 use super::{describe, words};
 use crate::address::Address;
 use crate::drift::{Cause, Doer, Drift, Item};
+use crate::json::with;
 use crate::plan::Plan;
 use crate::text::{count, visible};
 

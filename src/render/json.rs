@@ -207,14 +207,6 @@ pub(super) fn named(address: &Address, field: &str, what: &str) -> Value {
     named
 }
 
-/// Both objects as one.
-pub(super) fn with(mut one: Value, more: Value) -> Value {
-    if let (Value::Object(one), Value::Object(more)) = (&mut one, more) {
-        one.extend(more);
-    }
-    one
-}
-
 /// Numbers of what was done; in a plan, of what would be. A replacement counts as one created and one deleted.
 fn summary(changes: &[Change], document: &Document, applied: bool) -> Value {
     let mut numbers = [0_usize; 4];
