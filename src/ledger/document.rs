@@ -12,6 +12,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::json;
@@ -136,37 +137,39 @@ impl Section {
 fn sections(text: &[u8]) -> Result<Vec<(Kind, &RawValue)>, Broken> {
     let text = std::str::from_utf8(text).map_err(|_| Broken("no text in UTF-8".to_owned()))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let top = fields(text).map_err(|error| {
-        let line = error.line();
-        Broken(format!("line {line}: {}", json::why(&error)))
-    })?;
+    let top = fields(text).map_err(|error| broken(&format!("line {}", error.line()), &error))?;
     let kind_at = |path: &[&str]| Kind::sections().find(|kind| kind.section_path() == path);
     let mut sections = Vec::new();
     for (name, value) in top {
-        let at = |error| broken(&name, &error);
         if let Some(kind) = kind_at(&[&name]) {
             sections.push((kind, value));
         } else if Kind::sections().any(|kind| kind.section_path()[0] == name) {
-            for (inner, value) in fields(value.get()).map_err(at)? {
+            for (inner, value) in fields(value.get()).map_err(|error| broken(&name, &error))? {
                 match kind_at(&[&name, &inner]) {
                     Some(kind) => sections.push((kind, value)),
-                    None => pass_over(value).map_err(at)?,
+                    None => pass_over(value)?,
                 }
             }
         } else {
-            pass_over(value).map_err(at)?;
+            pass_over(value)?;
         }
     }
     Ok(sections)
 }
 
 /// Errors where a value that nobody asks for is none that a file can have: nested too deep.
-fn pass_over(value: &RawValue) -> serde_json::Result<()> {
-    serde_json::from_str::<Value>(value.get()).map(drop)
+fn pass_over(value: &RawValue) -> Result<(), Broken> {
+    let read = serde_json::from_str::<Value>(value.get()).map(drop);
+    read.map_err(|error| broken("a field that is no section", &error))
 }
 
-fn broken(field: &str, error: &serde_json::Error) -> Broken {
-    Broken(format!("{field}: {}", json::why(error)))
+/// Nothing of the version itself is told: somebody may have written a secret there, and taken it out again.
+fn broken(at: &str, error: &serde_json::Error) -> Broken {
+    let why = match error.classify() {
+        Category::Data => "something stands where an object belongs".to_owned(),
+        _ => json::why(error),
+    };
+    Broken(format!("{at}: {why}"))
 }
 
 /// Returns the fields of an object as they stand there.

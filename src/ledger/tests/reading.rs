@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::address::Address;
 use crate::kind::{End, Kind, Tie};
-use crate::ledger::document::LastRead;
+use crate::ledger::document::{Broken, LastRead};
 use crate::ledger::facts::{Fact, Facts};
 
 /// The facts of a version that has none before it.
@@ -21,6 +21,24 @@ fn scanned(text: &[u8]) -> Option<BTreeSet<Fact>> {
             .map(|(fact, _)| fact)
             .collect(),
     )
+}
+
+#[test]
+fn what_a_broken_version_holds_is_not_told() {
+    for text in [
+        r#""SECRET""#,
+        r#"{"setup_keys": "SECRET"}"#,
+        r#"{"setup_keys": {"laptop": "SECRET"}}"#,
+        r#"{"setup_keys": {"laptop": {"type": "one-off"}}, "SECRET\n": 1e999}"#,
+        r#"{"dns": "SECRET"}"#,
+        r#"{"dns": {"zones": {"SECRET": ["SECRET"]}}}"#,
+        r#"{"routes": {"lan": ["SECRET"]}}"#,
+        r#"{"groups": {"SECRET": {"peers": ["#,
+    ] {
+        let broken = LastRead::default().update(text.as_bytes(), &mut Facts::default());
+        let Broken(why) = broken.expect_err(text);
+        assert!(!why.contains("SECRET") && !why.contains('\n'), "{why}");
+    }
 }
 
 /// The facts of a version, read the plain way.
