@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::reach::{ClassAt, PASS, Reach, bits};
 use super::routes::{self, Target};
 use super::traffic::Traffic;
-use super::world::{End, Grant, GroupAt, World};
+use super::world::{End, Grant, GroupAt, What, World};
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -211,7 +211,12 @@ impl Asked<'_> {
 
     /// What comes near for a pair that does not reach.
     fn near(&self, from: ClassAt, to: ClassAt) -> Vec<Near> {
-        let is_cut_off = self.reach.at(to).is_resource && !self.reach.at(to).is_on[self.side];
+        let class = self.reach.at(to);
+        let node = class.nodes.first().filter(|_| !class.is_on[self.side]);
+        let cut_off = node.and_then(|node| match &self.reach.world.nodes[*node as usize].what {
+            What::Resource(place) => Some(&place.name),
+            _ => None,
+        });
         let near = self.reach.world.rules.iter().filter_map(|rule| {
             let grant = rule.grants[self.side].as_ref()?;
             let is_wanted = !self.wanted(&grant.traffic).is_empty();
@@ -221,9 +226,7 @@ impl Asked<'_> {
                 ([true, _], true, true) if !is_wanted => {
                     Some(Near::Other(name, grant.traffic.clone()))
                 }
-                ([true, _], true, true) if is_cut_off => {
-                    Some(Near::NoRouter(self.question.to.1.clone()))
-                }
+                ([true, _], true, true) => cut_off.cloned().map(Near::NoRouter),
                 ([true, _], false, true) if is_wanted => Some(Near::Disabled(name)),
                 ([false, true], true, true) if is_wanted => Some(Near::Reverse(name)),
                 _ => None,

@@ -67,6 +67,11 @@ fn a_question_about_a_resource_or_a_route_says_through_whom() {
             None,
         )
     };
+    let things = || {
+        let policies = json!({ "policies": [policy_with("p", &["a"], &["things"], json!({}))] });
+        let live = over(office(json!({ "enabled": false }), json!({})), policies);
+        answer(live, "a", (End::Group, "things"), None)
+    };
     let routed = |policy: Option<Value>, more: Value| {
         let policies: Vec<Value> = policy.into_iter().collect();
         let live = account(json!({ "routes": [lan(more)], "policies": policies }));
@@ -83,6 +88,7 @@ fn a_question_about_a_resource_or_a_route_says_through_whom() {
     let rows = [
         printer(json!({})),
         printer(json!({ "enabled": false })),
+        things(),
         routed(paired(), json!({})),
         routed(None, json!({})),
         routed(paired(), json!({ "enabled": false })),
@@ -95,6 +101,9 @@ fn a_question_about_a_resource_or_a_route_says_through_whom() {
         str![[r#"
 yes: X → Y (2 of 2 pairs)
    by policy p  everything  through r
+no: X → Y (0 of 2 pairs)
+nearest:
+  no router leads to resource printer, or one of them is disabled
 no: X → Y (0 of 2 pairs)
 nearest:
   no router leads to resource printer, or one of them is disabled

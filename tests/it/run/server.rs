@@ -237,6 +237,8 @@ impl Server {
         match self.call("GET", path, Value::Null) {
             (200, Value::Array(entries)) => entries,
             (200, Value::Null) => Vec::new(),
+            // a real server's list while another test makes or deletes a policy; the next look is a later one
+            (500, answer) if answer["message"] == "no rules in the policy" => self.list(path),
             (status, answer) => panic!("GET {path}: {status} {answer}"),
         }
     }
