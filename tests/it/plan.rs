@@ -411,3 +411,19 @@ fn the_same_input_gives_the_same_bytes() {
     let second = bench.plan(&["--format", "markdown"]).stdout;
     assert_eq!(redact(&first), redact(&second));
 }
+
+#[test]
+fn a_comment_has_every_port_that_a_policy_gains_or_loses() {
+    let bench = Bench::scenario();
+    let policy = |ports: &[u16]| json!({ "groups": { "a": {}, "b": {} }, "policies": { "p": { "sources": ["a"], "destinations": ["b"], "protocol": "tcp", "ports": ports } } });
+    let many: Vec<u16> = (1000..1014).collect();
+    for (before, after, sign) in [(&many[..], &[][..], "-"), (&[], &many, "+")] {
+        bench.agreed(policy(before));
+        bench.file(policy(after));
+        let mut run = bench.plan(&["--format", "markdown"]).expect(0);
+        for port in &many {
+            run = run.shows(&format!("{sign}   {port}\n"));
+        }
+        run.shows("   all ports\n");
+    }
+}

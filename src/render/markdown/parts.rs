@@ -129,10 +129,7 @@ fn diff(change: &Change) -> String {
     } in change.told_fields()
     {
         let value = |value: &Value| describe::value(field, value);
-        // without a port it is every port
-        let no_port = Value::Array(Vec::new());
-        let is_of_all = field == "ports" && [before, after].contains(&&no_port);
-        let Some((gone, new)) = list_changes(before, after).filter(|_| !is_of_all) else {
+        let Some((gone, new)) = list_changes(before, after) else {
             let (before, after) = (value(before), value(after));
             out.push_str(&format!("- {field}: {before}\n+ {field}: {after}\n"));
             continue;
@@ -147,6 +144,13 @@ fn diff(change: &Change) -> String {
             new.into_iter()
                 .map(|entry| format!("+   {}\n", value(entry))),
         );
+        // without a port it is every port
+        let is_all =
+            |ports: &Value| field == "ports" && ports.as_array().is_some_and(Vec::is_empty);
+        let signs = [("-", before), ("+", after)].into_iter();
+        for (sign, _) in signs.filter(|(_, ports)| is_all(ports)) {
+            out.push_str(&format!("{sign}   all ports\n"));
+        }
         if same > 0 {
             out.push_str(&format!("    ({same} unchanged)\n"));
         }
