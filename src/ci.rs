@@ -16,6 +16,8 @@ pub use payload::PullRequest;
 
 use payload::Payload;
 
+use crate::files;
+
 /// The job, as far as it is known. All empty outside of CI.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
@@ -105,7 +107,7 @@ impl Context {
     pub fn of_process() -> Context {
         Context::from(
             |name| std::env::var(name).ok(),
-            |path| std::fs::read_to_string(path),
+            |path| files::read_text(path.as_ref(), 64 * files::SMALL),
         )
     }
 

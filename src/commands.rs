@@ -33,6 +33,7 @@ use serde_json::{Value, json};
 use crate::ci::{self, Context, Runner};
 use crate::cli::{Cli, Command, Format};
 use crate::exit::Exit;
+use crate::files;
 use crate::gates::Refusal;
 use crate::json;
 use crate::logging::{Say, use_color};
@@ -295,7 +296,12 @@ fn write_report(path: &Path, text: &str) -> Result<(), failure::Failure> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
-    let file = tempfile::NamedTempFile::new_in(parent.unwrap_or(Path::new(".")));
+    let is_file = match std::fs::metadata(path) {
+        Ok(found) => files::is_file(&found),
+        Err(_) => Ok(()), // not there yet
+    };
+    let file =
+        is_file.and_then(|()| tempfile::NamedTempFile::new_in(parent.unwrap_or(Path::new("."))));
     let written = file.and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.persist(path).map(drop).map_err(|error| error.error)

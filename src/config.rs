@@ -10,13 +10,13 @@ mod path;
 mod syntax;
 mod table;
 
-use crate::text::file_error;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::files;
+use crate::text::file_error;
 pub(crate) use crate::text::{did_you_mean, nearest, quote};
 pub(crate) use cursor::{Cursor, Log};
 pub(crate) use flaw::Flaw;
@@ -59,6 +59,8 @@ pub enum SourceFault {
     Missing,
     /// It is a directory.
     Directory,
+    /// It is a pipe or a device, as these words say.
+    NoFile(io::Error),
     /// The system refused to read it, in these words.
     Unreadable(io::Error),
     /// It has more than [`MAX_BYTES`].
@@ -71,20 +73,19 @@ pub enum SourceFault {
     Blank,
 }
 
-/// Reads a file.
+/// Reads a file; `-` is stdin.
 ///
-/// Errors when it is missing, a directory, unreadable, over [`MAX_BYTES`], not UTF-8, or blank.
+/// Errors when it is missing, no file, unreadable, over [`MAX_BYTES`], not UTF-8, or blank.
 pub fn load(path: &Path) -> Result<Source, SourceError> {
     let name = path.display().to_string();
-    let mut bytes = Vec::new();
-    let read =
-        File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));
-    match read {
-        Ok(_) => Source::from_bytes(name, bytes),
+    match files::read(path, MAX_BYTES as u64) {
+        Ok(bytes) => Source::from_bytes(name, bytes),
         Err(error) => {
             let fault = match error.kind() {
                 io::ErrorKind::NotFound => SourceFault::Missing,
                 io::ErrorKind::IsADirectory => SourceFault::Directory,
+                io::ErrorKind::FileTooLarge => SourceFault::TooBig,
+                io::ErrorKind::Unsupported => SourceFault::NoFile(error),
                 _ => SourceFault::Unreadable(error),
             };
             Err(SourceError { name, fault })
@@ -216,6 +217,10 @@ impl SourceError {
             SourceFault::Directory => (
                 format!("{name} is a directory, not a file"),
                 "name the file in it with --file",
+            ),
+            SourceFault::NoFile(error) => (
+                format!("cannot read {name}: {}", file_error(error)),
+                "name a file, or write --file - to read from stdin",
             ),
             SourceFault::Unreadable(error) => (
                 format!("cannot read {name}: {}", file_error(error)),

@@ -35,6 +35,7 @@ mod evidence;
 pub mod exit;
 mod export;
 pub mod fetch;
+mod files;
 mod gates;
 pub mod git;
 mod gitea;

@@ -173,6 +173,8 @@ pub fn file_error(error: &io::Error) -> String {
         ErrorKind::NotFound => "no such file or directory".to_owned(),
         ErrorKind::IsADirectory => "it is a directory".to_owned(),
         ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
+        ErrorKind::FileTooLarge => "it is too large".to_owned(),
+        ErrorKind::Unsupported if error.get_ref().is_some() => error.to_string(),
         kind => match &*kind.to_string() {
             "other error" | "uncategorized error" => system_words(error),
             kind => kind.to_owned(),

@@ -11,8 +11,10 @@ use super::settings::{environment_name, file, readable};
 use super::{Said, finish};
 use crate::ci::Context;
 use crate::cli::{Cli, MarkArgs};
+use crate::config::MAX_BYTES;
 use crate::edit::{self, Edit};
 use crate::exit::Exit;
+use crate::files;
 use crate::logging::Say;
 use crate::text::{did_you_mean, listed, quote, visible};
 
@@ -51,8 +53,8 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Failure> {
     }
     if args.local {
         // looked at first: one unknown name, and nothing is written
-        let before =
-            std::fs::read(&path).map_err(|error| Failure::of_file("read", &path, &error))?;
+        let before = files::read(&path, MAX_BYTES as u64)
+            .map_err(|error| Failure::of_file("read", &path, &error))?;
         look(&before, &names, &path.display().to_string())?;
         let edit = edit::mark_enrolled_file(&path, &names)?;
         return Ok((edit, format!("{} written", path.display())));
@@ -143,10 +145,7 @@ fn names_in(text: &str) -> Vec<String> {
 
 /// Reads names from a file, or from stdin where it is `-`.
 fn read_names(path: &Path) -> Result<Vec<String>, Failure> {
-    let text = match path == Path::new("-") {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => std::fs::read_to_string(path),
-    };
+    let text = files::read_text(path, 64 * files::SMALL);
     let text = text.map_err(|error| Failure::of_file("read", path, &error))?;
     Ok(names_in(&text))
 }

@@ -356,7 +356,8 @@ fn server_name(api: &Api) -> String {
 
 pub(super) fn recorded(path: &Path) -> Result<Snapshot, Failure> {
     let shown = path.display();
-    let text = std::fs::read(path).map_err(|error| Failure::of_file("read", path, &error))?;
+    let text = crate::files::read(path, crate::files::LARGE)
+        .map_err(|error| Failure::of_file("read", path, &error))?;
     // as a map first: serde takes a list, an empty one too, for a struct
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));

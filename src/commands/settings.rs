@@ -8,6 +8,7 @@ use super::failure::Failure;
 use crate::address::Address;
 use crate::api::{self, Api, Token};
 use crate::cli::{Global, Sealing, Server};
+use crate::files;
 use crate::http::Config;
 use crate::kind::Kind;
 use crate::secret::{Recipients, Sources};
@@ -231,8 +232,9 @@ pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Tok
             None => return Ok(None),
         },
     };
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| Failure::of_file("read the token file", Path::new(&path), &error))?;
+    let path = Path::new(&path);
+    let text = files::read_text(path, files::SMALL)
+        .map_err(|error| Failure::of_file("read the token file", path, &error))?;
     token_of(&text, origin).map(Some)
 }
 

@@ -8,6 +8,8 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 
 use super::{Edit, mark_enrolled};
+use crate::config::MAX_BYTES;
+use crate::files;
 use crate::text::file_error;
 
 /// Marks keys in a file, as [`mark_enrolled`] does, and returns what became of it.
@@ -18,7 +20,7 @@ pub fn mark_enrolled_file(path: &Path, names: &BTreeSet<String>) -> Result<Edit>
     let shown = path.display();
     let unread = |error| anyhow!("cannot read {shown}: {}", file_error(&error));
     let target = fs::canonicalize(path).map_err(unread)?;
-    let text = fs::read(&target).map_err(unread)?;
+    let text = files::read(&target, MAX_BYTES as u64).map_err(unread)?;
     let edit = mark_enrolled(&shown.to_string(), &text, names)?;
     if !edit.flipped.is_empty() {
         let unwritten = |error| anyhow!("cannot write {shown}: {}", file_error(&error));

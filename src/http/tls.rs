@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 
 use super::Error;
+use crate::files;
+use crate::text::file_error;
 
 /// Returns the trusted roots: the system's, with those of `ca_file` beside them.
 ///
@@ -46,7 +48,7 @@ fn read_ca_file(path: &Path) -> Result<Vec<Certificate<'static>>, Error> {
         path: PathBuf::from(path),
         problem,
     };
-    let bytes = std::fs::read(path).map_err(|e| unusable(e.to_string()))?;
+    let bytes = files::read(path, 16 * files::SMALL).map_err(|e| unusable(file_error(&e)))?;
     let certificates = parse_pem(&bytes)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),

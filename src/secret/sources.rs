@@ -4,13 +4,13 @@
 //! such lines are told at once.
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::recipient::{Described, Recipient};
 use super::recipients::{ENVIRONMENT, Keys, Recipients};
 use super::refusal::Refusal;
+use crate::files;
 use crate::text::file_error;
 
 /// Where recipients are named.
@@ -44,8 +44,11 @@ impl Sources {
             }
         }
         for path in &self.files {
-            match read_limited(path) {
+            match files::read(path, LONGEST_FILE) {
                 Ok(bytes) => reader.file(&path.display().to_string(), &bytes),
+                Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                    reader.refuse(path.display().to_string(), TOO_LONG);
+                }
                 Err(error) => {
                     let refusal = Refusal {
                         message: format!("cannot be read: {}", file_error(&error)).into(),
@@ -77,15 +80,7 @@ fn names_a_file(text: &str) -> bool {
 }
 
 /// The longest recipients file, in bytes.
-const LONGEST_FILE: u64 = 1 << 20;
-
-fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?
-        .take(LONGEST_FILE + 1)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
+const LONGEST_FILE: u64 = files::SMALL;
 
 /// Why a text cannot be used as a recipient. It never repeats the text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,6 +16,7 @@ mod drift;
 mod examples;
 mod export;
 mod faults;
+mod files;
 mod formats;
 mod gates;
 mod gateways;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::{Scene, failed};
 use crate::doctor::{Check, Purpose, Standing, standing};
+use crate::files;
 use crate::git::{Git, Opened};
 use crate::ledger::{Ledger, LedgerError};
 use crate::text::count;
@@ -48,7 +49,7 @@ fn ours(folder: &Path) -> Vec<Workflow> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let read = |path: PathBuf| {
         let name = path.file_name()?.to_str()?.to_owned();
-        let text = fs::read_to_string(&path).ok()?;
+        let text = files::read_text(&path, files::SMALL).ok()?;
         Some((name.clone(), standing(&name, &text)?, text))
     };
     let found = entries.filter_map(|entry| read(entry.path()));
