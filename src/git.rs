@@ -28,6 +28,7 @@ pub use merge::MergedFile;
 pub use object::{Entry, Message, Sha};
 pub use path::RepoPath;
 
+use crate::config::MAX_BYTES;
 use command::Command;
 pub(crate) use object::mode_of;
 use scratch::{Objects, Scratch};
@@ -153,17 +154,8 @@ impl Git {
 
     /// Returns what `commit` has at `path`.
     pub fn entry(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Entry>, GitError> {
-        self.entry_in(Objects::Checkout, commit, path)
-    }
-
-    fn entry_in(
-        &self,
-        objects: Objects,
-        tree: &Sha,
-        path: &RepoPath,
-    ) -> Result<Option<Entry>, GitError> {
-        let (tree, path) = (tree.as_str(), path.as_str());
-        let mut command = self.scratch.command(objects);
+        let (tree, path) = (commit.as_str(), path.as_str());
+        let mut command = self.scratch.command(Objects::Checkout);
         command.args(["ls-tree", "-z", "--full-tree", tree, "--", path]);
         let found = String::from_utf8_lossy(&command.run()?).into_owned();
         let Some((facts, _)) = found.split_once('\t') else {
@@ -188,16 +180,25 @@ impl Git {
     }
 
     /// Returns the file that `commit` has at `path`, byte by byte as committed; `None` where it has none.
+    ///
+    /// Errors where it has more than 10 MiB, before it is read.
     pub fn show(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Vec<u8>>, GitError> {
         let id = self.blob_id(commit, path)?;
-        id.map(|id| self.blob(Objects::Checkout, &id)).transpose()
+        id.map(|id| self.content(commit, path, &id)).transpose()
     }
 
-    fn blob(&self, objects: Objects, id: &Sha) -> Result<Vec<u8>, GitError> {
-        self.scratch
-            .command(objects)
-            .args(["cat-file", "blob", id.as_str()])
-            .run()
+    /// Returns a blob, whose size is asked first: a file of 3 GB can be 13 MB in a repository.
+    fn content(&self, commit: &Sha, path: &RepoPath, id: &Sha) -> Result<Vec<u8>, GitError> {
+        let git = |what| {
+            let mut command = self.scratch.command(Objects::Checkout);
+            command.args(["cat-file", what, id.as_str()]).run()
+        };
+        let size = git("-s")?;
+        match String::from_utf8_lossy(&size).trim().parse::<usize>() {
+            Ok(..=MAX_BYTES) => git("blob"),
+            Ok(_) => Err(GitError::too_big(path, commit)),
+            Err(_) => Err(GitError::new("git cat-file -s answered no number")),
+        }
     }
 
     /// Returns the commits from `first`, a first-parent ancestor of `tip`, to `tip`, along first parents, newest first.

@@ -119,9 +119,11 @@ fn versions(history: &History) -> Result<Vec<Version>, Failure> {
     };
     let mut versions = Vec::new();
     for commit in history.ledger.commits().iter().rev().take(VERSIONS) {
-        let Some(text) = git.show(&commit.sha, path)? else {
-            continue;
+        let text = match git.show(&commit.sha, path) {
+            Err(error) if error.is_too_big() => continue,
+            text => text?,
         };
+        let Some(text) = text else { continue };
         let valid = Source::from_bytes("netbird.json", text)
             .ok()
             .and_then(|source| validate(&source).ok());

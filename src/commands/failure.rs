@@ -127,8 +127,13 @@ impl From<anyhow::Error> for Failure {
         let text = format!("{error:#}");
         let api = error.downcast_ref::<ApiError>();
         let gitea = error.downcast_ref::<gitea::Error>();
+        let git = match error.downcast_ref() {
+            Some(LedgerError::Git(error)) => Some(error),
+            _ => error.downcast_ref::<GitError>(),
+        };
         let refused = api.is_some_and(ApiError::is_url_refused)
-            || gitea.is_some_and(gitea::Error::is_url_refused);
+            || gitea.is_some_and(gitea::Error::is_url_refused)
+            || git.is_some_and(GitError::is_too_big);
         let exit = if refused { Exit::Refused } else { Exit::Error };
         let hint = api.and_then(ApiError::hint).or_else(|| gitea?.hint());
         // the modules for files say their hint on a line of its own

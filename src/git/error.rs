@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use super::{RepoPath, Sha};
 use crate::text::{file_error, is_hidden};
 
 /// A git command that did not do what it should.
@@ -11,6 +12,7 @@ pub struct GitError {
     text: String,
     hint: Option<String>,
     no_git: bool,
+    too_big: bool,
 }
 
 impl GitError {
@@ -19,6 +21,16 @@ impl GitError {
             text: text.into(),
             hint: None,
             no_git: false,
+            too_big: false,
+        }
+    }
+
+    /// A version of a file that is not read.
+    pub(super) fn too_big(path: &RepoPath, commit: &Sha) -> Self {
+        let text = format!("{path} is larger than 10 MiB in commit {}", commit.short());
+        GitError {
+            too_big: true,
+            ..GitError::new(text).hint("larger files are not read: no network needs that much")
         }
     }
 
@@ -60,6 +72,11 @@ impl GitError {
     /// Returns whether git's words have that in them.
     pub(super) fn says(&self, words: &str) -> bool {
         self.text.contains(words)
+    }
+
+    /// Is it a file that a gate refuses (exit code 3)?
+    pub fn is_too_big(&self) -> bool {
+        self.too_big
     }
 
     pub(super) fn is_no_git(&self) -> bool {

@@ -1,10 +1,21 @@
-//! What a merge of two commits would make of a file, without touching anything.
+//! What a merge of two commits would make of one file, without touching anything.
+//!
+//! A fork's author chooses what a merge would have to read: of a README of 100 MB that both sides changed, `git merge-tree`
+//! takes gigabytes. So no other file is looked at, and of this one the sizes are asked before the contents. What both sides
+//! changed is merged by git itself, as a forge would do it, in a tree of the scratch repository that holds nothing else.
+
+use std::collections::BTreeSet;
 
 use super::scratch::Objects;
 use super::{Entry, Git, GitError, RepoPath, Sha};
+use crate::text::visible;
 
 /// The first git that has `merge-tree --write-tree`.
 const FIRST: (u32, u32) = (2, 38);
+/// The most lines that are merged. git takes about 200 bytes for each, and a file of 10 MiB may be nothing but lines.
+const MAX_LINES: usize = 1_000_000;
+/// The most common ancestors that are looked at; more than one are seldom, and then there are two.
+const MAX_STARTS: usize = 8;
 
 /// A file after a merge that nobody made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,10 +32,35 @@ pub enum MergedFile {
     OldGit(u32, u32),
 }
 
+/// What a merge takes for a path, before anything is read.
+#[derive(Debug, PartialEq, Eq)]
+enum Met {
+    /// What one of the sides has, or both.
+    Entry(Option<Entry>),
+    /// Both changed a file: its content at the start, in the base and in the head.
+    Contents([Sha; 3]),
+    /// One changed what the other removed or made something else of, or each added its own.
+    Conflict,
+}
+
+impl Met {
+    fn of(start: Option<Entry>, base: Option<Entry>, head: Option<Entry>) -> Met {
+        match (start, base, head) {
+            (start, base, head) if base == head || start == base => Met::Entry(head),
+            (start, base, head) if start == head => Met::Entry(base),
+            (Some(Entry::File(start)), Some(Entry::File(base)), Some(Entry::File(head))) => {
+                Met::Contents([start, base, head])
+            }
+            _ => Met::Conflict,
+        }
+    }
+}
+
 impl Git {
-    /// Returns what merging `head` into `base` makes of the file at `path`, and all paths that conflict, sorted.
+    /// Returns what merging `head` into `base` makes of the file at `path`, and the path where it conflicts.
     ///
-    /// Merge drivers, named by attributes, are not run: git's own merge of text is what counts.
+    /// Merge drivers, named by attributes, are not run: git's own merge of text is what counts. Errors where a version is
+    /// too large to be read, and where git would look into other files: see [`moved`](Self::moved).
     pub fn merge(
         &self,
         base: &Sha,
@@ -35,49 +71,155 @@ impl Git {
             let (major, minor) = self.version;
             return Ok((MergedFile::OldGit(major, minor), Vec::new()));
         }
-        if self.merge_base(base, head)?.is_none() {
+        let starts = self.merge_bases(base, head)?;
+        if starts.is_empty() {
             return Ok((MergedFile::TooLittleHistory, Vec::new()));
         }
-        let mut command = self.scratch.command(Objects::Scratch);
-        command.args("merge-tree --write-tree -z --name-only --no-messages".split(' '));
-        let output = command.args([base.as_str(), head.as_str()]).output()?;
-        let refused = || Err(command.refused(&output.stderr));
-        if !matches!(output.status.code(), Some(0 | 1)) {
-            return refused();
+        // git merges several ancestors first; where all lead to one result, so does that
+        let mut files = Vec::new();
+        for start in starts.iter().take(MAX_STARTS) {
+            let file = self.merge_from(start, base, head, path)?;
+            if !files.contains(&file) {
+                files.push(file);
+            }
         }
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut parts = text.split('\0').filter(|part| !part.is_empty());
-        let Some(tree) = parts.next().and_then(Sha::parse) else {
-            return refused();
-        };
-        let mut conflicts: Vec<String> = parts.map(str::to_owned).collect();
-        conflicts.sort();
-        conflicts.dedup();
-        if conflicts.iter().any(|name| name == path.as_str()) {
-            return Ok((MergedFile::Conflict, conflicts));
+        match files.pop() {
+            Some(file) if files.is_empty() && starts.len() <= MAX_STARTS => {
+                let conflicts = (file == MergedFile::Conflict).then(|| path.to_string());
+                Ok((file, conflicts.into_iter().collect()))
+            }
+            _ => Ok((MergedFile::Conflict, vec![path.to_string()])),
         }
-        let file = match self.entry_in(Objects::Scratch, &tree, path)? {
-            None => MergedFile::Absent,
-            Some(Entry::File(id)) => MergedFile::File(self.blob(Objects::Scratch, &id)?),
-            Some(Entry::Other(what)) => return Err(super::not_a_file(path, head, what)),
+    }
+
+    /// Returns what the merge makes of the file if `start` is the commit where the two parted.
+    fn merge_from(
+        &self,
+        start: &Sha,
+        base: &Sha,
+        head: &Sha,
+        path: &RepoPath,
+    ) -> Result<MergedFile, GitError> {
+        let [first, ours, theirs] = [start, base, head].map(|commit| self.entry(commit, path));
+        let (first, ours, theirs) = (first?, ours?, theirs?);
+        if first.is_none() && ours.is_some() != theirs.is_some() {
+            let (new, other) = match ours {
+                Some(_) => (base, head),
+                None => (head, base),
+            };
+            self.moved(start, new, other, path)?;
+        }
+        match Met::of(first, ours, theirs) {
+            Met::Entry(None) => Ok(MergedFile::Absent),
+            Met::Entry(Some(Entry::Other(what))) => Err(super::not_a_file(path, head, what)),
+            Met::Entry(Some(Entry::File(id))) => {
+                Ok(MergedFile::File(self.content(head, path, &id)?))
+            }
+            Met::Contents(versions) => self.merge_contents([start, base, head], versions, path),
+            Met::Conflict => Ok(MergedFile::Conflict),
+        }
+    }
+
+    /// Errors where the file is new in `new`, and a file that is gone from there was changed in `other` meanwhile: it may be
+    /// the same one under its old name. git would compare their contents, of whatever size; after a merge or a rebase the
+    /// question is gone.
+    fn moved(&self, start: &Sha, new: &Sha, other: &Sha, path: &RepoPath) -> Result<(), GitError> {
+        let paths = |to: &Sha, filter: &str| {
+            let mut diff = self.scratch.command(Objects::Checkout);
+            diff.args("diff-tree -r -z --no-renames --name-only --no-commit-id".split(' '));
+            let named = diff
+                .args([filter, start.as_str(), to.as_str(), "--"])
+                .run()?;
+            Ok::<_, GitError>(String::from_utf8_lossy(&named).into_owned())
         };
-        Ok((file, conflicts))
+        let gone = paths(new, "--diff-filter=D")?;
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let changed = paths(other, "--diff-filter=M")?;
+        let changed: BTreeSet<&str> = changed.split_terminator('\0').collect();
+        match gone.split_terminator('\0').find(|name| changed.contains(name)) {
+            None => Ok(()),
+            Some(name) => Err(GitError::new(format!(
+                "{path} is new in commit {}, which has no {} any more, and commit {} changed that one: whether it was \
+                 renamed is not looked into",
+                new.short(),
+                visible(name),
+                other.short()
+            ))
+            .hint("merge or rebase, then there is a plan of the merge")),
+        }
+    }
+
+    /// Merges three versions of the file as git would, alone in a tree of the scratch repository.
+    fn merge_contents(
+        &self,
+        commits: [&Sha; 3],
+        versions: [Sha; 3],
+        path: &RepoPath,
+    ) -> Result<MergedFile, GitError> {
+        for (commit, id) in commits.into_iter().zip(&versions) {
+            let content = self.content(commit, path, id)?;
+            if content.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {
+                return Err(GitError::new(format!(
+                    "{path} has more than {MAX_LINES} lines in commit {}: too many to merge",
+                    commit.short()
+                ))
+                .hint("merge or rebase, then there is a plan of the merge"));
+            }
+        }
+        let [start, base, head] = versions;
+        let commit = |name: &str, from: &str, id: &Sha| {
+            format!(
+                "commit refs/{name}\ncommitter a <a> 0 +0000\ndata 0\n{from}M 100644 {id} file\n\n"
+            )
+        };
+        let stream = commit("start", "", &start)
+            + &commit("base", "from refs/start\n", &base)
+            + &commit("head", "from refs/start\n", &head);
+        let mut import = self.scratch.command(Objects::Scratch);
+        import
+            .args(["fast-import", "--quiet", "--force"])
+            .input(stream)
+            .run()?;
+        let mut merge = self.scratch.command(Objects::Scratch);
+        merge.args("merge-tree --write-tree --no-messages refs/base refs/head".split(' '));
+        let output = merge.output()?;
+        let tree = String::from_utf8_lossy(&output.stdout).into_owned();
+        match (
+            output.status.code(),
+            tree.lines().next().and_then(Sha::parse),
+        ) {
+            (Some(1), Some(_)) => Ok(MergedFile::Conflict),
+            (Some(0), Some(tree)) => {
+                let mut read = self.scratch.command(Objects::Scratch);
+                let file = format!("{tree}:file");
+                Ok(MergedFile::File(
+                    read.args(["cat-file", "blob", &file]).run()?,
+                ))
+            }
+            _ => Err(merge.refused(&output.stderr)),
+        }
+    }
+
+    /// Returns the commits at which the histories of the two part; none where this checkout has none.
+    fn merge_bases(&self, a: &Sha, b: &Sha) -> Result<Vec<Sha>, GitError> {
+        let mut command = self.scratch.command(Objects::Checkout);
+        let output = command
+            .args(["merge-base", "--all", a.as_str(), b.as_str()])
+            .output()?;
+        match output.status.code() {
+            Some(0 | 1) => {
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                Ok(text.lines().filter_map(Sha::parse).collect())
+            }
+            _ => Err(command.refused(&output.stderr)),
+        }
     }
 
     /// Returns the commit that both have in common; `None` where this checkout has none.
     pub fn merge_base(&self, a: &Sha, b: &Sha) -> Result<Option<Sha>, GitError> {
-        let mut command = self.scratch.command(Objects::Checkout);
-        let output = command
-            .args(["merge-base", a.as_str(), b.as_str()])
-            .output()?;
-        match output.status.code() {
-            Some(0) => {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                Ok(Sha::parse(text.lines().next().unwrap_or_default()))
-            }
-            Some(1) => Ok(None),
-            _ => Err(command.refused(&output.stderr)),
-        }
+        Ok(self.merge_bases(a, b)?.into_iter().next())
     }
 
     /// Returns how many commits `base` has that `head` has not.

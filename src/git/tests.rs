@@ -1,6 +1,7 @@
 //! git as it answers: checkouts, histories, merges; on repositories made for each test.
 
 mod hostile;
+mod merge;
 
 use std::path::Path;
 

@@ -7,10 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Error, Missing, Repo, decode, encode, encode_path, unless_absent};
+use crate::config::MAX_BYTES;
 use crate::http::{Method, Reply};
-
-/// The largest file that is read through the raw endpoint: the limit of netbird.json (docs/gates.md).
-const RAW_MAX: u64 = 1 << 20;
 
 /// A file as it stands on a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +82,7 @@ impl Repo {
         };
         let size = contents.size.unwrap_or(0);
         let bytes = match contents.content.as_deref() {
+            _ if size > MAX_BYTES as u64 => return Err(Error::FileTooBig { path, size }),
             Some("") if size == 0 => Vec::new(),
             // Gitea ≤1.23 and Forgejo say "too big" like this (docs/gitea-api.md, "Reading a file").
             Some("") => return Err(Error::FileTooBig { path, size }),
@@ -93,7 +92,6 @@ impl Repo {
                     wanted: "a file in base64",
                 })?
             }
-            None if size > RAW_MAX => return Err(Error::FileTooBig { path, size }),
             None => {
                 let at = contents.last_commit_sha.as_deref().unwrap_or(branch);
                 self.raw(&path, sha, size, at)?

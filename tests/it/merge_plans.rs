@@ -162,16 +162,13 @@ fn a_conflict_is_said_and_no_plan_is_made() {
 }
 
 #[test]
-fn a_conflict_elsewhere_is_said_beside_the_plan() {
+fn a_conflict_elsewhere_is_not_looked_for() {
     let (site, number) = branched(&file(&["a"]), &file(&["a", "mine"]));
     site.repo().push("change", "README.md", b"mine\n", "text");
     site.repo().push("main", "README.md", b"theirs\n", "text");
     let run = plan(&site, number).expect(0);
-    assert!(
-        notices(&run).contains("README.md conflict with the base branch"),
-        "{}",
-        notices(&run)
-    );
+    assert_eq!(run.operations().len(), 2, "{:?}", run.operations());
+    assert!(!notices(&run).contains("README.md"), "{}", notices(&run));
 }
 
 #[test]
@@ -220,6 +217,17 @@ fn a_base_that_was_not_fetched_is_said() {
         "{}",
         notices(&run)
     );
+}
+
+#[test]
+fn a_file_that_is_too_large_is_refused_by_its_size() {
+    let large = file(&["a"]) + &" ".repeat(10 << 20);
+    let (site, number) = branched(&file(&["a"]), &large);
+    let run = plan(&site, number).expect(3);
+    run.says("netbird.json is larger than 10 MiB in commit");
+    let comments = site.repo().comments(number);
+    let body = comments[0]["body"].as_str().unwrap();
+    assert!(body.contains("larger than 10 MiB"), "{body}");
 }
 
 #[test]

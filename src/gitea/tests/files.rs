@@ -140,12 +140,15 @@ fn content_that_is_null_comes_raw_where_the_blob_is_the_same() {
         let error = repo.file("main", "netbird.json").unwrap_err();
         assert!(matches!(error, Error::NoContent { .. }), "{error:?}");
     }
-    let (server, repo) = start([contents(json!({"content": null, "size": 1_048_577}))]);
-    assert!(matches!(
-        repo.file("main", "netbird.json"),
-        Err(Error::FileTooBig { .. })
-    ));
-    assert_eq!(server.seen().len(), 1);
+    // the size stands beside a content, too
+    for content in [Value::Null, "e30K".into()] {
+        let (server, repo) = start([contents(json!({"content": content, "size": 10_485_761}))]);
+        assert!(matches!(
+            repo.file("main", "netbird.json"),
+            Err(Error::FileTooBig { .. })
+        ));
+        assert_eq!(server.seen().len(), 1);
+    }
 }
 
 #[test]
