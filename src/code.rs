@@ -33,6 +33,8 @@ pub enum Code {
     NothingManaged,
 
     // notices of the file
+    /// There is more of the kind than is told.
+    LeftOut,
     /// A section that does nothing.
     IdleSection,
     /// A group that must exist in NetBird.

@@ -456,8 +456,9 @@ impl Declared {
     /// Both, where they are objects of one name.
     pub(crate) fn and(self, other: Declared) -> Declared {
         match (self, other) {
-            (Declared::Resources(all), Declared::Resources(more)) => {
-                Declared::Resources([all, more].concat())
+            (Declared::Resources(mut all), Declared::Resources(more)) => {
+                all.extend(more);
+                Declared::Resources(all)
             }
             (first, _) => first,
         }

@@ -12,6 +12,8 @@ pub fn look_alike(one: &str, other: &str) -> bool {
 
 /// The longest word that is compared with others, in characters.
 const LONGEST_WORD: usize = 255;
+/// The most slips of the finger that are one word's typo.
+const MOST_SLIPS: usize = 2;
 /// The longest piece of a text that a message repeats, in characters.
 const QUOTE_CHARS: usize = 60;
 
@@ -30,49 +32,103 @@ pub fn ask(near: &str) -> String {
 
 /// Returns the candidate that the word is a typo of: equal but for case or spelling of the same letters, or a slip away. Of
 /// several the nearest.
+///
+/// Whoever asks for many words among many candidates bounds the number of comparisons.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let folded = |text: &str| text.trim().nfc().collect::<String>().to_lowercase();
     let is_long = |text: &str| text.chars().nth(LONGEST_WORD).is_some();
     let mut candidates = candidates.into_iter().peekable();
     if is_long(word) || candidates.peek().is_none() {
         return None;
     }
-    let wanted = folded(word);
+    let (wanted, letters) = (folded(word), letters(word));
     candidates
-        .filter(|candidate| *candidate != word && !is_long(candidate))
+        .filter(|candidate| *candidate != word && may_be_near(word, letters, candidate))
+        .filter(|candidate| !is_long(candidate))
         .filter_map(|candidate| {
             let slips = slips(&wanted, &folded(candidate))?;
             // of two that differ only by case, the one in the word's own
-            Some((slips, strsim::osa_distance(word, candidate), candidate))
+            let in_case = word.chars().zip(candidate.chars());
+            let in_case = in_case.filter(|(one, other)| one != other).count();
+            Some((slips, in_case, candidate))
         })
         .min_by_key(|(slips, in_case, _)| (*slips, *in_case))
         .map(|(_, _, candidate)| candidate)
 }
 
+/// The form in which spellings are compared.
+fn folded(text: &str) -> Vec<char> {
+    match text.trim() {
+        ascii if ascii.is_ascii() => ascii.to_ascii_lowercase().chars().collect(),
+        text => text
+            .nfc()
+            .collect::<String>()
+            .to_lowercase()
+            .chars()
+            .collect(),
+    }
+}
+
+/// Most candidates are told apart by how long they are, or by which letters are in them: a slip takes one in and one out at
+/// the most. Only ASCII is; other letters have several spellings.
+fn may_be_near(word: &str, letters: u64, candidate: &str) -> bool {
+    let lengths = || word.trim().len().abs_diff(candidate.trim().len()) <= MOST_SLIPS;
+    let shared = || (letters ^ self::letters(candidate)).count_ones() as usize <= 2 * MOST_SLIPS;
+    !(word.is_ascii() && candidate.is_ascii()) || lengths() && shared()
+}
+
+/// The set of letters of an ASCII text, two of them sometimes as one.
+fn letters(text: &str) -> u64 {
+    let bits = text
+        .trim()
+        .bytes()
+        .map(|byte| 1 << (byte.to_ascii_lowercase() % 64));
+    bits.fold(0, |all, one: u64| all | one)
+}
+
 /// How many slips of the finger make one word of the other, where that is likelier than another word being meant. Of short
 /// words that is no guess but two letters turned round: `acl` is not `all`. Another number is another thing: `node-3` is not
 /// `node-1`.
-fn slips(one: &str, other: &str) -> Option<usize> {
-    let slips = strsim::osa_distance(one, other);
-    let sorted = |text: &str| {
-        let mut chars: Vec<char> = text.chars().collect();
+fn slips(one: &[char], other: &[char]) -> Option<usize> {
+    let slips = apart(one, other, MOST_SLIPS)?;
+    let sorted = |text: &[char]| {
+        let mut chars = text.to_vec();
         chars.sort_unstable();
         chars
     };
     let is_turned_round = || slips == 1 && sorted(one) == sorted(other);
-    let without_digits = |text: &str| {
-        text.chars()
-            .filter(|char| !char.is_ascii_digit())
-            .collect::<String>()
+    let digits = |char: &&char| !char.is_ascii_digit();
+    let is_another_number = || {
+        one.iter().filter(digits).eq(other.iter().filter(digits)) && sorted(one) != sorted(other)
     };
-    let is_another_number =
-        || sorted(one) != sorted(other) && without_digits(one) == without_digits(other);
-    let most = match one.chars().count().max(other.chars().count()) {
+    let most = match one.len().max(other.len()) {
         ..=3 => usize::from(is_turned_round()),
         4..=5 => 1,
-        _ => 2,
+        _ => MOST_SLIPS,
     };
     (slips == 0 || slips <= most && !is_another_number()).then_some(slips)
+}
+
+/// Returns how many letters more, less, other or turned round it takes to make one word of the other, where `most` are enough.
+/// A full table of distances would cost the product of both lengths.
+fn apart(one: &[char], other: &[char], most: usize) -> Option<usize> {
+    let same = one
+        .iter()
+        .zip(other)
+        .take_while(|(one, other)| one == other);
+    let same = same.count();
+    match (&one[same..], &other[same..]) {
+        ([], []) => Some(0),
+        (one, other) if most == 0 || one.len().abs_diff(other.len()) > most => None,
+        (one, other) => {
+            let is_turned = matches!((one, other), ([a, b, ..], [c, d, ..]) if a == d && b == c);
+            let turned = is_turned.then_some((2, 2)).into_iter();
+            let steps = turned.chain([(1, 1), (1, 0), (0, 1)]);
+            let rest = steps.filter_map(|(of_one, of_other)| {
+                apart(one.get(of_one..)?, other.get(of_other..)?, most - 1)
+            });
+            rest.min().map(|slips| slips + 1)
+        }
+    }
 }
 
 /// Returns a text in double quotes: escaped, and cut where it is long.
@@ -339,6 +395,45 @@ mod tests {
             None,
             "the word itself is no guess"
         );
+    }
+
+    #[test]
+    fn slips_are_counted_as_a_full_table_would() {
+        let words = [
+            "", "a", "ab", "ba", "abc", "acb", "bac", "abcd", "badc", "abdc", "xabcd", "abcdx",
+            "axbcd", "axbxcd",
+        ];
+        let chars = |word: &str| word.chars().collect::<Vec<_>>();
+        for (one, other) in words
+            .iter()
+            .flat_map(|one| words.map(|other| (*one, other)))
+        {
+            let wanted =
+                Some(table(&chars(one), &chars(other))).filter(|slips| *slips <= MOST_SLIPS);
+            assert_eq!(
+                apart(&chars(one), &chars(other), MOST_SLIPS),
+                wanted,
+                "{one} {other}"
+            );
+        }
+    }
+
+    /// Letters more, less, other or turned round, by the recursion of the definition.
+    fn table(one: &[char], other: &[char]) -> usize {
+        let ([.., a], [.., b]) = (one, other) else {
+            return one.len() + other.len();
+        };
+        let (before, there) = (&one[..one.len() - 1], &other[..other.len() - 1]);
+        let steps = [
+            table(before, there) + usize::from(a != b),
+            table(before, other) + 1,
+            table(one, there) + 1,
+        ];
+        let turned = match (one, other) {
+            ([one @ .., c, a], [other @ .., d, b]) if a == d && b == c => table(one, other) + 1,
+            _ => usize::MAX,
+        };
+        steps.into_iter().chain([turned]).min().expect("four steps")
     }
 
     #[test]

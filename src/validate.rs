@@ -24,9 +24,11 @@ mod tests;
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::address::Address;
 use crate::code::Code;
-use crate::config::{self, Cursor, Finding, Findings, Log, Place, Severity, Source};
+use crate::config::{self, Cursor, Finding, Findings, Log, Place, Source};
 use crate::desired::Desired;
 use crate::kind::Kind;
 
@@ -42,7 +44,7 @@ pub struct Valid {
     pub desired: Arc<Desired>,
     /// What is odd about it, by position.
     pub notices: Vec<Finding>,
-    /// Every reference to a group that the file does not declare, in file order. `All` is not among them.
+    /// References to groups that the file does not declare, in file order, the first 10,000. `All` is not among them.
     pub references: Vec<Reference>,
     /// Where its entries, fields and names stand.
     pub places: Places,
@@ -93,12 +95,14 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     settings::check(&entries, &desired, &mut log);
     manages_something(&root, &entries, &desired, &mut log);
 
+    if let more @ 1.. = log.left_out() {
+        let text = format!("{more} more problems and notices are left out");
+        let left_out = Finding::notice(Code::LeftOut, root.place(), text);
+        log.findings.push(left_out);
+    }
     let mut findings = log.findings;
     findings.sort_by_key(|finding| (finding.place.line, finding.place.column)); // stable: what was found first stays first
-    if findings
-        .iter()
-        .any(|finding| finding.severity == Severity::Error)
-    {
+    if log.errors > 0 {
         return Err(Findings {
             file,
             list: findings,
@@ -140,6 +144,7 @@ fn entries<'a>(root: &Cursor<'a>) -> Vec<Entry<'a>> {
             true => with_children(Address::new(kind, ""), section),
             false => section
                 .members()
+                .filter(|entry| sections::is_name(entry.name()))
                 .flat_map(|entry| {
                     let objects = sections::objects(kind, &entry).into_iter();
                     let address = Address::new(kind, entry.name());
@@ -164,16 +169,25 @@ fn with_children<'a>(address: Address, cursor: Cursor<'a>) -> Vec<Entry<'a>> {
                 .chain(section.elements())
                 .collect::<Vec<_>>()
         });
+        // looked up once, and not for each of what stands in it
+        let mut texts: FxHashMap<&str, &str> = FxHashMap::default();
+        for (field, text) in cursor
+            .members()
+            .filter_map(|it| Some((it.name(), it.text()?)))
+        {
+            texts.entry(field).or_insert(text);
+        }
+        texts.retain(|_, text| sections::is_name(text));
         let child = |one: Cursor<'a>| {
-            let text = |of: &Cursor<'a>, field: &str| of.get(field).and_then(|field| field.text());
             let name = inside.name.of(
                 one.name(),
-                |field| text(&cursor, field),
-                |field| text(&one, field),
+                |field| texts.get(field).copied(),
+                |field| one.get(field)?.text(),
             );
             with_children(address.child(kind, name), one)
         };
-        all.flat_map(child).collect::<Vec<_>>()
+        let named = all.filter(|one| sections::is_name(one.name()));
+        named.flat_map(child).collect::<Vec<_>>()
     });
     let children: Vec<Entry<'a>> = children.collect();
     let entry = Entry { address, cursor };
@@ -182,11 +196,7 @@ fn with_children<'a>(address: Address, cursor: Cursor<'a>) -> Vec<Entry<'a>> {
 
 /// Notes a file that would leave everything alone, or delete everything.
 fn manages_something(root: &Cursor<'_>, entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    if log
-        .findings
-        .iter()
-        .any(|finding| finding.severity == Severity::Error)
-    {
+    if log.errors > 0 {
         return; // what is wrong may be all there is
     }
     let sections: Vec<String> = Kind::sections()

@@ -8,8 +8,9 @@ use jsonc_parser::common::Ranged;
 use rustc_hash::FxHashMap;
 
 use super::path::step;
-use super::{Finding, Place, Source, quote};
+use super::{Finding, Place, Severity, Source, quote};
 use crate::code::Code;
+use crate::text::MOST_NAMES;
 
 /// A value, and where it stands. Its path is looked for when something is to be said of it: of most values nothing is.
 #[derive(Debug, Clone, Copy)]
@@ -34,14 +35,36 @@ fn key<'a>(member: &'a ObjectProp<'a>) -> Key<'a> {
     Key { name, offset }
 }
 
+/// The longest path that goes on, in bytes; what a valid file has is shorter.
+const LONGEST_PATH: usize = 2200;
+/// The most errors that are kept, and the most notices: a file of a few bytes an error would take gigabytes for them.
+const MOST: usize = 10_000;
+
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     /// In the order in which they were found.
     pub(crate) findings: Vec<Finding>,
+    /// How many errors were found, those that are not kept too.
+    pub(crate) errors: usize,
+    notices: usize,
+    /// The last one of those that are not kept.
+    spare: Option<Finding>,
 }
 
 impl Log {
+    /// How many of all that was found are not among the findings.
+    pub(crate) fn left_out(&self) -> usize {
+        self.errors + self.notices - self.findings.len()
+    }
+
+    /// Counts one more error where no more of them are kept, so that nobody has to say where it stands.
+    pub(crate) fn only_counts(&mut self) -> bool {
+        let is_full = self.errors >= MOST;
+        self.errors += usize::from(is_full);
+        is_full
+    }
+
     /// Notes an error: of a value, if nobody says otherwise.
     pub(crate) fn error(&mut self, place: Place, message: impl Into<String>) -> &mut Finding {
         self.push(Finding::error(Code::Value, place, message))
@@ -58,6 +81,14 @@ impl Log {
     }
 
     fn push(&mut self, finding: Finding) -> &mut Finding {
+        let number = match finding.severity {
+            Severity::Error => &mut self.errors,
+            Severity::Notice => &mut self.notices,
+        };
+        *number += 1;
+        if *number > MOST {
+            return self.spare.insert(finding);
+        }
         self.findings.push(finding);
         self.findings.last_mut().expect("one was pushed")
     }
@@ -108,6 +139,10 @@ impl<'a> Cursor<'a> {
         let offset = self.value.start();
         let (mut path, mut at) = (String::new(), self.root);
         while !std::ptr::eq(at, self.value) {
+            if path.len() > LONGEST_PATH {
+                path.push('…');
+                break;
+            }
             (path, at) = match at {
                 Value::Object(object) => {
                     let members = &object.properties;
@@ -222,10 +257,17 @@ impl<'a> Cursor<'a> {
         match self.value {
             Value::Array(_) => Some(self.elements().collect()),
             _ => {
-                let hint = self.text().map(|text| {
-                    let parts: Vec<String> =
-                        text.split(',').map(|part| quote(part.trim())).collect();
-                    format!("write [{}]", parts.join(", "))
+                let parts = |text: &str| -> Vec<String> {
+                    let parts = text
+                        .split(',')
+                        .map(str::trim)
+                        .filter(|part| !part.is_empty());
+                    parts.take(MOST_NAMES + 1).map(quote).collect()
+                };
+                let hint = self.text().map(parts).filter(|parts| !parts.is_empty());
+                let hint = hint.map(|parts| match parts.get(..MOST_NAMES) {
+                    Some(first) => format!("write [{}, …]", first.join(", ")),
+                    None => format!("write [{}]", parts.join(", ")),
                 });
                 self.wrong(log, wanted, hint)
             }
@@ -261,6 +303,9 @@ impl<'a> Cursor<'a> {
 
     /// Notes that something else was wanted here, and what to write instead where that can be told.
     pub(crate) fn wrong<R>(&self, log: &mut Log, wanted: &str, hint: Option<String>) -> Option<R> {
+        if log.only_counts() {
+            return None;
+        }
         let message = match self.is_null() {
             true => format!("null is no value: expected {wanted}"),
             false => format!("expected {wanted}, found {}", self.found()),
@@ -290,6 +335,7 @@ impl<'a> Cursor<'a> {
         for member in self.members() {
             let key = member.key.expect("a member has a name");
             match seen.get(key.name) {
+                Some(_) if log.only_counts() => {}
                 Some(offset) => {
                     let first = member.at(*offset);
                     let message = format!(
@@ -345,5 +391,17 @@ mod tests {
             "e",
         ];
         assert_eq!(paths(Cursor::root(&source, &tree)), wanted);
+    }
+
+    #[test]
+    fn a_path_ends_somewhere() {
+        let name = "x".repeat(250);
+        let text = format!("{{\"{name}\":").repeat(100) + "1" + &"}".repeat(100);
+        let source = Source::from_text("f", text).expect("a text");
+        let tree = parse(&source).expect("JSON");
+        let paths = paths(Cursor::root(&source, &tree));
+        let longest = paths.iter().map(String::len).max();
+        assert!(longest < Some(LONGEST_PATH + 260), "{longest:?}");
+        assert!(paths[100].ends_with('…'), "{}", paths[100]);
     }
 }

@@ -33,6 +33,9 @@ impl Flaw {
 impl Cursor<'_> {
     /// Returns what was made of the value, or notes why it will not do.
     pub(crate) fn checked<T>(&self, found: Result<T, Flaw>, log: &mut Log) -> Option<T> {
-        found.map_err(|flaw| flaw.report(self.place(), log)).ok()
+        match found {
+            Err(_) if log.only_counts() => None,
+            found => found.map_err(|flaw| flaw.report(self.place(), log)).ok(),
+        }
     }
 }

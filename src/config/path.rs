@@ -4,6 +4,8 @@ use crate::text::{is_hidden, quote_up_to};
 
 /// The longest name in a path, in characters; a valid name is never cut.
 const STEP_CHARS: usize = 255;
+/// The longest part of a name that cannot be valid.
+const HIDDEN_CHARS: usize = 60;
 
 /// Appends a name to a path: `.name`, or `["a name"]` where it is not plain.
 pub(crate) fn step(path: &str, name: &str) -> String {
@@ -11,12 +13,16 @@ pub(crate) fn step(path: &str, name: &str) -> String {
     let plain = |char: char| {
         !is_hidden(char) && (char.is_alphanumeric() || matches!(char, '_' | '-' | '$'))
     };
+    let is_short = name.len() <= STEP_CHARS || name.chars().nth(STEP_CHARS).is_none();
     match (
         path,
-        !name.is_empty() && name.chars().count() <= STEP_CHARS && name.chars().all(plain),
+        !name.is_empty() && is_short && name.chars().all(plain),
     ) {
         ("", true) => name.to_owned(),
         (_, true) => format!("{path}.{name}"),
+        (_, false) if name.chars().take(STEP_CHARS).any(is_hidden) => {
+            format!("{path}[{}]", quote_up_to(name, HIDDEN_CHARS))
+        }
         (_, false) => format!("{path}[{}]", quote_up_to(name, STEP_CHARS)),
     }
 }
@@ -47,5 +53,9 @@ mod tests {
         for (path, name, whole) in rows {
             assert_eq!(step(path, name), whole);
         }
+        let (long, hidden) = ("x".repeat(255), "\u{202e}".repeat(255));
+        assert_eq!(step("", &long), long, "a valid name is whole");
+        let cut = "\\u{202e}".repeat(HIDDEN_CHARS);
+        assert_eq!(step("", &hidden), format!("[\"{cut}…\"]"));
     }
 }

@@ -296,6 +296,9 @@ impl Cursor<'_> {
         let rows = table.fields.iter().map(|field| &field.row);
         let required = rows.filter(|row| row.presence == Presence::Required);
         for row in required.filter(|row| !self.mentions(table, row.name)) {
+            if log.only_counts() {
+                continue;
+            }
             let message = format!("{} needs \"{}\"", table.what, row.name);
             log.error(self.key_place(), message)
                 .coded(Code::MissingField);
@@ -304,14 +307,12 @@ impl Cursor<'_> {
 
     /// Returns whether the object has that field, or one that is very likely meant to be it.
     pub(crate) fn mentions<T>(&self, table: &Table<T>, name: &str) -> bool {
-        self.members().any(|member| {
-            let known = table.names().any(|known| known == member.name());
-            let meant = || match table.refused_as(member.name()) {
-                Some(refused) => refused.meant,
-                None => nearest(member.name(), table.names()),
-            };
-            member.name() == name || !known && meant() == Some(name)
-        })
+        let is_meant = |member: Cursor<'_>| match table.refused_as(member.name()) {
+            _ if table.field(member.name()).is_some() => false,
+            Some(refused) => refused.meant == Some(name),
+            None => nearest(member.name(), table.names()) == Some(name),
+        };
+        self.get(name).is_some() || self.members().any(is_meant)
     }
 
     /// Notes where an object has both of two fields, one of which the server wants, or neither.
@@ -338,6 +339,9 @@ impl Cursor<'_> {
     }
 
     fn unknown<T>(&self, log: &mut Log, table: &Table<T>) {
+        if log.only_counts() {
+            return;
+        }
         let name = self.name();
         match table.refused_as(name) {
             Some(refused) => {

@@ -37,7 +37,7 @@ pub struct DnsRecord {
 }
 
 /// The types of records that NetBird has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RecordType {
     /// An IPv4 address.
     A,
@@ -64,10 +64,14 @@ impl DnsRecord {
         (&self.name, self.r#type, &self.content) == (&other.name, other.r#type, &other.content)
     }
 
+    /// Whether it is another name of something.
+    fn is_alias(&self) -> bool {
+        self.r#type == Some(RecordType::Cname)
+    }
+
     /// Whether the server takes one of them only: a CNAME stands alone under its name.
     fn cannot_stand_beside(&self, other: &DnsRecord) -> bool {
-        let is_alias = |one: &DnsRecord| one.r#type == Some(RecordType::Cname);
-        self.is_same(other) || self.name == other.name && (is_alias(self) || is_alias(other))
+        self.is_same(other) || self.name == other.name && (self.is_alias() || other.is_alias())
     }
 }
 

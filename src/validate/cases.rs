@@ -392,3 +392,39 @@ fn spellings_of_other_tools_have_a_way_out() {
 "#]],
     );
 }
+
+/// A file of 10 MiB with an error in every other byte took 7 GB for them.
+#[test]
+fn of_very_many_problems_the_first_are_kept_and_the_rest_is_counted() {
+    let wrong = ["1"; 12_345].join(",");
+    let list = problems(&format!(r#"{{"groups": {{"g": {{"peers": [{wrong}]}}}}}}"#));
+    assert_eq!(list.len(), 10_001);
+    assert_eq!(
+        list[0],
+        "note: : 2345 more problems and notices are left out"
+    );
+    assert_eq!(
+        list[10_000],
+        "groups.g.peers[9999]: expected a name, found the number 1"
+    );
+    let again = [r#""a""#; 12_345].join(",");
+    let list = problems(&format!(r#"{{"groups": {{"g": {{"peers": [{again}]}}}}}}"#));
+    assert_eq!(list.len(), 10_001);
+    assert_eq!(
+        list[0],
+        "note: : 2344 more problems and notices are left out"
+    );
+}
+
+/// What stands in an entry has the entry's name in its address.
+#[test]
+fn what_stands_under_a_name_that_is_too_long_is_not_read() {
+    let (long, just) = ("x".repeat(256), "x".repeat(255));
+    let file = |name: &str| {
+        format!(r#"{{"networks": {{"{name}": {{"resources": {{"r": {{"address": 1}}}}}}}}}}"#)
+    };
+    let list = problems(&file(&long));
+    assert_eq!(list.len(), 1, "{list:?}");
+    assert!(list[0].ends_with("a name has at most 255 characters; this one has 256"));
+    assert!(problems(&file(&just))[0].contains("expected"));
+}

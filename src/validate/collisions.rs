@@ -8,23 +8,25 @@ use super::Entry;
 use crate::address::Address;
 use crate::code::Code;
 use crate::config::{Log, quote};
-use crate::kind::values::names::nfc;
+use crate::kind::values::names::{fold, nfc};
 use crate::kind::{ALL, Kind};
 
 /// Notes names of one section that look the same, or differ only by case.
 pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
-    let mut composed: FxHashMap<(Kind, Option<&str>, Cow<str>), &Entry<'_>> = FxHashMap::default();
-    let mut folded: FxHashMap<(Kind, Option<&str>, String), &Entry<'_>> = FxHashMap::default();
+    type Names<'e, 'a> = FxHashMap<(Kind, Option<&'e str>, Cow<'e, str>), &'e Entry<'a>>;
+    let (mut composed, mut folded) = (Names::default(), Names::default());
     for entry in entries {
         let Address { kind, within, name } = &entry.address;
         let (kind, within) = (*kind, within.as_deref());
         // of what can move, a name is one in the whole account
         let is_anywhere = kind.descriptor().special.is_anywhere;
         let within = within.filter(|_| !is_anywhere);
-        let twin = *composed.entry((kind, within, nfc(name))).or_insert(entry);
-        let sibling = *folded
-            .entry((kind, within, nfc(name).to_lowercase()))
-            .or_insert(entry);
+        // ASCII is made of no other characters
+        let twin = match is_anywhere || !name.is_ascii() {
+            true => *composed.entry((kind, within, nfc(name))).or_insert(entry),
+            false => entry,
+        };
+        let sibling = *folded.entry((kind, within, fold(name))).or_insert(entry);
         let place = || entry.cursor.key_place();
         if is_anywhere && twin.address != entry.address && twin.address.name == *name {
             let parent = twin

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::{Entry, of_kind};
 use crate::code::Code;
@@ -15,14 +15,18 @@ use crate::render::words;
 
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    let groups: FxHashMap<&str, Cursor<'_>> = peers_of(entries).collect();
-    for entry in of_kind(entries, Kind::SetupKey) {
+    let is_pending = |entry: &&Entry<'_>| {
         let key = desired.setup_key(&entry.address.name);
-        if key.is_some_and(is_pending) {
-            check_listed(entry, &groups, desired, log);
-        }
+        key.is_some_and(is_pending)
+    };
+    let mut pending = of_kind(entries, Kind::SetupKey)
+        .filter(is_pending)
+        .peekable();
+    if pending.peek().is_some() {
+        let groups: FxHashMap<&str, Cursor<'_>> = peers_of(entries).collect();
+        pending.for_each(|entry| check_listed(entry, &groups, desired, log));
     }
-    check_members(entries, &groups, desired, log);
+    check_members(entries, desired, log);
 }
 
 /// The `peers` of every group that has them.
@@ -96,23 +100,15 @@ fn check_listed(
 }
 
 /// Members are matched with keys by name: one that only looks like a key's name is some other peer.
-fn check_members(
-    entries: &[Entry<'_>],
-    groups: &FxHashMap<&str, Cursor<'_>>,
-    desired: &Desired,
-    log: &mut Log,
-) {
+fn check_members(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     let keys = || of_kind(entries, Kind::SetupKey).map(|entry| entry.cursor.name());
     let declared: FxHashMap<&str, &DeclaredKey> = desired
         .setup_keys()
         .map(|(name, key)| (name.as_str(), key))
         .collect();
     let composed: FxHashMap<Cow<str>, &str> = keys().map(|name| (names::nfc(name), name)).collect();
-    let folded: FxHashMap<String, &str> = keys()
-        .map(|name| (names::nfc(name).to_lowercase(), name))
-        .collect();
-    let holders: FxHashSet<&str> = desired.groups().map(|(name, _)| name.as_str()).collect();
-    let of_groups = groups.values().flat_map(|peers| peers.elements());
+    let folded: FxHashMap<Cow<str>, &str> = keys().map(|name| (names::fold(name), name)).collect();
+    let of_groups = peers_of(entries).flat_map(|(_, peers)| peers.elements());
     let of_groups = of_groups.filter_map(|member| Some((member, member.text()?)));
     for (member, name) in of_groups.chain(single_peers(entries)) {
         if let Some(key) = declared.get(name) {
@@ -145,7 +141,7 @@ fn check_members(
             )
             .coded(Code::Members)
             .suggest(format!("copy the name {} from \"setup_keys\"", quote(twin)));
-        } else if let Some(sibling) = folded.get(&form.to_lowercase()).filter(|key| **key != name) {
+        } else if let Some(sibling) = folded.get(&names::fold(name)).filter(|key| **key != name) {
             log.notice(
                 Code::CaseTwin,
                 member.place(),
@@ -155,7 +151,7 @@ fn check_members(
                     quote(sibling)
                 ),
             );
-        } else if let Some(hint) = odd_member(name, &holders) {
+        } else if let Some(hint) = odd_member(name, desired) {
             log.notice(
                 Code::OddMember,
                 member.place(),
@@ -168,10 +164,10 @@ fn check_members(
 }
 
 /// What may be meant by a member that can hardly be a peer.
-fn odd_member(name: &str, groups: &FxHashSet<&str>) -> Option<String> {
-    match groups.contains(name) {
-        true => Some("it is a group here: groups hold peers, not groups".to_owned()),
-        false => hint::member(name, []).as_ref().map(words::hint),
+fn odd_member(name: &str, desired: &Desired) -> Option<String> {
+    match desired.group(name) {
+        Some(_) => Some("it is a group here: groups hold peers, not groups".to_owned()),
+        None => hint::member(name, []).as_ref().map(words::hint),
     }
 }
 

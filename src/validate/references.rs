@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Entry, of_kind};
+use super::Entry;
 use crate::address::Address;
 use crate::code::Code;
 use crate::config::{Cursor, Log, Place, quote};
@@ -15,6 +15,9 @@ use crate::render::words;
 
 /// Most comparisons that are spent on suggestions; a file that asks for more gets none.
 const MAX_GUESSES: usize = 100_000;
+
+/// Most references that are kept: who has more gets no place for the rest.
+const MOST_KEPT: usize = 10_000;
 
 /// A reference to a group that the file does not declare.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,13 +65,17 @@ const TAKEN_FOR: [(Kind, Kind, &str); 5] = [
 /// resource that a policy names and the file does not declare.
 pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference> {
     let mut declared: FxHashMap<Kind, FxHashSet<&str>> = FxHashMap::default();
+    let mut in_order: FxHashMap<Kind, Vec<&str>> = FxHashMap::default();
     for entry in entries {
-        let names = declared.entry(entry.address.kind).or_default();
-        names.insert(entry.cursor.name());
+        let (kind, name) = (entry.address.kind, entry.cursor.name());
+        declared.entry(kind).or_default().insert(name);
+        in_order.entry(kind).or_default().push(name);
     }
-    let names_of = |kind| of_kind(entries, kind).map(|entry| entry.cursor.name());
+    let names_of = |kind| in_order.get(&kind).into_iter().flatten().copied();
     let is_declared = |kind, name: &str| declared.get(&kind).is_some_and(|all| all.contains(name));
+    // ASCII is made of no other characters
     let composed: FxHashMap<Cow<str>, &str> = names_of(Kind::Group)
+        .filter(|name| !name.is_ascii())
         .map(|name| (names::nfc(name), name))
         .collect();
     let way_out = |kind, name: &str, is_cheap: bool| {
@@ -103,7 +110,7 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
         }
         let told = hints.len() + 1;
         let hint = hints.entry((kind, name)).or_insert_with(|| {
-            let number = declared.get(&kind).map_or(0, FxHashSet::len);
+            let number = in_order.get(&kind).map_or(0, Vec::len);
             let is_cheap = told.saturating_mul(number) <= MAX_GUESSES;
             let hint = way_out(kind, name, is_cheap);
             let brief = hint.iter().map(|hint| format!(" ({hint})"));
@@ -121,7 +128,7 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
                 .suggest(hint.clone());
             hint
         });
-        if is_group {
+        if is_group && references.len() < MOST_KEPT {
             references.push(Reference {
                 owner: entry.address.clone(),
                 group: name.to_owned(),

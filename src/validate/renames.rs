@@ -13,19 +13,21 @@ use crate::kind::{ALL, Kind};
 use crate::text::is_hidden;
 
 /// Returns the old names by the new address, and notes those that cannot be.
-pub(super) fn read(entries: &[Entry<'_>], log: &mut Log) -> BTreeMap<Address, String> {
+pub(super) fn read<'e, 'a>(entries: &'e [Entry<'a>], log: &mut Log) -> BTreeMap<Address, String> {
+    let can_be = |entry: &&Entry| entry.address.kind.descriptor().can_be_renamed;
+    let renamed = |entry: &'e Entry<'a>| Some((entry, entry.cursor.get("renamed_from")?));
+    let renamed: Vec<_> = entries.iter().filter(can_be).filter_map(renamed).collect();
+    let mut renames = BTreeMap::new();
+    if renamed.is_empty() {
+        return renames;
+    }
     // what can move has one name in the whole account
     let named = |at: &Address| (at.kind, at.name.clone());
     let declared: FxHashSet<(Kind, String)> =
         entries.iter().map(|entry| named(&entry.address)).collect();
-    let mut renames = BTreeMap::new();
     let mut taken: FxHashMap<Address, &Address> = FxHashMap::default();
-    let can_be = |entry: &&Entry| entry.address.kind.descriptor().can_be_renamed;
-    for entry in entries.iter().filter(can_be) {
+    for (entry, value) in renamed {
         let Address { kind, name, .. } = &entry.address;
-        let Some(value) = entry.cursor.get("renamed_from") else {
-            continue;
-        };
         let Some(old) = value.text() else {
             continue;
         };

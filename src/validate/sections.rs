@@ -180,6 +180,9 @@ fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
             desired.sections.insert((kind, None));
             for entry in section.members() {
                 check_name(&entry, kind, log);
+                if !is_name(entry.name()) {
+                    continue;
+                }
                 let address = Address::new(kind, entry.name());
                 let objects = objects(kind, &entry);
                 if objects.is_empty() {
@@ -213,6 +216,11 @@ fn no_names<R>(section: &Cursor<'_>, log: &mut Log) -> Option<R> {
     section.wrong(log, "an object of names { … }", Some(hint.into()))
 }
 
+/// Whether it is no longer than a name can be: all that stands in an entry has its name, and copies it.
+pub(super) fn is_name(name: &str) -> bool {
+    name.len() <= names::MAX_CHARS || name.chars().nth(names::MAX_CHARS).is_none()
+}
+
 fn check_name(entry: &Cursor<'_>, kind: Kind, log: &mut Log) {
     names::check_own(entry.name(), || entry.key_place(), log);
     names::check_length(
@@ -240,7 +248,11 @@ fn inside_of<'a>(
         NameOf::Key => {
             let all: Vec<Cursor<'a>> = within.members().collect();
             all.iter().for_each(|entry| check_name(entry, kind, log));
-            Some(all)
+            Some(
+                all.into_iter()
+                    .filter(|entry| is_name(entry.name()))
+                    .collect(),
+            )
         }
     }
 }

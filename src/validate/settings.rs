@@ -1,6 +1,6 @@
 //! Settings of the account and of peers that NetBird would refuse, as far as the file tells.
 
-use super::Entry;
+use super::{Entry, of_kind};
 use crate::code::Code;
 use crate::config::{Log, quote};
 use crate::desired::Desired;
@@ -8,12 +8,11 @@ use crate::kind::{EXPIRY, Kind, Resource};
 
 /// Notes settings that NetBird would refuse: what lives may be in the way of more, which a plan tells.
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    for entry in entries {
-        match entry.address.kind {
-            Kind::AccountSettings => account(entry, entries, desired, log),
-            Kind::Peer => peer(entry, desired, log),
-            _ => (),
-        }
+    if let Some(entry) = of_kind(entries, Kind::AccountSettings).next() {
+        account(entry, entries, desired, log);
+    }
+    for entry in of_kind(entries, Kind::Peer) {
+        peer(entry, desired, log);
     }
 }
 

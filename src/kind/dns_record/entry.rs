@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
 use super::super::rows::fields;
@@ -225,17 +226,31 @@ fn no_address(text: &str, kind: &str) -> Option<String> {
 
 /// What of a list of records the server refuses: one that is there twice, and a CNAME beside another one of its name.
 pub(super) fn check(records: &[InFile<'_>], log: &mut Log) {
-    let known: Vec<(&DnsRecord, &Cursor<'_>)> = records
+    let known = records
         .iter()
         .filter_map(|(_, record, place)| match record {
             Resource::DnsRecord(record) => Some((record, place)),
             _ => None,
-        })
-        .collect();
+        });
+    let known: Vec<(&DnsRecord, &Cursor<'_>)> = known.collect();
+    // the first record of each name, the first CNAME of each, and the first of those that are the same
+    let mut first: FxHashMap<(&str, Option<RecordType>, &str), usize> = FxHashMap::default();
     for (index, (record, place)) in known.iter().enumerate() {
-        let mut before = known[..index].iter();
-        let rival = before.find(|(other, _)| record.cannot_stand_beside(other));
-        let Some((other, there)) = rival else {
+        let any = (record.name.as_str(), None, "");
+        let alias = (any.0, Some(RecordType::Cname), "");
+        let same = (any.0, record.r#type, record.content.as_str());
+        let (own, rivals) = match record.is_alias() {
+            true => ([any, alias], [any, any]),
+            false => ([any, same], [alias, same]),
+        };
+        let rival = rivals
+            .iter()
+            .filter_map(|key| first.get(key).copied())
+            .min();
+        for key in own {
+            first.entry(key).or_insert(index);
+        }
+        let Some((other, there)) = rival.map(|rival| known[rival]) else {
             continue;
         };
         let line = there.place().line;

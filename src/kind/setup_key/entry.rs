@@ -12,7 +12,7 @@ use crate::kind::rows::fields;
 use crate::kind::values::word::{self, Word};
 use crate::kind::values::{FLAG, names, times};
 use crate::kind::{ALL, Declared};
-use crate::secret::{Described, literal};
+use crate::secret::literal;
 
 /// A key as written; what is missing or wrong is `None`.
 #[derive(Default)]
@@ -137,7 +137,7 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, Stri
         return None;
     }
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
-    let mut found: Vec<Described> = Vec::new();
+    let (mut found, mut is_apart) = (BTreeSet::new(), None);
     for element in value.list(log, "a list of age or SSH public keys")? {
         let Some(text) = element.string(log, "an age or SSH public key") else {
             continue;
@@ -149,19 +149,18 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, Stri
                 continue;
             }
         };
-        if found.iter().any(|other| other.key == key.key) {
+        if !found.insert(key.key.clone()) {
             let message = format!("the recipient {key} is in the list twice");
             log.notice(Code::Repeated, element.place(), message);
             continue;
         }
-        if found.iter().any(|other| other.is_apart != key.is_apart) {
+        if *is_apart.get_or_insert(key.is_apart) != key.is_apart {
             let message =
                 "a post-quantum key (age1tagpq1…) and keys of other kinds cannot open one text";
             log.error(element.place(), message)
                 .suggest("use keys of one sort only".to_owned());
         }
         keys.insert(text.to_owned(), key.to_string());
-        found.push(key);
     }
     Some(keys)
 }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use rustc_hash::FxHashSet;
 use unicode_normalization::is_nfc;
 
 use crate::code::Code;
@@ -20,18 +21,17 @@ pub(crate) fn list(
     log: &mut Log,
 ) -> Option<Vec<String>> {
     let mut domains: Vec<String> = Vec::new();
-    let mut known = Vec::new();
+    let mut known = FxHashSet::default();
     for element in list.list(log, "a list of domains")? {
         let Some(domain) = read(&element, one, log) else {
             continue;
         };
-        let spelled = spelling::domain(&domain);
-        if known.contains(&spelled) {
-            let text = format!("{} is in the list twice", quote(&domain));
-            log.notice(Code::Repeated, element.place(), text);
-        } else {
-            known.push(spelled);
-            domains.push(domain);
+        match known.insert(spelling::domain(&domain)) {
+            true => domains.push(domain),
+            false => {
+                let text = format!("{} is in the list twice", quote(&domain));
+                log.notice(Code::Repeated, element.place(), text);
+            }
         }
     }
     Some(domains)

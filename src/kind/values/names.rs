@@ -99,6 +99,14 @@ pub(crate) fn nfc(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// The form in which names that differ by case are the same.
+pub(crate) fn fold(name: &str) -> Cow<'_, str> {
+    match name.is_ascii() && !name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => name.into(),
+        false => nfc(name).to_lowercase().into(),
+    }
+}
+
 /// The names of a group's members.
 pub(crate) const PEERS: Takes<Option<BTreeSet<String>>> = Takes(
     Shape::Schema(r##"{"type": "array", "items": {"$ref": "#/definitions/name"}}"##),

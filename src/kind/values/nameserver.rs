@@ -1,5 +1,7 @@
 //! The name servers of a nameserver group (docs/netbird-api.md, "Nameserver groups").
 
+use std::collections::BTreeSet;
+
 use super::{network, whole};
 use crate::code::Code;
 use crate::config::{Cursor, Log, Objects, Shape, Table, Takes, quote};
@@ -41,7 +43,7 @@ pub(crate) const LIST: Objects = Objects {
 
 /// Reads 1 to 3 name servers.
 pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
-    let mut servers = Vec::new();
+    let (mut servers, mut known) = (Vec::new(), BTreeSet::new());
     let Some(elements) = list.list(log, "a list of nameservers") else {
         return servers;
     };
@@ -70,11 +72,11 @@ pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
             ip,
             port: port.unwrap_or(DNS_PORT),
         };
-        if servers.contains(&server) {
+        if known.insert(server.clone()) {
+            servers.push(server);
+        } else {
             let text = "this nameserver is in the list twice";
             log.notice(Code::Repeated, element.place(), text);
-        } else {
-            servers.push(server);
         }
     }
     servers
