@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::entry::{Entry, Listed};
 use crate::http::{BaseUrl, Client, Config, Method, Reply};
+use crate::mask;
 
 pub use crate::http::Token;
 pub use error::ApiError;
@@ -167,7 +168,10 @@ impl Api {
             .as_object_mut()
             .and_then(|fields| fields.remove("key"))
         {
-            Some(Value::String(key)) => Ok(SecretString::from(key)),
+            Some(Value::String(key)) => {
+                mask::remember(&key);
+                Ok(SecretString::from(key))
+            }
             _ => Err("is not in the answer"),
         };
         match key.and_then(whole_key) {
@@ -241,12 +245,10 @@ fn whole_key(key: SecretString) -> Result<SecretString, &'static str> {
     if text.contains('*') {
         return Err("is masked with stars");
     }
-    let uuid = text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        });
-    if uuid { Ok(key) } else { Err("is no UUID") }
+    match mask::is_key(text.as_bytes()) {
+        true => Ok(key),
+        false => Err("is no UUID"),
+    }
 }
 
 /// Returns the path of one object, as in `/groups/ch8i4ug6lnn4g9hqv7m0`, with the id percent-encoded.

@@ -37,8 +37,9 @@ use crate::files;
 use crate::gates::Refusal;
 use crate::json;
 use crate::logging::{Say, use_color};
+use crate::mask::masked;
 use crate::render::{self, Document, markdown, terminal};
-use crate::text::visible;
+use crate::text::{obedient_to_us, visible};
 
 pub use settings::{environment, unreadable_variables};
 
@@ -274,17 +275,20 @@ fn annotate(file: &str, problems: &[(usize, usize, String)]) {
     }
     let mut stderr = std::io::stderr().lock();
     for (line, column, message) in problems {
-        let _ = writeln!(stderr, "{}", ci::annotation(file, *line, *column, message));
+        let line = ci::annotation(file, *line, *column, message);
+        let _ = writeln!(stderr, "{}", masked(&line));
     }
 }
 
-/// Writes to stdout. A reader that has gone away, such as `head`, is no error. A runner takes lines that begin with `::`
+/// Writes to stdout, without secrets, and without what others could order a terminal to do. A reader that has gone away, such as `head`, is no error. A runner takes lines that begin with `::`
 /// or `##[` as commands, so in a job no line of ours does.
 fn print(text: &str) {
+    let text = masked(text);
+    let text = obedient_to_us(&text);
     let in_job = environment("CI").is_some();
     let text = match in_job {
-        true => ci::safe_line(text),
-        false => text.into(),
+        true => ci::safe_line(&text),
+        false => text,
     };
     let mut stdout = std::io::stdout().lock();
     let _ = stdout
@@ -303,7 +307,7 @@ fn write_report(path: &Path, text: &str) -> Result<(), failure::Failure> {
     let file =
         is_file.and_then(|()| tempfile::NamedTempFile::new_in(parent.unwrap_or(Path::new("."))));
     let written = file.and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
+        file.write_all(masked(text).as_bytes())?;
         file.persist(path).map(drop).map_err(|error| error.error)
     });
     written.map_err(|error| failure::Failure::of_file("write the report", path, &error))

@@ -220,6 +220,11 @@ fn decode<T: DeserializeOwned>(reply: &Reply, wanted: &'static str) -> Result<T,
     })
 }
 
+/// Reads the address of a page, which may be `null`, as it can be shown.
+fn shown<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    or_default(value).map(|url: String| crate::http::text::clean(&url, 1000))
+}
+
 /// Reads a field that may be `null`.
 fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
     value: D,

@@ -51,6 +51,7 @@ mod keys;
 pub mod kind;
 pub mod ledger;
 pub mod logging;
+mod mask;
 mod members;
 mod memberships;
 mod notice;

@@ -2,7 +2,6 @@
 
 mod moving;
 
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,7 +13,8 @@ use serde_json::{Map, json};
 
 use crate::cli::{Global, LogFormat, When};
 use crate::json;
-use crate::text::visible;
+use crate::mask::masked;
+use crate::text::{obedient_to_us, visible};
 
 pub use moving::Moving;
 use moving::{Around, around};
@@ -206,11 +206,14 @@ impl Say {
         around(|stderr| writeln!(stderr, "{}", self.harmless(text.trim_end())));
     }
 
-    /// In a job, a line that begins like a runner's command would be one.
-    fn harmless(self, text: &str) -> Cow<'_, str> {
+    /// Without secrets, and without what others could order a terminal to do. In a job, a line that begins like a runner's
+    /// command would be one.
+    fn harmless(self, text: &str) -> String {
+        let text = masked(text);
+        let text = obedient_to_us(&text);
         match self.in_job {
-            true => crate::ci::safe_line(text),
-            false => text.into(),
+            true => crate::ci::safe_line(&text).into_owned(),
+            false => text.into_owned(),
         }
     }
 
@@ -226,9 +229,9 @@ impl Say {
     /// A closed stderr is nobody's business.
     fn line(self, level: &str, text: &str, fields: &[(&str, &str)]) {
         if self.json {
-            let mut line = json!({ "time": jiff::Timestamp::now().to_string(), "level": level, "message": text });
+            let mut line = json!({ "time": jiff::Timestamp::now().to_string(), "level": level, "message": masked(text) });
             for (key, value) in fields {
-                line[*key] = json!(value);
+                line[*key] = json!(masked(value));
             }
             around(|stderr| writeln!(stderr, "{}", json::escape(&line.to_string())));
         } else {

@@ -205,6 +205,27 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// What begins and ends our own colours.
+const COLOURS: [&str; 8] = ["0m", "2m", "31m", "32m", "33m", "34m", "35m", "36m"];
+
+/// Returns an output with everything escaped that a terminal would obey, but for line ends, tabs and our own colours.
+pub fn obedient_to_us(text: &str) -> Cow<'_, str> {
+    let is_order = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
+    if !text.contains(is_order) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for (at, char) in text.char_indices() {
+        let rest = text[at..].strip_prefix("\x1b[");
+        let is_ours = |rest: &str| COLOURS.iter().any(|colour| rest.starts_with(colour));
+        match is_order(char) && !rest.is_some_and(is_ours) {
+            true => shown.extend(char.escape_unicode()),
+            false => shown.push(char),
+        }
+    }
+    shown.into()
+}
+
 /// Returns whether a character cannot be seen for what it is: the one list of the program, for what a name may hold and for
 /// every output. Control characters; what Unicode calls default ignorable (zero-width joiners and spaces, the byte order mark,
 /// soft hyphens, marks of direction, fillers, variation selectors, tags); line and paragraph ends, marks of annotation; and
@@ -283,6 +304,22 @@ mod tests {
             ("a\u{fe0f}", "a\\u{fe0f}"),
         ] {
             assert_eq!(visible(hidden), shown);
+        }
+    }
+
+    #[test]
+    fn a_terminal_obeys_us_alone() {
+        for ours in ["plain\n\ttext", "\u{1b}[31mred\u{1b}[0m\n", "✏️ é"] {
+            assert_eq!(obedient_to_us(ours), ours);
+        }
+        for (theirs, shown) in [
+            ("\u{1b}[2Jx", "\\u{1b}[2Jx"),
+            ("\u{1b}]0;title\u{7}", "\\u{1b}]0;title\\u{7}"),
+            ("\u{1b}[31;8mx\u{9b}8m", "\\u{1b}[31;8mx\\u{9b}8m"),
+            ("a\rb", "a\\u{d}b"),
+            ("\u{1b}", "\\u{1b}"),
+        ] {
+            assert_eq!(obedient_to_us(theirs), shown);
         }
     }
 

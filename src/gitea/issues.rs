@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Error, Repo, User, decode, encode, or_default};
+use super::{Error, Repo, User, decode, encode, or_default, shown};
 use crate::http::Method;
+use crate::mask::masked;
 
 /// A comment on an issue or a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -17,7 +18,7 @@ pub struct Comment {
     #[serde(default, deserialize_with = "or_default")]
     pub body: String,
     /// Its place on the page.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "shown")]
     pub html_url: String,
 }
 
@@ -38,7 +39,7 @@ pub struct Issue {
     #[serde(default, deserialize_with = "or_default")]
     pub state: String,
     /// Its page.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "shown")]
     pub html_url: String,
 }
 
@@ -59,7 +60,7 @@ impl IssueEdit<'_> {
         let fields = [("title", title), ("body", body), ("state", state)];
         fields
             .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)))
+            .filter_map(|(name, value)| Some((name, masked(value?))))
             .collect()
     }
 }
@@ -77,14 +78,14 @@ impl Repo {
     /// Writes a comment. It needs no more than read access to the pull request, and the scope `write:issue`.
     pub fn create_comment(&self, number: u64, body: &str) -> Result<Comment, Error> {
         let path = format!("/issues/{number}/comments");
-        let reply = self.send(Method::Post, &path, Some(&json!({"body": body})))?;
+        let reply = self.send(Method::Post, &path, Some(&json!({"body": masked(body)})))?;
         decode(&reply, "a comment")
     }
 
     /// Changes a comment. Returns whether there was one to change: an event in the list of comments stays as it is (204).
     pub fn edit_comment(&self, id: i64, body: &str) -> Result<bool, Error> {
         let path = format!("/issues/comments/{id}");
-        let reply = self.send(Method::Patch, &path, Some(&json!({"body": body})))?;
+        let reply = self.send(Method::Patch, &path, Some(&json!({"body": masked(body)})))?;
         Ok(reply.status != 204)
     }
 
@@ -105,7 +106,7 @@ impl Repo {
 
     /// Opens an issue.
     pub fn create_issue(&self, title: &str, body: &str) -> Result<Issue, Error> {
-        let new = json!({"title": title, "body": body});
+        let new = json!({"title": masked(title), "body": masked(body)});
         decode(&self.send(Method::Post, "/issues", Some(&new))?, "an issue")
     }
 

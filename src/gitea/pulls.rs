@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Error, IssueEdit, Repo, User, decode, encode, or_default, unless_absent};
+use super::{Error, IssueEdit, Repo, User, decode, encode, or_default, shown, unless_absent};
 use crate::http::Method;
 
 /// A pull request.
@@ -26,7 +26,7 @@ pub struct Pull {
     /// The commit that it became.
     pub merge_commit_sha: Option<String>,
     /// Its page.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "shown")]
     pub html_url: String,
     /// Who opened it, and can change its text for ever.
     pub user: Option<User>,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Call, Reply, text};
+use super::{Call, Method, Reply, text};
+use crate::mask;
 
 /// How much of a server's message is shown, in characters.
 const MESSAGE_MAX: usize = 300;
@@ -38,6 +39,11 @@ impl Answer {
                 .to_owned(),
             Err(_) if reply.is_html() => "(a web page)".to_owned(),
             Err(_) => reply.excerpt(MESSAGE_MAX),
+        };
+        // of a key that nobody has read yet, its form is all that is known
+        let message = match reply.call.method {
+            Method::Post => mask::without_keys(&message),
+            _ => message.into(),
         };
         Answer {
             call: reply.call.clone(),

@@ -1,14 +1,19 @@
 //! Text of servers, made fit for messages.
 
+use crate::mask::masked;
 use crate::text::is_hidden;
 
-/// Returns `text` on one line without control characters, cut to `max` characters.
+/// Returns `text` on one line without control characters and secrets, cut to `max` characters.
 ///
 /// Names and messages come from outside: an escape sequence must not reach a terminal. Other characters that cannot be seen
-/// are left out too, and white space is drawn together.
+/// are left out too, and white space is drawn together. Secrets go first: of one that is cut the rest would be shown.
 pub(crate) fn clean(text: &str, max: usize) -> String {
     let mut out = String::new();
-    for (n, c) in text
+    let seen: String = text
+        .chars()
+        .filter(|c| c.is_whitespace() || !is_hidden(*c))
+        .collect();
+    for (n, c) in masked(&seen)
         .split_whitespace()
         .flat_map(|word| [' '].into_iter().chain(word.chars()))
         .skip(1)
@@ -18,9 +23,7 @@ pub(crate) fn clean(text: &str, max: usize) -> String {
             out.push('…');
             break;
         }
-        if !is_hidden(c) {
-            out.push(c);
-        }
+        out.push(c);
     }
     out
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret, SecretString};
 use ureq::http::HeaderValue;
 
+use crate::mask;
+
 /// An access token as it came from the environment or a file. Its Debug form hides it.
 #[derive(Debug, Clone)]
 pub struct Token {
@@ -16,8 +18,8 @@ pub struct Token {
 impl Token {
     /// Reads a token, leaving out white space around it (a pipe or a file adds a newline).
     ///
-    /// Errors when what is left cannot be a bare token: see [`TokenError`]. Length and prefix are the server's
-    /// business.
+    /// From here on no text of the program repeats it. Errors when what is left cannot be a bare token: see
+    /// [`TokenError`]. Length and prefix are the server's business.
     pub fn parse(text: &str) -> Result<Token, TokenError> {
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         if text.is_empty() {
@@ -36,6 +38,7 @@ impl Token {
         if !text.chars().all(|c| c.is_ascii_graphic()) {
             return Err(TokenError::Character);
         }
+        mask::remember(text);
         Ok(Token {
             secret: text.into(),
             origin: None,

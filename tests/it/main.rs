@@ -13,6 +13,7 @@ mod convergence;
 mod copies;
 mod doctor;
 mod drift;
+mod echoes;
 mod examples;
 mod export;
 mod faults;

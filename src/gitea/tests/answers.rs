@@ -133,7 +133,7 @@ fn answers_of_proxies_and_of_nobody() {
         (bare(403), "PUT: 403"),
         (
             message(403, &format!("\u{1b}[31m{}", "x".repeat(400))),
-            &format!("PUT: 403 [31m{}…", "x".repeat(295)),
+            &format!("PUT: 403 [31m{}…", "x".repeat(296)),
         ),
     ] {
         let (text, _) = error_of(act);
