@@ -119,7 +119,7 @@ impl Api {
     /// absent").
     pub fn list(&self, path: &str) -> Result<Vec<Entry>, ApiError> {
         let mut reply = self.success(Method::Get, path, None)?;
-        match reply.entries() {
+        match reply.entries()? {
             Some(entries) => Ok(entries),
             // what is no list is told by reading it whole
             None => Ok(list(&reply)?.into_iter().map(Entry::from).collect()),
@@ -129,7 +129,7 @@ impl Api {
     /// Lists likewise, with what is read of each entry where all of them can be.
     pub fn list_read<T: DeserializeOwned>(&self, path: &str) -> Result<Listed<T>, ApiError> {
         let mut reply = self.success(Method::Get, path, None)?;
-        match reply.entries_read() {
+        match reply.entries_read()? {
             Some(listed) => Ok(listed),
             None => Ok((list(&reply)?.into_iter().map(Entry::from).collect(), None)),
         }

@@ -94,13 +94,15 @@ pub struct Config {
     pub passes: fn(&Reply) -> bool,
     /// The largest answer, decompressed, in bytes.
     pub max_body_bytes: u64,
+    /// The most that all answers take which are held at a time, in bytes, with [`crate::budget::ENTRY`] for each entry.
+    pub max_held_bytes: u64,
     /// How many connections are kept open between requests: as many as there are threads.
     pub idle_connections: usize,
 }
 
 impl Config {
     /// Returns the defaults for a server: 10 s to connect, 60 s in all, the proxy of the environment, 256 MiB (a list
-    /// of 10,000 events has 3 MiB, docs/netbird-api.md, "Sizes"), 8 connections.
+    /// of 10,000 events has 3 MiB, docs/netbird-api.md, "Sizes"), 768 MiB for all, 8 connections.
     pub fn new(base: BaseUrl) -> Config {
         Config {
             base,
@@ -111,6 +113,7 @@ impl Config {
             retry: Retry::default(),
             passes: |_| false,
             max_body_bytes: 256 << 20,
+            max_held_bytes: 768 << 20,
             idle_connections: 8,
         }
     }

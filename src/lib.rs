@@ -19,6 +19,7 @@ pub mod address;
 mod agreement;
 pub mod api;
 pub mod apply;
+mod budget;
 pub mod change;
 mod ci;
 pub mod cli;

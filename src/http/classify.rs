@@ -2,6 +2,7 @@
 
 use super::retry::Outcome;
 use super::{Call, Config, Delivery, Error, tls};
+use crate::budget::UsedUp;
 use crate::text::system_words;
 
 /// When in a request an error of ureq came up.
@@ -53,11 +54,28 @@ pub(super) fn classify(error: &ureq::Error, phase: Phase, call: &Call, config: &
             outcome: Lasting,
         };
     }
+    if let ureq::Error::Io(io) = error
+        && let Some(UsedUp(limit)) = io.get_ref().and_then(|inner| inner.downcast_ref())
+    {
+        let (limit, together) = (*limit, true);
+        return Failure {
+            error: Error::TooBig {
+                call,
+                limit,
+                together,
+            },
+            outcome: Lasting,
+        };
+    }
     let (delivery, outcome, cause) = match error {
         ureq::Error::BodyExceedsLimit(_) => {
-            let limit = config.max_body_bytes;
+            let (limit, together) = (config.max_body_bytes, false);
             return Failure {
-                error: Error::TooBig { call, limit },
+                error: Error::TooBig {
+                    call,
+                    limit,
+                    together,
+                },
                 outcome: Lasting,
             };
         }

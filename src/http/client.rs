@@ -12,6 +12,8 @@ use ureq::tls::TlsConfig;
 use ureq::{Agent, Body};
 use zeroize::Zeroizing;
 
+use crate::budget::{Budget, Share};
+
 use super::classify::{Failure, Phase, classify};
 use super::retry::{Outcome, Tries, Wait};
 use super::{BaseUrl, Call, Config, Error, Method, Reply, Token, proxy, retry, tls, url_refused};
@@ -25,6 +27,7 @@ struct Inner {
     config: Config,
     authorization: HeaderValue,
     token_origin: Option<Arc<str>>,
+    budget: Arc<Budget>,
     requests: AtomicU64,
 }
 
@@ -55,6 +58,7 @@ impl Client {
             agent: builder.build().into(),
             authorization: token.authorization(scheme),
             token_origin: token.origin(),
+            budget: Budget::new(config.max_held_bytes),
             config,
             requests: AtomicU64::new(0),
         })))
@@ -115,13 +119,16 @@ impl Client {
             config,
             authorization,
             token_origin,
+            budget,
             ..
         } = &*self.0;
         let classified = |phase| move |e: ureq::Error| classify(&e, phase, call, config);
         let response =
             send(agent, authorization, call.method, url, body).map_err(classified(Phase::Call))?;
         let (head, body) = response.into_parts();
-        let body = read_all(body, config.max_body_bytes).map_err(classified(Phase::Body))?;
+        let mut share = budget.share();
+        let body = read_all(body, config.max_body_bytes, &mut share);
+        let body = body.map_err(classified(Phase::Body))?;
         let mut reply = Reply::new(
             call.clone(),
             head.status.as_u16(),
@@ -130,9 +137,13 @@ impl Client {
             config.base.at_root(),
         );
         reply.token_origin.clone_from(token_origin);
+        reply.share = share;
         Ok(reply)
     }
 }
+
+/// How much of a body is read at a time, in bytes.
+const PIECE: u64 = 64 << 10;
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,16 +188,18 @@ fn send(
 
 /// Reads a body to its end, without which its connection could not be used again.
 ///
-/// Answers with a key are small: with room from the start the buffer never moves, and leaves no copy behind.
-fn read_all(body: Body, limit: u64) -> Result<Zeroizing<Vec<u8>>, ureq::Error> {
-    let length = body.content_length().unwrap_or_default().min(limit);
-    let room = usize::try_from(length).unwrap_or_default().max(16 << 10);
-    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
-    body.into_with_config()
-        .limit(limit)
-        .reader()
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// What the server says of its length is its word alone: room is made as it comes, and what it has is counted against the budget
+/// for all answers. Answers with a key are small: with room from the start the buffer never moves, and leaves no copy behind.
+fn read_all(body: Body, limit: u64, share: &mut Share) -> Result<Zeroizing<Vec<u8>>, ureq::Error> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(PIECE as usize));
+    let mut reader = body.into_with_config().limit(limit).reader();
+    loop {
+        let read = reader.by_ref().take(PIECE).read_to_end(&mut bytes)?;
+        if read == 0 {
+            return Ok(bytes);
+        }
+        share.grow(read as u64).map_err(std::io::Error::other)?;
+    }
 }
 
 /// Returns what the policy of retries needs to know.

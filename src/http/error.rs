@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::{Call, UrlRefused, tls};
+use crate::budget::UsedUp;
 
 /// What is known about a request that brought no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,12 +77,14 @@ pub enum Error {
         /// Where the API would be without a sub-path.
         api: String,
     },
-    /// The body is larger than [`super::Config::max_body_bytes`].
+    /// The body is larger than [`super::Config::max_body_bytes`], or all answers are larger than what is held of them.
     TooBig {
         /// The request.
         call: Call,
         /// The limit in bytes.
         limit: u64,
+        /// Whether it is that of all answers together.
+        together: bool,
     },
 }
 
@@ -200,9 +203,14 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
-            Error::TooBig { call, limit } => {
+            Error::TooBig {
+                call,
+                limit,
+                together: false,
+            } => {
                 write!(f, "{call}: the answer is larger than {} MiB", limit >> 20)
             }
+            Error::TooBig { call, limit, .. } => write!(f, "{call}: {}", UsedUp(*limit)),
         }
     }
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 use ureq::http::HeaderMap;
 use zeroize::Zeroizing;
 
-use crate::entry::{Entry, Listed};
+use crate::budget::{Share, UsedUp};
+use crate::entry::{Entry, Listed, NoList};
 use crate::json;
 
 use super::{Error, Method, retry, text};
@@ -65,8 +66,14 @@ pub struct Reply {
     pub token_origin: Option<Arc<str>>,
     pub(super) headers: HeaderMap,
     pub(super) body: Zeroizing<Vec<u8>>,
+    /// What the body takes of the budget for all answers.
+    pub(super) share: Share,
     pub(super) api: String,
 }
+
+/// The largest body that is read as one value, in bytes: a value takes up to sixteen times its text. A file of 10 MiB in
+/// base64 has 14.
+const MAX_JSON: u64 = 32 << 20;
 
 impl Reply {
     pub(super) fn new(
@@ -84,6 +91,7 @@ impl Reply {
             token_origin: None,
             headers,
             body,
+            share: Share::default(),
             api,
         };
         reply.server_time = reply.header("date").and_then(retry::http_date);
@@ -126,27 +134,51 @@ impl Reply {
     }
 
     /// Takes the body apart where it is a list; `None` where it is not, and then it stays for [`json`](Self::json).
-    pub fn entries(&mut self) -> Option<Vec<Entry>> {
-        if self.is_html() {
-            return None;
-        }
-        let entries = Entry::list(std::mem::take(&mut *self.body));
-        entries.map_err(|body| *self.body = body).ok()
+    ///
+    /// Errors where all answers together are too many.
+    pub fn entries(&mut self) -> Result<Option<Vec<Entry>>, Error> {
+        self.taken(Entry::list)
     }
 
     /// Likewise, and reads each entry on the way.
-    pub fn entries_read<T: DeserializeOwned>(&mut self) -> Option<Listed<T>> {
+    pub fn entries_read<T: DeserializeOwned>(&mut self) -> Result<Option<Listed<T>>, Error> {
+        self.taken(Entry::list_read)
+    }
+
+    fn taken<T>(
+        &mut self,
+        take: impl FnOnce(Vec<u8>, Share) -> Result<T, NoList>,
+    ) -> Result<Option<T>, Error> {
         if self.is_html() {
-            return None;
+            return Ok(None);
         }
-        let entries = Entry::list_read(std::mem::take(&mut *self.body));
-        entries.map_err(|body| *self.body = body).ok()
+        let share = std::mem::take(&mut self.share);
+        match take(std::mem::take(&mut *self.body), share) {
+            Ok(taken) => Ok(Some(taken)),
+            Err(NoList::Body(body, share)) => {
+                (*self.body, self.share) = (body, share);
+                Ok(None)
+            }
+            Err(NoList::TooMany(UsedUp(limit))) => Err(self.too_big(limit, true)),
+        }
+    }
+
+    fn too_big(&self, limit: u64, together: bool) -> Error {
+        let call = self.call.clone();
+        Error::TooBig {
+            call,
+            limit,
+            together,
+        }
     }
 
     /// Reads the body as JSON.
     ///
-    /// Errors with [`Error::NotJson`]. The error of an answer to a POST shows nothing of the body: it could hold a key.
+    /// Errors with [`Error::NotJson`], and with [`Error::TooBig`] where it has more than 32 MiB. The error of an answer to a POST shows nothing of the body: it could hold a key.
     pub fn json(&self) -> Result<Value, Error> {
+        if self.body.len() as u64 > MAX_JSON {
+            return Err(self.too_big(MAX_JSON, false));
+        }
         if self.is_html() {
             return Err(self.not_json(String::new()));
         }

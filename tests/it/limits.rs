@@ -1,4 +1,8 @@
-//! How many requests does a run make? A token can be limited to six a minute.
+//! How many requests does a run make? A token can be limited to six a minute. And what it takes of the machine.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
@@ -105,4 +109,33 @@ fn a_key_is_two_writes_and_a_member_one_read_and_one_write() {
         .expect(0);
     let (reads, writes) = counts(&bench);
     assert!(reads <= 5 && writes == 1, "{reads} reads, {writes} writes");
+}
+
+/// Each list is said to have 250 MiB; with room for ten of them there would be none left.
+#[test]
+fn a_length_that_a_server_claims_takes_no_memory() {
+    let bench = Bench::fake();
+    bench.file(fifty());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request);
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 262144000\r\n\r\n[";
+            let _ = stream.write_all(head.as_bytes());
+        }
+    });
+    let plan = bench.command(&["plan"]);
+    let mut shell = Command::new("bash");
+    let limited = "ulimit -v 1500000; \"$0\" plan --retry-wait 0 --netbird-url \"$1\"";
+    shell.args(["-c", limited]).arg(plan.get_program()).arg(url);
+    shell.current_dir(bench.path("")).env_clear();
+    shell.envs(
+        plan.get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    shell.env("MALLOC_ARENA_MAX", "2");
+    let run = bench.outcome(shell.output().expect("bash"));
+    run.expect(1).says("the answer was cut off");
 }

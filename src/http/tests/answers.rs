@@ -183,6 +183,39 @@ fn a_body_over_the_limit() {
 }
 
 #[test]
+fn all_answers_together_over_the_limit() {
+    let server = Script::start([
+        answer(200, "", b"[{}]"),
+        answer(200, "", vec![b' '; 1 << 20]),
+        answer(200, "", vec![b' '; 1 << 20]),
+        answer(200, "", format!("[{}]", vec!["{}"; 4000].join(","))),
+    ]);
+    let mut config = config(&server);
+    config.max_held_bytes = (1 << 20) + 2000;
+    let client = client(config);
+    let get = || client.send(Method::Get, "/x", None);
+    let entries = get().unwrap().entries().unwrap();
+    let first = get().unwrap();
+    let wanted = format!(
+        "GET {}/api/x: the answers take more than 1 MiB together",
+        server.url()
+    );
+    assert_eq!(get().unwrap_err().to_string(), wanted);
+    // what is dropped is free again; small entries count for more than their text
+    drop((entries, first));
+    let error = get().unwrap().entries().unwrap_err();
+    assert_eq!(error.to_string(), wanted);
+}
+
+#[test]
+fn a_value_is_not_made_of_a_text_that_is_too_large() {
+    let (_server, client) = start([answer(200, "", vec![b' '; (32 << 20) + 1])]);
+    let reply = client.send(Method::Get, "/x", None).unwrap();
+    let error = reply.json().unwrap_err().to_string();
+    assert!(error.ends_with("larger than 32 MiB"), "{error}");
+}
+
+#[test]
 fn gzip() {
     let good = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\x4a\x54\xb2\x32\xac\x05\x00\xaf\xac\x1b\x56\x07\x00\x00\x00";
     let zip = "content-encoding: gzip\r\n";
