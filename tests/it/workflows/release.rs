@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::root;
 use super::scripts::bash;
 
+const LICENCES: &str = "netbird-gitops-licences.txt";
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
 
 /// The releases of acme/x, as Gitea 1.26.3 was seen to have them, but that it takes no second asset of a name.
@@ -20,11 +21,12 @@ const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-
 struct Releases {
     made: usize,
     assets: Vec<(String, Vec<u8>)>,
+    /// Where downloads are sent to, if not answered here.
+    storage: Option<String>,
 }
 
 impl Releases {
     fn answer(&mut self, request: &Request) -> Response {
-        let host = request.header("host").unwrap();
         let refused = |status: u16| Response::json(status, &json!({ "message": "no" }));
         if request.header("authorization") != Some("token s3cret") {
             return refused(401);
@@ -46,7 +48,8 @@ impl Releases {
             }
             ("GET", "/repos/acme/x/releases/7/assets") => {
                 let assets = self.assets.iter().enumerate().map(|(id, (name, _))| {
-                    let url = format!("http://{host}/acme/x/releases/download/v1.2.3/{name}");
+                    // what a server says that is known under another name
+                    let url = format!("http://elsewhere.invalid/download/{name}");
                     json!({ "id": id, "name": name, "browser_download_url": url })
                 });
                 Response::json(200, &assets.collect::<Value>())
@@ -58,6 +61,10 @@ impl Releases {
                 }
                 self.assets.push((name, uploaded(&request.bytes)));
                 Response::json(201, &json!({}))
+            }
+            ("GET", path) if self.storage.is_some() => {
+                let storage = self.storage.as_ref().unwrap();
+                Response::new(302, "", "").with("Location", &format!("{storage}{path}"))
             }
             ("GET", path) => {
                 let name = path.strip_prefix("/acme/x/releases/download/v1.2.3/");
@@ -108,6 +115,7 @@ impl Forge {
             let binary = directory.path().join(format!("netbird-gitops-{target}"));
             fs::write(binary, format!("{target} of {build}")).unwrap();
         }
+        fs::write(directory.path().join(LICENCES), "MIT").unwrap();
         let came = bash(
             &format!("{}/.ci/release .", root().display()),
             directory.path(),
@@ -154,6 +162,7 @@ fn a_release_has_each_binary_and_its_checksum() {
     for target in TARGETS {
         forge.assert_has(target, &format!("{target} of a"));
     }
+    assert_eq!(forge.asset(LICENCES).unwrap(), b"MIT");
     assert!(!said.contains("s3cret"));
 }
 
@@ -163,7 +172,7 @@ fn a_second_run_leaves_what_was_published_and_attaches_the_rest() {
     assert!(forge.releases("a", "s3cret").0);
     let (ok, said) = forge.releases("b", "s3cret");
     assert!(ok, "{said}");
-    assert_eq!(forge.releases.lock().unwrap().assets.len(), 4);
+    assert_eq!(forge.releases.lock().unwrap().assets.len(), 5);
     // one that was killed between two uploads, and one right after the release was made
     for keeps in [3, 1, 0] {
         forge.releases.lock().unwrap().assets.truncate(keeps);
@@ -174,6 +183,58 @@ fn a_second_run_leaves_what_was_published_and_attaches_the_rest() {
         let second = if keeps > 1 { "a" } else { "c" };
         forge.assert_has(TARGETS[0], &format!("{} of {second}", TARGETS[0]));
         assert_eq!(forge.releases.lock().unwrap().made, 1);
+    }
+}
+
+#[test]
+fn a_download_from_another_host_gets_no_token() {
+    let forge = Forge::start();
+    assert!(forge.releases("a", "s3cret").0);
+    let assets = forge.releases.lock().unwrap().assets.clone();
+    let answer = move |request: &Request| {
+        assert_eq!(request.header("authorization"), None, "{request:?}");
+        let asset = assets.iter().find(|(name, _)| request.path.ends_with(name));
+        let bytes = asset.map(|(_, bytes)| bytes.clone());
+        Some(Response::new(
+            200,
+            "application/octet-stream",
+            bytes.unwrap(),
+        ))
+    };
+    let error = Response::new(500, "text/plain", "");
+    let storage = Server::start(0, "/storage", error, Box::new(answer)).unwrap();
+    forge.releases.lock().unwrap().storage = Some(format!("{}/storage", storage.url()));
+    let (ok, said) = forge.releases("b", "s3cret");
+    assert!(ok, "{said}");
+    forge.assert_has(TARGETS[0], &format!("{} of a", TARGETS[0]));
+}
+
+#[test]
+fn the_licences_of_all_that_is_linked_are_listed() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = format!("{}/.ci/licences .", root().display());
+    let home = std::env::var("HOME").unwrap();
+    let mut variables = vec![("HOME", home.as_str()), ("CARGO_NET_OFFLINE", "true")];
+    let of_cargo = ["CARGO_HOME", "RUSTUP_HOME"].map(|name| (name, std::env::var(name)));
+    for (name, value) in &of_cargo {
+        variables.extend(value.as_ref().ok().map(|value| (*name, value.as_str())));
+    }
+    let (ok, said) = bash(&script, directory.path(), &variables);
+    assert!(ok, "{said}");
+    let list = fs::read_to_string(directory.path().join(LICENCES)).unwrap();
+    let (names, texts) = list.split_once("\n====").unwrap();
+    for line in [
+        "age 0.",
+        "ureq 3.",
+        "ring 0.",
+        "musl: MIT",
+        "the Rust standard library 1.",
+    ] {
+        assert!(names.contains(&format!("\n{line}")), "{line}: {names}");
+    }
+    assert!(!names.contains(": ? ("), "{names}");
+    for part in ["Permission is hereby granted", "Apache License"] {
+        assert!(texts.contains(part), "{part}");
     }
 }
 
