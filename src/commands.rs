@@ -25,7 +25,7 @@ mod sync_events;
 mod validate;
 mod versions;
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -39,9 +39,9 @@ use crate::json;
 use crate::logging::{Say, use_color};
 use crate::mask::masked;
 use crate::render::{self, Document, markdown, terminal};
-use crate::text::{obedient_to_us, visible};
+use crate::text::{file_error, obedient_to_us, visible};
 
-pub use settings::{environment, unreadable_variables};
+pub use settings::{environment, unreadable_arguments, unreadable_variables};
 
 /// Runs the command and returns how it ended.
 pub fn run(cli: &Cli, say: Say) -> Exit {
@@ -62,13 +62,9 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
             let name = command.get_name().to_owned();
             let mut script = Vec::new();
             clap_complete::generate(args.shell, &mut command, name, &mut script);
-            print(&String::from_utf8_lossy(&script));
-            Exit::Done
+            printed(&String::from_utf8_lossy(&script), say)
         }
-        Command::Schema => {
-            print(&crate::schema::text());
-            Exit::Done
-        }
+        Command::Schema => printed(&crate::schema::text(), say),
     }
 }
 
@@ -122,7 +118,10 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         Format::Text if applied => terminal::applied(&document, color(cli)),
         Format::Text => terminal::plan(&document, color(cli)),
     };
-    print(&text);
+    if let Err(failure) = print(&text) {
+        exit = unreported(exit, document.did_something());
+        report_failure(say, failure);
+    }
     annotate(&document.file, &document.problems);
     if let Some(error) = &document.error {
         say.error(exit.label(), error, document.hint.as_deref());
@@ -224,14 +223,18 @@ fn finish(cli: &Cli, say: Say, said: Said) -> Exit {
         json["error"] = failure.json();
     }
     let json = json::text(&json);
-    let exit = match report(cli, || json.clone(), say) {
+    let is_reported = report(cli, || json.clone(), say);
+    let printed = match cli.global.format {
+        Format::Json => print(&json),
+        Format::Text | Format::Markdown => print(&said.text),
+    };
+    let is_printed = printed
+        .map_err(|failure| report_failure(say, failure))
+        .is_ok();
+    let exit = match is_reported && is_printed {
         true => said.exit,
         false => unreported(said.exit, said.changed),
     };
-    match cli.global.format {
-        Format::Json => print(&json),
-        Format::Text | Format::Markdown => print(&said.text),
-    }
     if let Some(failure) = said.failure {
         let file = settings::file(&cli.global);
         annotate(&file.display().to_string(), &failure.problems);
@@ -282,7 +285,7 @@ fn annotate(file: &str, problems: &[(usize, usize, String)]) {
 
 /// Writes to stdout, without secrets, and without what others could order a terminal to do. A reader that has gone away, such as `head`, is no error. A runner takes lines that begin with `::`
 /// or `##[` as commands, so in a job no line of ours does.
-fn print(text: &str) {
+fn print(text: &str) -> Result<(), failure::Failure> {
     let text = masked(text);
     let text = obedient_to_us(&text);
     let in_job = environment("CI").is_some();
@@ -291,9 +294,24 @@ fn print(text: &str) {
         false => text,
     };
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
+    let written = stdout.write_all(text.as_bytes());
+    match written.and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let why = file_error(&error);
+            Err(failure::Failure::error(format!(
+                "cannot write to stdout: {why}"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes to stdout what a command is for; its exit code.
+fn printed(text: &str, say: Say) -> Exit {
+    match print(text) {
+        Ok(()) => Exit::Done,
+        Err(failure) => report_failure(say, failure),
+    }
 }
 
 fn write_report(path: &Path, text: &str) -> Result<(), failure::Failure> {

@@ -259,6 +259,14 @@ fn fetch_all(
     let mut failed = None;
     for (path, answer) in paths.iter().zip(answers) {
         match answer {
+            // what there is one of is there: without it an apply would make another
+            Ok(Answer::Entries(all)) if all.is_empty() && is_one(path) => {
+                let nobody = anyhow::anyhow!(
+                    "GET {path} answered none, and every token has one\n\
+                     hint: something before NetBird may have answered"
+                );
+                failed.get_or_insert(nobody.context(format!("cannot list {}", what(path))));
+            }
             Ok(answer) => store(snapshot, path, answer),
             // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
             Err(error) if is_optional(path) && !used.contains(path) && error.is_absent() => {
@@ -339,6 +347,10 @@ fn what(path: &str) -> &str {
 
 fn kind_of(path: &str) -> Option<Kind> {
     Kind::ALL.into_iter().find(|kind| kind.list() == Some(path))
+}
+
+fn is_one(path: &str) -> bool {
+    kind_of(path).is_some_and(Kind::is_listed_one)
 }
 
 fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {

@@ -1,5 +1,6 @@
 //! Parses arguments, starts the log, runs, exits.
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -13,12 +14,23 @@ fn main() -> ExitCode {
         Err(error) => {
             // clap's own code for wrong usage is 2, which means "changes are pending" here
             let wrong = error.use_stderr();
-            match commands::unreadable_variables() {
-                // clap does not say which argument or variable it is
-                Some(text) if error.kind() == ErrorKind::InvalidUtf8 => eprintln!("error: {text}"),
-                _ => drop(error.print()),
+            // clap does not say which argument or variable it is
+            let unreadable =
+                commands::unreadable_variables().or_else(commands::unreadable_arguments);
+            let printed = match unreadable {
+                Some(text) if error.kind() == ErrorKind::InvalidUtf8 => {
+                    eprintln!("error: {text}");
+                    Ok(())
+                }
+                _ => error.print(),
+            };
+            let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
+            return if wrong || is_lost {
+                Exit::Error
+            } else {
+                Exit::Done
             }
-            return if wrong { Exit::Error } else { Exit::Done }.into();
+            .into();
         }
     };
     let lookup = commands::environment;

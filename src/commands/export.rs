@@ -61,8 +61,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
         let answers = answers.map_err(|error| {
             Failure::error(format!("an answer cannot be read: {}", json::why(&error)))
         })?;
-        print(&json::text(&answers));
-        return Ok(());
+        return print(&json::text(&answers));
     }
     let actual = read(&snapshot, say)?;
     let mut export = export(&actual);
@@ -81,8 +80,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
         "{} exported",
         count(export.entries.len(), "object", "objects")
     ));
-    print(&json::escape(&export.text()));
-    Ok(())
+    print(&json::escape(&export.text()))
 }
 
 /// Returns the account as a file has it, and says what has no place there.

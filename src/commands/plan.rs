@@ -108,7 +108,7 @@ fn make(
         false => Exit::Done,
     };
     // the process ends now: to give back its memory piece by piece would take a tenth of a large plan's time
-    std::mem::forget(session);
+    std::mem::forget((session.snapshot, session.actual));
     Ok(exit)
 }
 

@@ -52,6 +52,16 @@ pub fn unreadable_variables() -> Option<String> {
     (!names.is_empty()).then(|| format!("{} {verb} bytes that are no UTF-8", names.join(", ")))
 }
 
+/// Returns which argument is no text, in a sentence.
+pub fn unreadable_arguments() -> Option<String> {
+    let mut arguments = std::env::args_os().skip(1);
+    let unreadable = arguments.find(|argument| argument.to_str().is_none())?;
+    let shown = visible(&unreadable.to_string_lossy()).into_owned();
+    Some(format!(
+        "the argument {shown} holds bytes that are no UTF-8"
+    ))
+}
+
 /// Is it a variable that the program reads?
 fn is_ours(name: &str) -> bool {
     let prefixes = ["NETBIRD_", "GITEA_"];

@@ -10,7 +10,7 @@ use super::GitError;
 
 /// The variables that git gets. Everything else stays here: tokens under whatever name, and `GIT_DIR` and its like,
 /// which are set where this runs in a hook. The three of git's own say where the user's configuration is, in which
-/// `safe.directory` stands; `SUDO_UID` is another part of that check.
+/// `safe.directory` stands (what `GIT_CONFIG_COUNT` says of it goes too, see `trusted`); `SUDO_UID` is another part of that check.
 const KEPT: [&str; 15] = [
     "HOME",
     "USER",
@@ -75,6 +75,13 @@ impl Command {
             .iter()
             .filter_map(|name| Some((name, env::var_os(name)?)));
         process.envs(kept);
+        // of what else the environment sets, only whom git trusts: the rest could name programs
+        let trusted = trusted(|name| env::var_os(name));
+        for (number, directory) in trusted.iter().enumerate() {
+            process.env(format!("GIT_CONFIG_KEY_{number}"), SAFE);
+            process.env(format!("GIT_CONFIG_VALUE_{number}"), directory);
+        }
+        process.env("GIT_CONFIG_COUNT", trusted.len().to_string());
         process.envs([
             ("GIT_TERMINAL_PROMPT", "0"),
             ("GIT_OPTIONAL_LOCKS", "0"),
@@ -185,6 +192,25 @@ impl Command {
         let args: Vec<_> = args.map(OsStr::to_string_lossy).collect();
         args.join(" ")
     }
+}
+
+/// The setting that names whose checkouts git trusts.
+const SAFE: &str = "safe.directory";
+
+/// Its values in `GIT_CONFIG_KEY_0`, `GIT_CONFIG_VALUE_0` and so on, in their order, which counts: an empty one takes the others
+/// back.
+fn trusted(lookup: impl Fn(&str) -> Option<OsString>) -> Vec<OsString> {
+    let count = lookup("GIT_CONFIG_COUNT").and_then(|count| count.to_str()?.parse().ok());
+    let numbers = 0..count.unwrap_or(0_u16);
+    let value = |number| {
+        let key = lookup(&format!("GIT_CONFIG_KEY_{number}"))?;
+        let is_safe = key
+            .to_str()
+            .is_some_and(|key| key.eq_ignore_ascii_case(SAFE));
+        let value = is_safe.then(|| lookup(&format!("GIT_CONFIG_VALUE_{number}")));
+        value.flatten()
+    };
+    numbers.filter_map(value).collect()
 }
 
 /// PATH without relative directories: one of them would be the checkout, and a file there could be called git.

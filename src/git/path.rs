@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use super::GitError;
-use crate::text::file_error;
+use crate::text::{file_error, visible};
 
 /// A file's path from the root of the checkout, with slashes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +49,7 @@ pub(super) fn from_output(mut output: Vec<u8>) -> Result<PathBuf, GitError> {
     }
     match String::from_utf8(output) {
         Ok(path) => Ok(PathBuf::from(path)),
-        Err(error) => Err(not_utf8(&error.to_string())),
+        Err(error) => Err(not_utf8(&String::from_utf8_lossy(error.as_bytes()))),
     }
 }
 
@@ -90,5 +90,7 @@ fn lexical(dir: &Path) -> Result<PathBuf, GitError> {
 }
 
 fn not_utf8(path: &str) -> GitError {
-    GitError::new(format!("the path {path} is not UTF-8"))
+    let path = visible(path);
+    GitError::new(format!("the path {path} holds bytes that are no UTF-8"))
+        .hint("give the directory another name; git's other paths are texts too")
 }

@@ -1,6 +1,8 @@
 //! The scratch repository: a bare one of ours, with the objects of the checkout.
 
-use std::fs;
+mod leftovers;
+
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +25,8 @@ pub(super) enum Objects {
 #[derive(Debug)]
 pub(super) struct Scratch {
     dir: TempDir,
+    /// Locked while the run lives.
+    _owner: File,
     objects: PathBuf,
 }
 
@@ -34,10 +38,7 @@ impl Scratch {
             GitError::new(format!("cannot make a temporary directory for git: {why}"))
                 .hint("TMPDIR chooses the directory of temporary files")
         };
-        let dir = tempfile::Builder::new()
-            .prefix("netbird-gitops-git-")
-            .tempdir()
-            .map_err(refuse)?;
+        let (dir, owner) = leftovers::directory().map_err(refuse)?;
         let config = if sha256 {
             "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
         } else {
@@ -56,7 +57,11 @@ impl Scratch {
             Ok(())
         };
         fill().map_err(refuse)?;
-        Ok(Scratch { dir, objects })
+        Ok(Scratch {
+            dir,
+            _owner: owner,
+            objects,
+        })
     }
 
     pub(super) fn path(&self) -> &Path {

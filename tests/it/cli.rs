@@ -247,3 +247,25 @@ fn a_ca_file_that_is_none_is_named() {
             .says("-----BEGIN CERTIFICATE-----");
     }
 }
+
+#[test]
+fn a_path_that_is_no_text_is_named() {
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::fake();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    let mut command = bench.command(&["validate", "--file"]);
+    let output = bench.outcome(command.arg(name).output().unwrap());
+    output
+        .expect(1)
+        .says("the argument caf\u{fffd} holds bytes that are no UTF-8");
+    let directory = bench.path("").join(name);
+    std::fs::create_dir(&directory).unwrap();
+    crate::run::git(&directory, &["init", "-q"]);
+    std::fs::write(directory.join("netbird.json"), "{\"groups\": {\"g\": {}}}").unwrap();
+    let mut command = bench.command(&["plan"]);
+    let output = bench.outcome(command.current_dir(&directory).output().unwrap());
+    output
+        .expect(1)
+        .says("caf\u{fffd} holds bytes that are no UTF-8")
+        .says("hint: give the directory another name");
+}

@@ -151,6 +151,30 @@ fn a_reader_that_goes_away_is_no_error() {
     }
 }
 
+/// A full disk behind `>`: nobody has the plan.
+#[test]
+fn a_stdout_that_takes_nothing_is_an_error() {
+    let bench = bench();
+    for (arguments, code) in [
+        (&["validate"][..], 1),
+        (&["plan"], 1),
+        (&["plan", "--format", "json"], 1),
+        (&["export"], 1),
+        (&["schema"], 1),
+        (&["completions", "bash"], 1),
+        (&["--help"], 1),
+        (&["apply"], 4),
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = bench.command(arguments);
+        let output = command.stdout(full.unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let is_said = arguments == ["--help"] || said.contains("cannot write to stdout");
+        assert!(is_said, "{arguments:?}: {said}");
+    }
+}
+
 #[test]
 fn a_report_that_cannot_be_written_is_an_error_that_tells_whether_something_changed() {
     let bench = bench();

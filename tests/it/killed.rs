@@ -89,3 +89,27 @@ fn killed_when_a_key_is_remade_by_hand() {
         assert_one_sealed_key(&bench);
     }
 }
+
+#[test]
+fn what_git_was_read_by_goes_with_the_next_run() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    bench.git(&["init", "-q"]);
+    bench.git(&["add", "netbird.json"]);
+    bench.git(&["commit", "-q", "-m", "a file"]);
+    let temporary = bench.path("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let command = |argument: &str| {
+        let mut command = bench.command(&[argument]);
+        command.env("TMPDIR", &temporary);
+        command
+    };
+    let hook = |netbird: &NetBird, pid: Pid| {
+        netbird.before("POST", "/setup-keys", move |_| pid.signal("KILL"));
+    };
+    let run = bench.start_command(command("apply"), hook).wait();
+    assert_eq!(run.code, 128 + 9, "{}", run.stderr);
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
+    bench.outcome(command("plan").output().unwrap()).expect(0);
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}

@@ -320,3 +320,21 @@ fn a_setting_that_an_older_server_lacks_is_an_error() {
         .expect(0)
         .shows("peer approval enabled");
 }
+
+/// A proxy that answers for NetBird, say: an apply made settings of an account that nobody has.
+#[test]
+fn an_account_that_is_not_answered_is_an_error_before_any_write() {
+    for nothing in [json!([]), json!(null)] {
+        let bench = Bench::fake();
+        bench.file(json!({ "groups": { "g": {} }, "account": { "settings": { "dns_domain": "a.example" } } }));
+        let fault = Fault::on("GET", "/accounts").always();
+        bench
+            .netbird()
+            .fault(fault.then(Effect::Status(200, nothing)));
+        bench
+            .apply(&[])
+            .expect(1)
+            .says("GET /accounts answered none, and every token has one");
+        bench.assert_writes(&[]);
+    }
+}

@@ -255,6 +255,12 @@ fn the_child_gets_no_token_and_no_foreign_git_variable() {
         ("GIT_EXTERNAL_DIFF", "s3cret"),
         ("GIT_CONFIG_PARAMETERS", "s3cret"),
         ("GIT_TRACE", "s3cret"),
+        ("GIT_CONFIG_COUNT", "3"),
+        ("GIT_CONFIG_KEY_0", "core.sshCommand"),
+        ("GIT_CONFIG_VALUE_0", "s3cret"),
+        ("GIT_CONFIG_KEY_1", "Safe.Directory"),
+        ("GIT_CONFIG_VALUE_1", "/trusted"),
+        ("GIT_CONFIG_KEY_2", "s3cret"),
         ("LC_ALL", "s3cret"),
     ];
     alone("in_a_dirty_environment", variables);
@@ -264,6 +270,11 @@ fn the_child_gets_no_token_and_no_foreign_git_variable() {
         "{seen}"
     );
     assert!(!seen.contains("s3cret"), "{seen}");
+    // whom git trusts is said there, too
+    assert!(
+        seen.contains("GIT_CONFIG_COUNT=1\n") && seen.contains("GIT_CONFIG_VALUE_0=/trusted\n"),
+        "{seen}"
+    );
 }
 
 #[test]
