@@ -82,19 +82,18 @@ fn address(text: &str) -> Result<String, Flaw> {
         let bits = if address.is_ipv4() { 32 } else { 128 };
         return network::exact(&format!("{address}/{bits}"));
     }
-    if text.contains('/') {
+    if text.contains('/') && !text.contains("://") {
         return network::exact(text);
     }
-    let none = |why: &str| {
-        let message = format!("{} is no address, network or domain: {why}", quote(text));
-        Err(Flaw::new(message))
-    };
-    let bare = text.strip_prefix("*.").unwrap_or(text);
-    if !bare.contains('.') {
-        return none("a domain has a dot in it");
-    }
-    if bare.contains('_') {
-        return none("a domain of a resource has no underscore");
+    if text
+        .strip_prefix("*.")
+        .is_some_and(|bare| !bare.contains('.'))
+    {
+        let message = format!(
+            "{} is no domain: it would be nearly all there are",
+            quote(text)
+        );
+        return Err(Flaw::new(message));
     }
     domain::of_route(text)
 }

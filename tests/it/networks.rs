@@ -327,3 +327,16 @@ fn a_policy_leads_to_a_resource_of_the_same_file() {
     bench.apply(&[]).expect(0).shows("3 deleted");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
+
+/// NetBird 0.64.3 and later take them.
+#[test]
+fn a_domain_of_one_part_and_one_with_an_underscore_are_resources() {
+    let bench = Bench::scenario();
+    let resources =
+        json!({ "nas": { "address": "nas" }, "wiki": { "address": "team_wiki.hq.example" } });
+    bench.agreed(file(json!({ "office": { "resources": resources } })));
+    bench.plan(&[]).expect(0).shows("No changes");
+    assert_eq!(bench.one("/networks/resources", "nas")["type"], "domain");
+    let wiki = bench.one("/networks/resources", "wiki");
+    assert_eq!(wiki["address"], "team_wiki.hq.example");
+}

@@ -17,6 +17,8 @@ fn resources() {
         r#""a": {"address": "https://intranet.example/"}"#,
         r#""a": {"address": "*.corp.example", "groups": ["All"], "enabled": null}"#,
         r#""a": {"ip": "10.20.0.9"}"#,
+        r#""a": {"address": "team_wiki.hq.example"}, "b": {"address": "nas"}"#,
+        r#""a": {"address": "*.com"}"#,
         r#""a": {"address": "10.20.0.9", "network": "n"}"#,
         r#""a": {}"#,
         r#""a": "10.20.0.9""#,
@@ -38,17 +40,18 @@ fn resources() {
 "a": {"address": "fd00::1/64"}
     networks.n.resources.a.address: "fd00::1/64" has host bits: it is inside fd00::/64 | write "fd00::/64"
 "a": {"address": "printer"}
-    networks.n.resources.a.address: "printer" is no address, network or domain: a domain has a dot in it
 "a": {"address": "x_y.example"}
-    networks.n.resources.a.address: "x_y.example" is no address, network or domain: a domain of a resource has no underscore
 "a": {"address": ""}
-    networks.n.resources.a.address: "" is no address, network or domain: a domain has a dot in it
+    networks.n.resources.a.address: "" is no domain: it is empty
 "a": {"address": "https://intranet.example/"}
-    networks.n.resources.a.address: "https://intranet.example/" is no network: "https:" is no IP address
+    networks.n.resources.a.address: "https://intranet.example/" is no domain: it holds ":" | did you mean "intranet.example"?
 "a": {"address": "*.corp.example", "groups": ["All"], "enabled": null}
     networks.n.resources.a.enabled: null is no value | leave "enabled" out instead
 "a": {"ip": "10.20.0.9"}
     networks.n.resources.a.ip: write "address" | An IPv4 or IPv6 address or network, or a domain; *. may begin it.
+"a": {"address": "team_wiki.hq.example"}, "b": {"address": "nas"}
+"a": {"address": "*.com"}
+    networks.n.resources.a.address: "*.com" is no domain: it would be nearly all there are
 "a": {"address": "10.20.0.9", "network": "n"}
     networks.n.resources.a.network: unknown field "network" | a network resource has description, address, groups, enabled, renamed_from
 "a": {}
