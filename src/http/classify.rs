@@ -14,6 +14,9 @@ pub(super) enum Phase {
     Body,
 }
 
+/// What stands before the name of a proxy.
+pub(super) const THROUGH: &str = " (through the proxy ";
+
 /// A try that brought no answer.
 #[derive(Debug)]
 pub(super) struct Failure {
@@ -23,6 +26,16 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    /// Says which proxy the request went through.
+    pub(super) fn through(mut self, proxy: Option<&str>) -> Failure {
+        if let (Some(proxy), Error::Tls { cause, .. } | Error::Transport { cause, .. }) =
+            (proxy, &mut self.error)
+        {
+            cause.push_str(&format!("{THROUGH}{proxy})"));
+        }
+        self
+    }
+
     /// Returns what happened, in words, without the request.
     pub(super) fn cause(&self) -> String {
         match &self.error {

@@ -28,6 +28,8 @@ struct Inner {
     authorization: HeaderValue,
     token_origin: Option<Arc<str>>,
     budget: Arc<Budget>,
+    /// What the proxy is called that requests go through, if there is one.
+    proxy: Option<String>,
     requests: AtomicU64,
 }
 
@@ -36,6 +38,7 @@ impl Client {
     ///
     /// Errors when the proxy or the CA file cannot be read.
     pub fn new(config: Config, scheme: &str, token: &Token) -> Result<Client, Error> {
+        let (proxy, proxy_name) = proxy::resolve(&config.proxy, &config.base)?.unzip();
         let mut builder = Agent::config_builder()
             // As an error, a status would lose headers and body.
             .http_status_as_error(false)
@@ -49,7 +52,7 @@ impl Client {
             .max_idle_connections_per_host(config.idle_connections)
             .user_agent(super::USER_AGENT)
             .accept("application/json")
-            .proxy(proxy::resolve(&config.proxy, &config.base)?);
+            .proxy(proxy);
         if config.base.is_https() {
             let roots = tls::roots(config.ca_file.as_deref())?;
             builder = builder.tls_config(TlsConfig::builder().root_certs(roots).build());
@@ -58,6 +61,7 @@ impl Client {
             agent: builder.build().into(),
             authorization: token.authorization(scheme),
             token_origin: token.origin(),
+            proxy: proxy_name,
             budget: Budget::new(config.max_held_bytes),
             config,
             requests: AtomicU64::new(0),
@@ -120,9 +124,12 @@ impl Client {
             authorization,
             token_origin,
             budget,
+            proxy,
             ..
         } = &*self.0;
-        let classified = |phase| move |e: ureq::Error| classify(&e, phase, call, config);
+        let classified = |phase| {
+            move |e: ureq::Error| classify(&e, phase, call, config).through(proxy.as_deref())
+        };
         let response =
             send(agent, authorization, call.method, url, body).map_err(classified(Phase::Call))?;
         let (head, body) = response.into_parts();

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::classify::THROUGH;
 use super::{Call, UrlRefused, tls};
 use crate::budget::UsedUp;
 
@@ -153,6 +154,12 @@ fn redirect_hint(call: &Call, location: Option<&str>) -> String {
 }
 
 fn transport_hint(cause: &str, timeout: bool) -> Option<&'static str> {
+    if cause.contains(THROUGH) {
+        return Some(
+            "is it the right proxy, and does it let this host through? NO_PROXY lists hosts and networks that go direct \
+             (docs/cli.md)",
+        );
+    }
     if cause.contains("lookup address") || cause.contains("host not found") {
         Some("is the name of the host right, and can this machine resolve it?")
     } else if cause.contains("refused") {

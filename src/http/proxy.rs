@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{BaseUrl, Error};
+use crate::spelling;
 
 /// Where the proxy of a client comes from.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +40,8 @@ pub fn is_variable(name: &str) -> bool {
 ///
 /// `https_proxy`, `HTTPS_PROXY` for https; `http_proxy` alone for http (`HTTP_PROXY` can be set by a caller of a CGI
 /// program); then `all_proxy`, `ALL_PROXY`. An empty variable is an unset one. `no_proxy`, `NO_PROXY` list hosts that
-/// go direct: a name covers its sub-domains, `*` is everything, `host:port` is one port.
+/// go direct: a name covers its sub-domains, `*` is everything, `host:port` is one port; a network such as `10.0.0.0/8` covers
+/// the addresses in it, as curl (7.86) and Go have it, and no name, since nobody looks names up for that.
 fn choose(
     lookup: impl Fn(&str) -> Option<String>,
     url: &BaseUrl,
@@ -70,6 +72,10 @@ fn covers(entry: &str, url: &BaseUrl) -> bool {
     if entry == "*" {
         return true;
     }
+    let address = url.host().parse::<IpAddr>();
+    if let Some((network, length)) = entry.split_once('/') {
+        return address.is_ok_and(|address| is_inside(address, network, length));
+    }
     let (name, port) = split_port(&entry);
     if port.is_some_and(|port| port != url.port().to_string()) {
         return false;
@@ -79,13 +85,25 @@ fn covers(entry: &str, url: &BaseUrl) -> bool {
     if name.is_empty() {
         return false;
     }
-    if let Ok(ip) = host.parse::<IpAddr>() {
-        return name.parse() == Ok(ip);
+    if let Ok(address) = address {
+        return name.parse() == Ok(address);
     }
     host == name
         || host
             .strip_suffix(name)
             .is_some_and(|rest| rest.ends_with('.'))
+}
+
+/// Whether the address is in a network; an IPv6 one may stand in brackets.
+fn is_inside(address: IpAddr, network: &str, length: &str) -> bool {
+    let network = network.trim_start_matches('[').trim_end_matches(']');
+    let (Ok(network), Ok(length)) = (network.parse::<IpAddr>(), length.parse::<u32>()) else {
+        return false;
+    };
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    address.is_ipv4() == network.is_ipv4()
+        && length <= bits
+        && spelling::masked(address, length) == spelling::masked(network, length)
 }
 
 /// Splits `host:port`; an IPv6 address has a port only behind brackets.
@@ -102,16 +120,24 @@ fn split_port(entry: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Returns ureq's form of the proxy that `setting` asks for.
+/// Returns ureq's form of the proxy that `setting` asks for, and what to call it: its host and port, and who names it.
 ///
 /// Errors with [`Error::Proxy`] when it cannot be read.
-pub(super) fn resolve(setting: &ProxySetting, url: &BaseUrl) -> Result<Option<ureq::Proxy>, Error> {
+pub(super) fn resolve(
+    setting: &ProxySetting,
+    url: &BaseUrl,
+) -> Result<Option<(ureq::Proxy, String)>, Error> {
     let choice = match setting {
         ProxySetting::Direct => None,
         ProxySetting::Url(proxy) => Some(("the proxy setting", proxy.clone())),
         ProxySetting::Environment => choose(|name| std::env::var(name).ok(), url),
     };
-    choice.map(|(source, url)| read(source, &url)).transpose()
+    let named = |(source, url): (&str, SecretString)| {
+        let proxy = read(source, &url)?;
+        let name = format!("{}:{} of {source}", proxy.host(), proxy.port());
+        Ok((proxy, name))
+    };
+    choice.map(named).transpose()
 }
 
 fn read(source: &str, url: &SecretString) -> Result<ureq::Proxy, Error> {
@@ -209,6 +235,20 @@ mod tests {
             ("2001:db8::1", "https://[2001:db8::1]", true),
             ("[2001:db8::1]:443", "https://[2001:db8:0::1]", true),
             ("[2001:db8::1]:80", "https://[2001:db8::1]", false),
+            ("10.0.0.0/8", "https://10.1.2.3", true),
+            ("a.example, 10.0.0.0/8", "https://10.1.2.3:8443", true),
+            ("10.0.0.0/8", "https://11.1.2.3", false),
+            ("10.1.2.3/8", "https://10.9.9.9", true),
+            ("10.1.2.3/32", "https://10.1.2.3", true),
+            ("0.0.0.0/0", "https://10.1.2.3", true),
+            ("0.0.0.0/0", "https://[2001:db8::1]", false),
+            ("2001:db8::/32", "https://[2001:db8::1]", true),
+            ("[2001:db8::]/32", "https://[2001:db8::1]", true),
+            ("2001:db8::/32", "https://[2001:db9::1]", false),
+            ("10.0.0.0/33", "https://10.0.0.0", false),
+            ("10.0.0.0/", "https://10.0.0.0", false),
+            ("10.0.0.0/8", "https://nb.example", false),
+            ("nb.example/8", "https://nb.example", false),
             ("", "https://nb.example", false),
             (",,", "https://nb.example", false),
             (".", "https://nb.example", false),

@@ -28,6 +28,11 @@ Afterwards it fetches and plans once more: the plan must be empty.
 `--format text|markdown|json` chooses what stdout carries; everything else is on stderr, as JSON lines where `CI` is set. At a terminal a
 line shows what an apply is at; in a job each operation has a line of its own. `--report FILE` writes the JSON result too, before the
 first write and after each step, so that a killed run leaves it.
+
+Requests go through the proxy that `https_proxy`, `HTTPS_PROXY`, `all_proxy` or `ALL_PROXY` names, the first that is set (`http://HOST:PORT`,
+also with `USER:PASSWORD@`, or `socks5://HOST:PORT`), but for this machine itself and for what `no_proxy` or `NO_PROXY` lists: a name
+with all below it, `HOST:PORT`, an address, a network such as `10.0.0.0/8` for addresses in the URL, `*` for all. An error says which
+proxy the request went through. `SSL_CERT_FILE` takes the place of the system's CAs.
 ";
 
 /// One row of a table: what a cell must not hold is escaped.

@@ -459,3 +459,16 @@ fn an_error_on_an_old_server_names_its_version() {
         .expect(4)
         .says("this server is NetBird 0.50.3");
 }
+
+#[test]
+fn an_error_of_a_request_through_a_proxy_names_the_proxy() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} } }));
+    let arguments = ["plan", "--netbird-url", "https://netbird.invalid"];
+    let proxy = ("HTTPS_PROXY", "http://user:hunter2@127.0.0.1:1");
+    let run = bench.run_with(&arguments, &[proxy]).expect(1);
+    let run = run
+        .says("(through the proxy 127.0.0.1:1 of HTTPS_PROXY)")
+        .says("NO_PROXY lists hosts");
+    assert!(!run.stderr.contains("hunter2"));
+}
