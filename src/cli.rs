@@ -11,6 +11,8 @@ mod values;
 
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::doctor::Purpose;
@@ -43,7 +45,16 @@ impl Cli {
         let without_values =
             |command: clap::Command| command.mut_args(|arg| arg.hide_env_values(true));
         let command = without_values(Cli::command()).mut_subcommands(without_values);
-        Cli::from_arg_matches(&command.try_get_matches()?)
+        let matches = command.try_get_matches()?;
+        let mut cli = Cli::from_arg_matches(&matches)?;
+        if let Command::Validate(ValidateArgs { path: Some(path) }) = &cli.command {
+            if matches.value_source("file") == Some(ValueSource::CommandLine) {
+                let text = "the file is named twice: by --file, and behind the command";
+                return Err(Cli::command().error(ErrorKind::ArgumentConflict, text));
+            }
+            cli.global.file = Some(path.clone());
+        }
+        Ok(cli)
     }
 }
 
@@ -55,7 +66,7 @@ pub enum Command {
     Init(InitArgs),
     /// Parse and check the file: no network, no token
     #[command(after_help = examples::VALIDATE)]
-    Validate,
+    Validate(ValidateArgs),
     /// Show what an apply would do
     #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
@@ -103,7 +114,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Global {
-    /// The file [default: netbird.json]
+    /// The file, - for stdin [default: netbird.json]
     #[arg(
         short,
         long,
@@ -379,12 +390,23 @@ pub struct MarkArgs {
     pub gitea: GiteaArgs,
 }
 
+/// Flags of `validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// The same as --file
+    #[arg(value_name = "FILE")]
+    pub path: Option<String>,
+}
+
 /// Flags of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// Only what the file declares
     #[arg(long, conflicts_with = "raw")]
     pub managed_only: bool,
+    /// Groups without their members, which are left alone then: they come and go by keys, or by hand
+    #[arg(long, conflicts_with = "raw")]
+    pub no_members: bool,
     /// The server's own answers, for plan --live
     #[arg(long)]
     pub raw: bool,

@@ -33,6 +33,8 @@ pub enum Code {
     NothingManaged,
 
     // notices of the file
+    /// A setting that this server does not have, as it is anyway.
+    Ignored,
     /// There is more of the kind than is told.
     LeftOut,
     /// A section that does nothing.

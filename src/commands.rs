@@ -46,7 +46,7 @@ pub use settings::{environment, unreadable_arguments, unreadable_variables};
 /// Runs the command and returns how it ended.
 pub fn run(cli: &Cli, say: Say) -> Exit {
     match &cli.command {
-        Command::Validate => validate::run(cli, say),
+        Command::Validate(_) => validate::run(cli, say),
         Command::Plan(args) => plan::run(cli, args, say),
         Command::Apply(args) => apply::run(cli, args, say),
         Command::SyncEvents(args) => sync_events::run(cli, args, say),

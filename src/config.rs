@@ -30,6 +30,8 @@ pub use finding::{Finding, Findings, Place, Severity};
 /// a file").
 pub const MAX_BYTES: usize = 10 << 20;
 
+/// What a file of git-crypt begins with.
+const GIT_CRYPT: &str = "\0GITCRYPT\0";
 const BOM: &str = "\u{feff}";
 /// Characters are counted once per chunk of that many bytes, so that no position costs a walk over a one-line file.
 const CHUNK_BYTES: usize = 256;
@@ -67,6 +69,8 @@ pub enum SourceFault {
     TooBig,
     /// It is not UTF-8; the first wrong byte is in that line, 1-based.
     NotUtf8(usize),
+    /// It is encrypted by git-crypt.
+    Encrypted,
     /// It is UTF-16.
     Utf16,
     /// It has no bytes, or white space only.
@@ -100,8 +104,12 @@ impl Source {
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Source, SourceError> {
         let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
         let fault = match String::from_utf8(bytes) {
+            Ok(text) if text.starts_with(GIT_CRYPT) => SourceFault::Encrypted,
             Ok(text) => return Source::from_text(name, text),
             Err(error) if error.as_bytes().len() > MAX_BYTES => SourceFault::TooBig,
+            Err(error) if error.as_bytes().starts_with(GIT_CRYPT.as_bytes()) => {
+                SourceFault::Encrypted
+            }
             Err(_) if is_utf16 => SourceFault::Utf16,
             Err(error) => {
                 let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -212,7 +220,8 @@ impl SourceError {
         match &self.fault {
             SourceFault::Missing => (
                 format!("{name}: no such file"),
-                "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin with",
+                "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin \
+                 with. A sparse checkout may have left it out: git sparse-checkout disable",
             ),
             SourceFault::Directory => (
                 format!("{name} is a directory, not a file"),
@@ -233,6 +242,11 @@ impl SourceError {
             SourceFault::NotUtf8(line) => (
                 format!("{name} is not UTF-8: the first wrong byte is in line {line}"),
                 "save it as UTF-8",
+            ),
+            SourceFault::Encrypted => (
+                format!("{name} is encrypted by git-crypt"),
+                "unlock the checkout before: git-crypt unlock; a pull request's plan and the enrollments read the committed \
+                 file, so it has to be in git as it is",
             ),
             SourceFault::Utf16 => (
                 format!("{name} is UTF-16, not UTF-8"),
@@ -337,6 +351,9 @@ mod tests {
         }
         assert!(matches!(error(b"{\n\xe4}"), SourceFault::NotUtf8(2)));
         assert!(matches!(error(b"\xff\xfe{\0}\0"), SourceFault::Utf16));
+        for encrypted in [&b"\0GITCRYPT\0abc"[..], b"\0GITCRYPT\0\xff"] {
+            assert!(matches!(error(encrypted), SourceFault::Encrypted));
+        }
         let mut big = vec![b' '; MAX_BYTES - 1];
         big.extend(b"{}");
         assert!(matches!(error(&big), SourceFault::TooBig));

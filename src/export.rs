@@ -107,6 +107,17 @@ impl Export {
         Value::Object(file)
     }
 
+    /// Leaves the members of groups out: a file that does not say them leaves them alone.
+    pub fn forget_members(&mut self) {
+        self.unlisted.clear();
+        let groups = self.entries.iter_mut();
+        for (_, group) in groups.filter(|(address, _)| address.kind == Kind::Group) {
+            group
+                .as_object_mut()
+                .and_then(|group| group.remove("peers"));
+        }
+    }
+
     /// Returns the file's text as people write it: sections in their order, entries sorted, lists on one line.
     pub fn text(&self) -> String {
         match self.file() {

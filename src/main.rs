@@ -24,6 +24,12 @@ fn main() -> ExitCode {
                 }
                 _ => error.print(),
             };
+            if error.kind() == ErrorKind::ArgumentConflict && error.to_string().contains("'--file")
+            {
+                eprintln!(
+                    "hint: a run is about one file; two networks are two runs, each with its --environment"
+                );
+            }
             let is_lost = printed.is_err_and(|error| error.kind() != io::ErrorKind::BrokenPipe);
             return if wrong || is_lost {
                 Exit::Error

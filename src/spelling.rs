@@ -5,6 +5,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use unicode_normalization::UnicodeNormalization;
+
 /// What an ASCII form of a label begins with.
 const ACE: &str = "xn--";
 
@@ -43,11 +45,73 @@ pub fn unicode(label: &str) -> Option<String> {
     punycode(&label[ACE.len()..]).filter(|decoded| !decoded.is_ascii())
 }
 
+/// Returns the ASCII form of a domain, in lower case and composed (NFC).
+pub fn to_ascii(domain: &str) -> String {
+    let labels = domain.split('.').map(|label| {
+        let label: String = lower(label).nfc().collect();
+        match label.is_ascii() {
+            true => label,
+            false => format!("{ACE}{}", encoded(&label)),
+        }
+    });
+    labels.collect::<Vec<String>>().join(".")
+}
+
+/// Encodes punycode (RFC 3492, section 6.3).
+fn encoded(label: &str) -> String {
+    let chars: Vec<u32> = label.chars().map(u32::from).collect();
+    let mut output: String = label.chars().filter(char::is_ascii).collect();
+    let basic = output.len();
+    if basic > 0 {
+        output.push('-');
+    }
+    let (mut n, mut delta, mut bias, mut done) = (128, 0, 72, basic);
+    while done < chars.len() {
+        let next = *chars
+            .iter()
+            .filter(|char| **char >= n)
+            .min()
+            .expect("one is left");
+        delta += (next - n) * (done as u32 + 1);
+        n = next;
+        for char in &chars {
+            delta += u32::from(*char < n);
+            if *char != n {
+                continue;
+            }
+            let (mut rest, mut k) = (delta, BASE);
+            loop {
+                let threshold = k.saturating_sub(bias).clamp(T_MIN, T_MAX);
+                let is_last = rest < threshold;
+                let digit = match is_last {
+                    true => rest,
+                    false => threshold + (rest - threshold) % (BASE - threshold),
+                };
+                output.push(char::from(
+                    b"abcdefghijklmnopqrstuvwxyz0123456789"[digit as usize],
+                ));
+                if is_last {
+                    break;
+                }
+                rest = (rest - threshold) / (BASE - threshold);
+                k += BASE;
+            }
+            bias = adapt(delta, done as u32 + 1, done == basic);
+            delta = 0;
+            done += 1;
+        }
+        delta += 1;
+        n += 1;
+    }
+    output
+}
+
+const BASE: u32 = 36;
+const T_MIN: u32 = 1;
+const T_MAX: u32 = 26;
+
 /// Decodes punycode (RFC 3492, section 6.2).
 fn punycode(text: &str) -> Option<String> {
-    const BASE: u32 = 36;
-    const T_MIN: u32 = 1;
-    const T_MAX: u32 = 26;
     let (basic, rest) = text.rsplit_once('-').unwrap_or(("", text));
     let mut output: Vec<char> = basic.chars().collect();
     let (mut n, mut i, mut bias) = (128_u32, 0_u32, 72_u32);
@@ -150,6 +214,26 @@ mod tests {
         for (text, wanted) in rows {
             assert_eq!(domain(text), wanted, "{text}");
             assert_eq!(domain(&domain(text)), wanted, "{text} twice");
+        }
+    }
+
+    #[test]
+    fn ascii_forms() {
+        for (text, ascii) in [
+            ("Bücher.Example", "xn--bcher-kva.example"),
+            ("Bu\u{308}cher.example", "xn--bcher-kva.example"),
+            ("例え.jp", "xn--r8jz45g.jp"),
+            ("faß.example", "xn--fa-hia.example"),
+            ("plain.example", "plain.example"),
+            (
+                "почемужеонинеговорятпорусски",
+                "xn--b1abfaaepdrnnbgefbadotcwatmq2g4l",
+            ),
+        ] {
+            assert_eq!(to_ascii(text), ascii, "{text}");
+        }
+        for text in ["bücher", "例え", "ü", "a\u{1f989}b", "\u{10ffff}\u{80}"] {
+            assert_eq!(domain(&to_ascii(text)), text, "there and back");
         }
     }
 

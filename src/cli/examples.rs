@@ -10,7 +10,8 @@ Examples:
 pub(super) const VALIDATE: &str = "\
 Examples:
   netbird-gitops validate
-  netbird-gitops validate --format json -f examples/office.json";
+  netbird-gitops validate --format json examples/office.json
+  jq . other.json | netbird-gitops validate -f -";
 
 pub(super) const PLAN: &str = "\
 Examples:
@@ -37,6 +38,7 @@ Examples:
 pub(super) const EXPORT: &str = "\
 Examples:
   netbird-gitops export > netbird.json
+  netbird-gitops export --no-members > netbird.json # where keys say who is in which group
   netbird-gitops export --raw > live.json           # for plan --live";
 
 pub(super) const ADOPT: &str = "\

@@ -72,6 +72,9 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
         export.left_out.retain(|(address, _)| is_ours(address));
         export.unlisted.retain(|(address, _)| is_ours(address));
     }
+    if args.no_members {
+        export.forget_members();
+    }
     say_what_is_not_there(&export, say);
     if export.entries.is_empty() {
         say.note("there is nothing to export");

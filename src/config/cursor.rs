@@ -228,6 +228,20 @@ impl<'a> Cursor<'a> {
         self.text().or_else(|| self.wrong(log, wanted, hint()))
     }
 
+    /// Reads a string; where several stand in a list, `several` says how to write them.
+    pub(crate) fn one_string(&self, log: &mut Log, wanted: &str, several: &str) -> Option<&'a str> {
+        match self.is_list() {
+            true => self.wrong(log, wanted, Some(several.to_owned())),
+            false => self.string(log, wanted),
+        }
+    }
+
+    /// Whether it is false, or an empty list.
+    pub(crate) fn is_off(&self) -> bool {
+        let flag = self.value.as_boolean_lit().map(|literal| literal.value);
+        flag == Some(false) || self.is_list() && self.elements().next().is_none()
+    }
+
     /// Reads a whole number. One beyond 64 bits becomes the last one on its side, for the caller to refuse.
     pub(crate) fn integer(&self, log: &mut Log, wanted: &str) -> Option<i64> {
         let literal = self.value.as_number_lit().map(|literal| literal.value);
@@ -296,9 +310,14 @@ impl<'a> Cursor<'a> {
             let number: u32 = text.parse().ok()?;
             return Some(format!("write {number} without quotes"));
         }
+        self.whole_float().map(|number| format!("write {number}"))
+    }
+
+    /// The whole number that is written with a dot or an exponent.
+    pub(crate) fn whole_float(&self) -> Option<i64> {
         let number: f64 = self.number_text()?.parse().ok()?;
         let is_whole = number.fract() == 0.0 && (0.0..1e15).contains(&number);
-        is_whole.then(|| format!("write {number:.0}"))
+        is_whole.then_some(number as i64)
     }
 
     /// Notes that something else was wanted here, and what to write instead where that can be told.

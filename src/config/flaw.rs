@@ -1,5 +1,7 @@
 //! Why a value will not do.
 
+use std::net::IpAddr;
+
 use super::{Cursor, Finding, Log, Place};
 
 /// Why a value will not do, and what might.
@@ -20,6 +22,22 @@ impl Flaw {
         Flaw {
             message: message.into(),
             hint: Some(hint.into()),
+        }
+    }
+
+    /// Says how to write several where several are written and nothing else is known.
+    pub(crate) fn or_several(self, text: &str, several: &str) -> Self {
+        let is_range = || {
+            let address = |text: &str| text.trim().parse::<IpAddr>().is_ok();
+            text.split_once('-').is_some_and(|(from, to)| {
+                address(from) && (address(to) || to.parse::<u8>().is_ok())
+            })
+        };
+        let is_several = text.contains([',', ';']) || is_range();
+        let hint = is_several.then(|| several.to_owned());
+        Flaw {
+            hint: hint.or(self.hint),
+            ..self
         }
     }
 

@@ -63,6 +63,9 @@ fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
     });
     let (offset, message, hint) = match (judge, tree.map(|tree| tree.value)) {
         (Ok(_), Ok(Some(value))) => return Ok(value),
+        _ if let Some((offset, message, hint)) = another_language(json) => {
+            (offset, message.to_owned(), Some(hint))
+        }
         (_, Ok(None)) if json.trim().is_empty() => (0, "the text is empty".to_owned(), None),
         (Ok(_), Ok(None)) => (0, NO_JSON.to_owned(), None),
         (Ok(_), Err(error)) => explain(json, &error, None),
@@ -77,6 +80,39 @@ fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
 }
 
 const NO_JSON: &str = "this is no JSON";
+
+/// What a text is that begins as one of another language: where, what, and what to do.
+fn another_language(text: &str) -> Option<(usize, &'static str, &'static str)> {
+    let is_comment = |line: &&str| line.starts_with('#') || line.starts_with("//");
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.find(|line| !is_comment(line))?;
+    let offset = first.as_ptr().addr() - text.as_ptr().addr();
+    let word = first.split([' ', '{', '"']).next().unwrap_or_default();
+    let of_terraform = [
+        "resource",
+        "data",
+        "terraform",
+        "provider",
+        "variable",
+        "module",
+        "locals",
+        "output",
+    ];
+    if of_terraform.contains(&word) {
+        return Some((
+            offset,
+            "this is a file of Terraform",
+            "netbird-gitops export writes the account as it is (docs/coming-from.md)",
+        ));
+    }
+    let is_key = |line: &str| line.ends_with(':') || line.contains(": ");
+    let is_yaml = first.starts_with("---") || is_key(first) && !first.starts_with(['{', '[', '"']);
+    is_yaml.then_some((
+        offset,
+        "this is YAML, not JSON",
+        "the same in JSON: yq -o json FILE > netbird.json",
+    ))
+}
 
 /// Where serde_json stopped, as a byte offset. Its columns count bytes.
 fn refused_at(json: &str, refusal: &serde_json::Error) -> usize {

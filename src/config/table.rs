@@ -91,6 +91,8 @@ pub(crate) struct Refused {
     pub(crate) hint: Option<&'static str>,
     /// The field that is meant by it, where there is one: it is told then what that one takes.
     pub(crate) meant: Option<&'static str>,
+    /// Whether it is no more than a notice where it says what is so anyway: false, or nothing.
+    pub(crate) is_fine_off: bool,
 }
 
 impl Refused {
@@ -119,6 +121,15 @@ impl Refused {
             message,
             hint,
             meant: None,
+            is_fine_off: false,
+        }
+    }
+
+    /// What is no more than a notice where it says what is so anyway: false, or nothing.
+    pub(crate) const fn unless_off(self) -> Self {
+        Refused {
+            is_fine_off: true,
+            ..self
         }
     }
 
@@ -130,6 +141,28 @@ impl Refused {
         }
     }
 }
+
+/// Where people write comments.
+const COMMENTS: &[&str] = &["//", "_comment", "_comments", "comment", "comments", "#"];
+
+/// What people write in any object, whatever it is: comments, and what Terraform has.
+const ANYWHERE: &[Refused] = &[
+    Refused::new(
+        COMMENTS,
+        "comments have no place in the file",
+        Some("leave it out: the commit says why"),
+    ),
+    Refused::new(
+        &["lifecycle", "prevent_destroy"],
+        "what must never be deleted is told to the command, not in the file",
+        Some("write --protect KIND/NAME, or NETBIRD_GITOPS_PROTECT (docs/gates.md)"),
+    ),
+    Refused::new(
+        &["depends_on", "for_each", "count", "provider"],
+        "that is Terraform's: entries are made in the order in which they need each other",
+        Some("leave it out"),
+    ),
+];
 
 /// The fields of an object.
 pub(crate) struct Table<T: 'static> {
@@ -220,7 +253,7 @@ impl<T> Table<T> {
     }
 
     fn refused_as(&self, name: &str) -> Option<&'static Refused> {
-        let mut refused = self.refused.iter();
+        let mut refused = self.refused.iter().chain(ANYWHERE);
         refused.find(|refused| refused.names.contains(&name))
     }
 }
@@ -344,10 +377,17 @@ impl Cursor<'_> {
         }
         let name = self.name();
         match table.refused_as(name) {
+            Some(refused) if refused.is_fine_off && self.is_off() => {
+                log.notice(Code::Ignored, self.key_place(), refused.message)
+                    .suggest(refused.hint.map(str::to_owned));
+            }
             Some(refused) => {
                 let field = refused.meant.and_then(|meant| table.field(meant));
                 let (message, hint) = match field.map(|field| field.row) {
                     Some(row) => (format!("write \"{}\"", row.name), Some(row.doc)),
+                    None if refused.names == COMMENTS && table.field("description").is_some() => {
+                        (refused.message.to_owned(), Some("it has a \"description\""))
+                    }
                     None => (refused.message.to_owned(), refused.hint),
                 };
                 log.error(self.key_place(), message)

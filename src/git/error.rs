@@ -107,9 +107,16 @@ fn hint(said: &str, dir: &str) -> Option<String> {
         "there is a .git here that git does not accept: clone again, or remove it".into()
     } else if said.contains("safe.bareRepository") || said.contains("must be run in a work tree") {
         "run it in a work tree, not in a bare repository".into()
-    } else if ["missing", "promisor", "bad object", "not our ref", "lazy"]
-        .iter()
-        .any(|word| said.contains(word))
+    } else if [
+        "missing",
+        "promisor",
+        "bad object",
+        "not our ref",
+        "lazy",
+        "could not get object info",
+    ]
+    .iter()
+    .any(|word| said.contains(word))
     {
         MISSING_OBJECTS.to_owned()
     } else {
@@ -119,4 +126,4 @@ fn hint(said: &str, dir: &str) -> Option<String> {
 }
 
 /// The way out where the checkout lacks objects.
-pub(super) const MISSING_OBJECTS: &str = "the checkout does not hold all objects; fetch all of it: fetch-depth: 0 and no filter in the checkout step";
+pub(super) const MISSING_OBJECTS: &str = "the checkout does not hold all objects; fetch all of it: fetch-depth: 0 and no filter in the checkout step; in a clone of yours, git fetch --refetch --no-filter";

@@ -43,6 +43,11 @@ const TABLE: Table<DeclaredGroup> = Table {
         ; renamed_from(),
     ],
     refused: &[
+        Refused::new(
+            &["description"],
+            "groups have no description in NetBird",
+            Some("leave it out: the commit says why"),
+        ),
         Refused::NAME,
         Refused::ID,
         Refused::meaning("peers", &["members", "users"]),

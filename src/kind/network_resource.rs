@@ -4,7 +4,7 @@
 //! Its name is unique in the account, and it can move from one network to another.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -70,9 +70,13 @@ const ADDRESS: Takes<String> = Takes(
         r#"{"type": "string", "minLength": 1, "maxLength": 255, "examples": ["10.20.0.9", "10.20.0.0/16", "*.corp.example"]}"#,
     ),
     |value, log| {
-        let text = value.string(log, "an address, a network or a domain");
-        let address = text.and_then(|text| value.checked(address(text), log));
-        address.unwrap_or_default()
+        const SEVERAL: &str = "make a resource of its own for each, all in one group";
+        let text = value.one_string(log, "an address, a network or a domain", SEVERAL);
+        let found = text.and_then(|text| {
+            let found = address(text).map_err(|flaw| flaw.or_several(text, SEVERAL));
+            value.checked(found, log)
+        });
+        found.unwrap_or_default()
     },
 );
 
@@ -84,6 +88,11 @@ fn address(text: &str) -> Result<String, Flaw> {
     }
     if text.contains('/') && !text.contains("://") {
         return network::exact(text);
+    }
+    if let Ok(socket) = text.parse::<SocketAddr>() {
+        let message = format!("{} is an address with a port", quote(text));
+        let hint = format!("write \"{}\"; policies have ports", socket.ip());
+        return Err(Flaw::with_hint(message, hint));
     }
     if text
         .strip_prefix("*.")

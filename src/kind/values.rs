@@ -22,7 +22,11 @@ pub(crate) const FLAG: Takes<Option<bool>> = Takes(Shape::Flag, |value, log| val
 pub(crate) const fn whole<const LEAST: i64, const MOST: i64>() -> Takes<Option<i64>> {
     Takes(Shape::Whole(LEAST, MOST), |value, log| {
         let wanted = format!("a whole number from {LEAST} to {MOST}");
-        let number = value.integer(log, &wanted)?;
+        let too_large = value.whole_float().filter(|number| *number > MOST);
+        let number = match too_large {
+            Some(number) => number, // however it is written
+            None => value.integer(log, &wanted)?,
+        };
         if !(LEAST..=MOST).contains(&number) {
             let written = quote(value.number_text().unwrap_or_default());
             let message = format!("{} is not {wanted}", written.trim_matches('"'));

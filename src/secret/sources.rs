@@ -229,6 +229,10 @@ impl Reader {
                     let origin = origin(number, (pieces.len() > 1).then_some(index));
                     match Recipient::parse(piece) {
                         Ok(key) => self.add(origin, key),
+                        Err(refusal) if piece.contains(';') => {
+                            let hint = "between keys stands a comma or the end of a line, and no semicolon";
+                            self.refuse(origin, Refusal { hint, ..refusal });
+                        }
                         Err(refusal) => self.refuse(origin, refusal),
                     }
                 }

@@ -10,10 +10,10 @@ use crate::kind::values::names;
 use crate::kind::{Declared, Entries, InFile, Inside, Kind, NameOf};
 
 /// What holds sections: what it is, where it stands, and what people write there besides.
-const PLACES: [(&str, &[&str], &[Refused]); 3] = [
-    ("the file", &[], REFUSED),
-    ("the section account", &["account"], REFUSED_IN_ACCOUNT),
-    ("the section dns", &["dns"], REFUSED_IN_DNS),
+const PLACES: [(&str, &[&str], fn() -> &'static [Refused]); 3] = [
+    ("the file", &[], || REFUSED),
+    ("the section account", &["account"], || &*REFUSED_IN_ACCOUNT),
+    ("the section dns", &["dns"], || REFUSED_IN_DNS),
 ];
 
 /// The fields of what holds sections, at that place of the file.
@@ -26,7 +26,7 @@ pub(super) fn table(place: &[&str]) -> Table<Desired> {
     Table {
         what,
         fields,
-        refused,
+        refused: refused(),
         rules: "{}",
     }
 }
@@ -104,16 +104,67 @@ const REFUSED: &[Refused] = &[
         Some("machines enroll by themselves; for a new one declare a setup key"),
     ),
     Refused::new(
+        &["dns_records", "dns_record", "records", "record"],
+        "DNS records stand in the zone that they are in",
+        Some(
+            "write \"dns\": { \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ] } } }",
+        ),
+    ),
+    Refused::new(
+        &[
+            "resource",
+            "data",
+            "variable",
+            "terraform",
+            "module",
+            "locals",
+            "output",
+        ],
+        "this is a file of Terraform",
+        Some("netbird-gitops export writes the account as it is (docs/coming-from.md)"),
+    ),
+    Refused::new(
         &["users", "user", "tagOwners"],
         "people are not managed here: they come from the identity provider",
         Some("its groups can be named in policies and routes without being declared"),
     ),
     Refused::new(
-        &["network", "resources", "network_resources", "routers"],
+        &[
+            "network",
+            "resources",
+            "network_resources",
+            "network_resource",
+            "routers",
+            "network_routers",
+            "network_router",
+        ],
         "resources and routers stand in the network that they are in",
         Some("write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }"),
     ),
-    Refused::new(&["posture_checks", "tokens"], NOT_MANAGED, Some(AS_IT_IS)),
+    Refused::new(
+        &[
+            "posture_checks",
+            "posture_check",
+            "tokens",
+            "service_users",
+            "identity_providers",
+            "identity_provider",
+            "idp",
+            "scim",
+            "ingress_ports",
+            "ingress_peers",
+            "reverse_proxy",
+            "reverse_proxies",
+            "reverse_proxy_services",
+            "reverse_proxy_domains",
+            "reverse_proxy_clusters",
+            "services",
+            "integrations",
+            "events",
+        ],
+        NOT_MANAGED,
+        Some(AS_IT_IS),
+    ),
     Refused::new(
         &["accounts", "settings", "account_settings"],
         "the account's settings stand in \"account\"",
@@ -121,11 +172,23 @@ const REFUSED: &[Refused] = &[
     ),
 ];
 
-const REFUSED_IN_ACCOUNT: &[Refused] = &[Refused::new(
-    &["id", "name", "onboarding", "users", "owner"],
-    NOT_MANAGED,
-    Some(AS_IT_IS),
-)];
+/// What people write in the section `account`: of its settings they leave the name out.
+static REFUSED_IN_ACCOUNT: LazyLock<[Refused; 2]> = LazyLock::new(|| {
+    let outline = (Kind::AccountSettings.descriptor().outline)();
+    let settings: Vec<&str> = outline.rows.iter().map(|row| row.name).collect();
+    [
+        Refused::new(
+            settings.leak(), // once
+            "the account's settings stand in \"settings\"",
+            Some("write \"account\": { \"settings\": { … } }"),
+        ),
+        Refused::new(
+            &["id", "name", "onboarding", "users", "owner"],
+            NOT_MANAGED,
+            Some(AS_IT_IS),
+        ),
+    ]
+});
 
 const REFUSED_IN_DNS: &[Refused] = &[
     Refused::new(

@@ -2,6 +2,7 @@
 
 mod account;
 mod dns;
+mod elsewhere;
 mod group;
 mod nameserver_group;
 mod network;

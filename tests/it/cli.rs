@@ -269,3 +269,32 @@ fn a_path_that_is_no_text_is_named() {
         .says("caf\u{fffd} holds bytes that are no UTF-8")
         .says("hint: give the directory another name");
 }
+
+#[test]
+fn the_file_is_named_behind_validate_or_comes_from_stdin() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} } }));
+    fs::rename(bench.path("netbird.json"), bench.path("other.json")).unwrap();
+    bench
+        .run(&["validate", "other.json"])
+        .expect(0)
+        .shows("other.json is valid");
+    bench
+        .run_with(&["validate", "other.json"], &[("NETBIRD_GITOPS_FILE", "x")])
+        .expect(0);
+    let twice = ["validate", "other.json", "-f", "other.json"];
+    bench.run(&twice).expect(1).says("the file is named twice");
+    let twice = ["plan", "-f", "a.json", "-f", "b.json"];
+    bench
+        .run(&twice)
+        .expect(1)
+        .says("hint: a run is about one file");
+    for arguments in [["validate", "-f", "-"], ["plan", "-f", "-"]] {
+        let stdin = fs::File::open(bench.path("other.json")).unwrap();
+        let output = bench.command(&arguments).stdin(stdin).output().unwrap();
+        let run = bench.outcome(output).expect(0);
+        assert!(run.stdout.contains("- is valid") || run.stdout.contains("1 to create"));
+    }
+    let output = bench.command(&["validate", "-f", "-"]).output().unwrap();
+    bench.outcome(output).expect(1).says("- is empty");
+}

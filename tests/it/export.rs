@@ -313,3 +313,21 @@ proptest! {
         its_plan_is_empty_whatever_lives(&account)?;
     }
 }
+
+/// Who leaves it to keys who is in which group wants no list of them, and no key that has to stand in it.
+#[test]
+fn groups_without_their_members() {
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m"]);
+    let mut file = json!({ "groups": { "g": { "peers": ["m", "waits"] } }, "setup_keys": keys });
+    file["setup_keys"]["waits"] =
+        json!({ "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] });
+    bench.agreed(file);
+    let exported = bench.run(&["export", "--no-members"]).expect(0);
+    let text: Value = serde_json::from_str(&exported.stdout).unwrap();
+    assert_eq!(text["groups"], json!({ "g": {} }));
+    assert_eq!(text["setup_keys"]["waits"]["auto_groups"], json!(["g"]));
+    bench.text(&exported.stdout);
+    bench.run(&["validate"]).expect(0);
+    bench.plan(&[]).expect(0).shows("No changes");
+}

@@ -86,6 +86,13 @@ fn posture_checks_are_named_and_kept_where_nobody_speaks_of_them() {
         .says("refers to posture check \"")
         .says("which is not in NetBird")
         .says("did you mean");
+    bench.file(policy(
+        json!({ "source_posture_checks": ["nothing like it"] }),
+    ));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("make it in NetBird first, or take it out here");
     bench.file(policy(json!({ "source_posture_checks": [] })));
     bench.apply(&[]).expect(0);
     assert_eq!(checks(&bench).as_array().map_or(0, Vec::len), 0);

@@ -63,6 +63,15 @@ fn no_other_file_is_read() {
         fs::remove_file(objects.join(&id[..2]).join(&id[2..])).unwrap();
     }
     assert_eq!(parted.merge().unwrap(), is("0\n1\n2\n3\n4\n5\n6\n"));
+    // of the file itself, a clone with a filter may lack a version
+    let id = parted.repo.git(&["rev-parse", "side:netbird.json"]);
+    let objects = parted.repo.path().join(".git/objects");
+    fs::remove_file(objects.join(&id[..2]).join(&id[2..])).unwrap();
+    let error = parted.merge().unwrap_err().to_string();
+    assert!(
+        error.contains("hint: the checkout does not hold all"),
+        "{error}"
+    );
 }
 
 #[test]

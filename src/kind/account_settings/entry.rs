@@ -89,7 +89,8 @@ pub(super) const TABLE: Table<AccountSettings> = Table {
             ],
             "traffic is logged by NetBird's cloud: a self-hosted one answers 200 to it and ignores it",
             LEAVE_OUT,
-        ),
+        )
+        .unless_off(),
         Refused::new(
             &["extra"],
             "what the API has in \"extra\" stands beside the other settings here",

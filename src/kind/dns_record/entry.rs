@@ -11,7 +11,7 @@ use super::super::values::{domain, whole};
 use super::super::{Declared, InFile, Resource};
 use super::{DnsRecord, RecordType};
 use crate::code::Code;
-use crate::config::{Cursor, Log, Refused, Shape, Table, Takes, quote};
+use crate::config::{Cursor, Flaw, Log, Refused, Shape, Table, Takes, quote};
 use crate::spelling;
 
 /// The longest time to live that the DNS knows, in seconds (RFC 2181, section 8).
@@ -27,7 +27,8 @@ pub(super) const TABLE: Table<DnsRecord> = Table {
         needs r#type as "type": Takes(Shape::Schema(r#"{"enum": ["A", "AAAA", "CNAME"]}"#), word::read::<RecordType>),
         /// The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for.
         needs content: Takes(Shape::Schema(r#"{"type": "string", "minLength": 1}"#), |value, log| {
-            written_text(value, "an address or a name", log)
+            let text = value.one_string(log, "an address or a name", SEVERAL);
+            text.unwrap_or_default().to_owned()
         }),
         /// How long others may remember it, in seconds.
         own ttl: whole::<0, LONGEST_TTL>() => 300,
@@ -43,6 +44,8 @@ pub(super) const TABLE: Table<DnsRecord> = Table {
         ]
     }"#,
 };
+
+const SEVERAL: &str = "write a record of its own for each";
 
 const NAME: &str = r#"{"type": "string", "minLength": 1, "examples": ["db", "@", "*.apps"]}"#;
 
@@ -187,12 +190,9 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
             };
             let hint = found.map(|_| format!("the type of an {other} address is {other_kind}"));
             let hint = hint.or_else(|| no_address(text, kind.word()));
-            log.error(
-                place.place(),
-                format!("{} is no {family} address", quote(text)),
-            )
-            .suggest(hint);
-            None
+            let message = format!("{} is no {family} address", quote(text));
+            let flaw = Flaw { message, hint };
+            place.checked(Err(flaw.or_several(text, SEVERAL)), log)
         }
         (RecordType::Cname, Some(_)) => {
             log.error(

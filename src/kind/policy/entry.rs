@@ -93,10 +93,14 @@ const USERS: &str = r#"{"type": "object", "additionalProperties": {"type": "arra
 /// Notes what the server would not take together, and what opens more than it says.
 pub(super) fn settle(policy: &mut Policy, entry: &Cursor<'_>, log: &mut Log) {
     // the server refuses both on one side, and neither (docs/netbird-api.md, "Policies: what is accepted")
-    for side in [
+    let is_nested = ["rule", "rules"]
+        .iter()
+        .any(|name| entry.get(name).is_some());
+    let sides = [
         ["sources", "source_resource"],
         ["destinations", "destination_resource"],
-    ] {
+    ];
+    for side in sides.into_iter().filter(|_| !is_nested) {
         entry.one_of(&TABLE, side, "make two policies", log);
     }
     check_ports(policy, entry, log);

@@ -139,6 +139,16 @@ fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
 }
 
 fn peer(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
+    let text = |field: &str| value.get(field).and_then(|field| field.text());
+    if value.get("id").is_some() && value.get("type").is_some() {
+        let message = "what stands here is named: ids of NetBird never stand in this file";
+        let hint = match text("type") {
+            Some(PEER) => format!("write \"{}\": {{ \"peer\": \"NAME\" }}", value.name()),
+            _ => format!("write the resource's name: \"{}\": \"NAME\"", value.name()),
+        };
+        log.error(value.place(), message).suggest(hint);
+        return None;
+    }
     let mut draft = Draft::default();
     value.object(log, &TABLE, &mut draft);
     draft.peer.map(Target::Peer)

@@ -51,6 +51,7 @@ impl Word for Protocol {
         ("icmp", Protocol::Icmp),
         ("netbird-ssh", Protocol::NetbirdSsh),
     ];
+    const SEVERAL: &'static str = "make two policies, one a protocol";
     const INSTEAD: &'static [(&'static [&'static str], &'static str)] = &[
         (&["any", "*", ""], "all of them are \"all\""),
         (

@@ -75,7 +75,17 @@ pub(super) const TABLE: Table<Draft> = Table {
             "keys are not revoked here",
             Some("remove the entry to delete the key"),
         ),
-        Refused::meaning("expires_in", &["expires", "expiry", "expiration", "ttl"]),
+        Refused::meaning(
+            "expires_in",
+            &[
+                "expires",
+                "expiry",
+                "expiration",
+                "expiry_seconds",
+                "duration",
+                "ttl",
+            ],
+        ),
         Refused::meaning("auto_groups", &["groups"]),
         Refused::meaning("usage_limit", &["uses", "max_uses", "limit"]),
     ],

@@ -8,7 +8,7 @@ use unicode_normalization::is_nfc;
 use crate::code::Code;
 use crate::config::{Cursor, Flaw, Log, quote};
 use crate::spelling;
-use crate::text::{ask, is_hidden};
+use crate::text::{MOST_NAMES, ask, is_hidden};
 
 /// Longest name in the DNS, in characters.
 const MAX_CHARS: usize = 253;
@@ -42,7 +42,9 @@ pub(crate) fn of_route(text: &str) -> Result<String, Flaw> {
     let name = text.strip_prefix("*.").unwrap_or(text);
     no_dot_at_end(text)?;
     check(name, text).map_err(|flaw| Flaw {
-        hint: as_network(text).or_else(|| of_url(text)),
+        hint: as_network(text)
+            .or_else(|| several(text))
+            .or_else(|| of_url(text)),
         ..flaw
     })?;
     if name.split('.').any(spelling::is_ascii_form) {
@@ -89,11 +91,37 @@ fn no_dot_at_end(text: &str) -> Result<(), Flaw> {
     }
 }
 
-/// The domain of an address of a page or a service.
-fn of_url(text: &str) -> Option<String> {
+/// The host in the address of a page or a service, without brackets; `None` where the text is nothing else.
+pub(crate) fn host_of(text: &str) -> Option<&str> {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
-    let host = rest.split(['/', ':', '?', '#']).next()?;
-    (host != text && check(host, host).is_ok()).then(|| format!("did you mean {}?", quote(host)))
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let authority = authority.rsplit('@').next()?;
+    let host = match authority.strip_prefix('[') {
+        Some(v6) => v6.split(']').next()?,
+        None => authority.split(':').next()?,
+    };
+    (host != text).then_some(host)
+}
+
+/// The domain, or the address, of a page or a service.
+fn of_url(text: &str) -> Option<String> {
+    let host = host_of(text)?;
+    let is_one = check(host, host).is_ok() || host.parse::<IpAddr>().is_ok();
+    is_one.then(|| ask(host))
+}
+
+/// How to write several where one domain stands.
+fn several(text: &str) -> Option<String> {
+    let parts: Vec<&str> = text.split([',', ';']).map(str::trim).collect();
+    let are_domains = parts.len() > 1 && parts.iter().all(|part| check(part, part).is_ok());
+    are_domains.then(|| {
+        let parts: Vec<String> = parts
+            .iter()
+            .take(MOST_NAMES)
+            .map(|part| quote(part))
+            .collect();
+        format!("write {}", parts.join(", "))
+    })
 }
 
 /// An address is a small network.
@@ -109,7 +137,7 @@ fn as_network(text: &str) -> Option<String> {
 pub(crate) fn of_nameservers(text: &str) -> Result<String, Flaw> {
     no_wildcard(text, ": nameservers answer for a domain and all below it")?;
     check(text.strip_suffix('.').unwrap_or(text), text).map_err(|flaw| Flaw {
-        hint: of_url(text),
+        hint: several(text).or_else(|| of_url(text)),
         ..flaw
     })?;
     Ok(text.to_owned())
@@ -121,7 +149,11 @@ pub(crate) fn read(
     one: fn(&str) -> Result<String, Flaw>,
     log: &mut Log,
 ) -> Option<String> {
-    let text = value.string(log, "a domain")?;
+    let text = value.one_string(
+        log,
+        "a domain",
+        "one domain stands here: make an entry of its own for each",
+    )?;
     value.checked(one(text), log)
 }
 
@@ -136,9 +168,10 @@ pub(crate) fn of_zone(text: &str) -> Result<String, Flaw> {
     })?;
     if !text.is_ascii() {
         let message = format!("the domain {} holds letters beyond ASCII", quote(text));
+        let ascii = spelling::to_ascii(text);
         return Err(Flaw::with_hint(
             message,
-            "write it in its ASCII form, which begins with xn--",
+            format!("write it in its ASCII form, {}", quote(&ascii)),
         ));
     }
     Ok(text.to_ascii_lowercase())

@@ -52,6 +52,15 @@ pub(crate) fn flaw(name: &str) -> Option<Flaw> {
         format!("the name {} holds a control character", quote(name))
     } else if name.chars().any(is_hidden) {
         return Some(hidden(name));
+    } else if name.contains("${") || name.contains("{{") {
+        let message = format!(
+            "the name {} is to be filled in, and nothing is filled in here",
+            quote(name)
+        );
+        return Some(Flaw::with_hint(
+            message,
+            "write the name itself, or make the file by what fills it in",
+        ));
     } else if chars > MAX_CHARS {
         format!("a name has at most {MAX_CHARS} characters; this one has {chars}")
     } else {

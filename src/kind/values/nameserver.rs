@@ -83,7 +83,11 @@ pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
 }
 
 fn ip(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
-    let text = value.string(log, "an IP address")?;
+    let text = value.one_string(
+        log,
+        "an IP address",
+        "write a nameserver of its own for each",
+    )?;
     value.checked(network::address(text), log)
 }
 

@@ -2,14 +2,17 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use super::domain;
 use crate::code::Code;
 use crate::config::{Cursor, Flaw, Log, quote};
 use crate::spelling;
 
 /// Reads a network; one with host bits is masked as the server does it (docs/netbird-api.md, "Routes"), with a notice.
 pub(crate) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
-    let text = value.string(log, "a network such as \"192.168.1.0/24\"")?;
-    let (network, address) = value.checked(network(text), log)?;
+    const SEVERAL: &str = "write a list of routes under the name, one a network: [{ … }, { … }]";
+    let text = value.one_string(log, "a network such as \"192.168.1.0/24\"", SEVERAL)?;
+    let found = network(text).map_err(|flaw| flaw.or_several(text, SEVERAL));
+    let (network, address) = value.checked(found, log)?;
     if !network.starts_with(&format!("{address}/")) {
         let message = format!(
             "{} is inside the network {network}, which is what the route is for",
@@ -50,15 +53,17 @@ pub(crate) fn address(text: &str) -> Result<String, Flaw> {
         Some(address) => unmapped(address, text).map(|address| address.to_string()),
         None => {
             let message = format!("{} is no IP address", quote(text));
-            Err(
-                match (text.parse::<std::net::SocketAddr>(), without_zeros(text)) {
-                    (Ok(_), _) => Flaw::with_hint(message, "a port stands in \"port\""),
-                    (_, Some(tidy)) => {
-                        Flaw::with_hint(message, format!("did you mean \"{tidy}\"?"))
-                    }
-                    _ => Flaw::new(message),
+            let url = Some(text).filter(|text| text.contains("://"));
+            let of_url = || domain::host_of(url?)?.parse::<IpAddr>().ok();
+            let did_you_mean = |meant: IpAddr| format!("did you mean \"{meant}\"?");
+            let meant = without_zeros(text).map(IpAddr::V4).or_else(of_url);
+            Err(match text.parse::<std::net::SocketAddr>() {
+                Ok(_) => Flaw::with_hint(message, "a port stands in \"port\""),
+                Err(_) => Flaw {
+                    message,
+                    hint: meant.map(did_you_mean),
                 },
-            )
+            })
         }
     }
 }
@@ -66,6 +71,18 @@ pub(crate) fn address(text: &str) -> Result<String, Flaw> {
 /// Returns the masked network and the address as written, both in canonical text.
 fn network(text: &str) -> Result<(String, IpAddr), Flaw> {
     let no_network = |why: String| Flaw::new(format!("{} is no network: {why}", quote(text)));
+    if text.contains("://") {
+        let mut flaw = no_network("it is a URL".to_owned());
+        flaw.hint = match domain::host_of(text).map(|host| (host, host.parse::<IpAddr>())) {
+            Some((_, Ok(IpAddr::V4(address)))) => Some(format!("did you mean \"{address}/32\"?")),
+            Some((_, Ok(IpAddr::V6(address)))) => Some(format!("did you mean \"{address}/128\"?")),
+            Some((host, Err(_))) => {
+                Some(format!("a domain stands in \"domains\": [{}]", quote(host)))
+            }
+            None => None,
+        };
+        return Err(flaw);
+    }
     let Some((address, prefix)) = text.split_once('/') else {
         return Err(match text.parse::<IpAddr>() {
             Ok(address) => {

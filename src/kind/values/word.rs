@@ -13,6 +13,9 @@ pub(crate) trait Word: Copy + PartialEq + 'static {
     /// What to write instead of other words, which are in lower case here.
     const INSTEAD: &'static [(&'static [&'static str], &'static str)] = &[];
 
+    /// How to write what several of them would say.
+    const SEVERAL: &'static str = "one word stands here";
+
     /// Returns the value of a word.
     fn of(text: &str) -> Option<Self> {
         let mut words = Self::WORDS.iter();
@@ -38,14 +41,21 @@ pub(crate) fn read<T: Word>(value: &Cursor<'_>, log: &mut Log) -> Option<T> {
         let words = || T::WORDS.iter().map(|(word, _)| *word);
         let known: Vec<String> = words().map(quote).collect();
         let known = format!("one of {}", known.join(", "));
-        let text = value.string(log, &known)?;
+        let text = value.one_string(log, &known, T::SEVERAL)?;
         let message = format!("{} is no {}: it is {known}", quote(text), T::WHAT);
         let lower = text.to_lowercase();
         let mut instead = T::INSTEAD.iter();
         let instead = instead.find(|(others, _)| others.contains(&lower.as_str()));
         let hint = instead.map(|(_, hint)| (*hint).to_owned());
-        log.error(value.place(), message)
-            .suggest(hint.or_else(|| did_you_mean(text, words())));
+        let words_of = || {
+            lower
+                .split([',', '/', '+', ' '])
+                .filter(|word| !word.is_empty())
+        };
+        let are_several = words_of().count() > 1 && words_of().all(|word| T::of(word).is_some());
+        let several = are_several.then(|| T::SEVERAL.to_owned());
+        let hint = hint.or(several).or_else(|| did_you_mean(text, words()));
+        log.error(value.place(), message).suggest(hint);
     }
     found
 }

@@ -5,6 +5,9 @@ use crate::kind::{Kind, Refers};
 use crate::problem::{Impossible, Problem, Rename};
 use crate::text::listed;
 
+/// What is not declared here, and has to be there.
+const MAKE_IT: &str = "make it in NetBird first, or take it out here";
+
 /// What is said of a problem.
 pub(crate) struct Told<'a> {
     /// The problem.
@@ -119,7 +122,8 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 Refers::Check => "not in NetBird",
             };
             let text = format!("refers to {} {name:?}, which is {absent}", what.label());
-            return (text, hint.as_ref().map(meant));
+            let make_it = (*what == Refers::Check).then(|| MAKE_IT.to_owned());
+            return (text, hint.as_ref().map(meant).or(make_it));
         }
         Impossible::SeveralOf(what, name, found) => (
             format!("refers to {} {name:?}, but {found}", what.label()),

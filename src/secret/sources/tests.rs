@@ -307,3 +307,13 @@ fn post_quantum_keys_are_not_mixed_with_others() {
     );
     assert!(file(TAG_PQ).is_ok());
 }
+
+#[test]
+fn a_semicolon_separates_nothing() {
+    let sources = Sources {
+        environment: Some(format!("{ALICE};{ALICE}")),
+        ..Sources::default()
+    };
+    let told = sources.read().unwrap_err().to_string();
+    assert!(told.contains("hint: between keys stands a comma"), "{told}");
+}

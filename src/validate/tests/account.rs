@@ -78,7 +78,7 @@ fn settings() {
 "dns_domain": "corp.example."
     account.settings.dns_domain: the domain "corp.example." ends with a dot | did you mean "corp.example"?
 "dns_domain": "b\u00fcro.example"
-    account.settings.dns_domain: the domain "büro.example" holds letters beyond ASCII | write it in its ASCII form, which begins with xn--
+    account.settings.dns_domain: the domain "büro.example" holds letters beyond ASCII | write it in its ASCII form, "xn--bro-hoa.example"
 "network_range": "10.0.0.0/8", "network_range_v6": "FD00::/48"
 "network_range": "10.1.2.3/16"
     account.settings.network_range: "10.1.2.3/16" has host bits: it is inside 10.1.0.0/16 | write "10.1.0.0/16"

@@ -43,7 +43,7 @@ fn zones() {
 "domain": "corp.example.", "distribution_groups": ["g"]
     dns.zones.corp.domain: the domain "corp.example." ends with a dot | did you mean "corp.example"?
 "domain": "b\u00fcro.example", "distribution_groups": ["g"]
-    dns.zones.corp.domain: the domain "büro.example" holds letters beyond ASCII | write it in its ASCII form, which begins with xn--
+    dns.zones.corp.domain: the domain "büro.example" holds letters beyond ASCII | write it in its ASCII form, "xn--bro-hoa.example"
 "domain": "10.0.0.1", "distribution_groups": ["g"]
     dns.zones.corp.domain: "10.0.0.1" is no domain: it looks like an address
 "domain": "https://corp.example/", "distribution_groups": ["g"]

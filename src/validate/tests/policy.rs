@@ -236,9 +236,7 @@ fn what_stands_in_the_place_of_groups() {
 "sources": ["a"]
     policies.p: a policy needs "destinations" or "destination_resource"
 "sources": ["a"], "destination_resource": {"id": "x", "type": "host"}
-    policies.p.destination_resource: a peer in the place of groups needs "peer"
-    policies.p.destination_resource.id: a network resource stands here by its name alone | write its name as a string, or { "peer": "NAME" }
-    policies.p.destination_resource.type: a network resource stands here by its name alone | write its name as a string, or { "peer": "NAME" }
+    policies.p.destination_resource: what stands here is named: ids of NetBird never stand in this file | write the resource's name: "destination_resource": "NAME"
 "sources": ["a"], "destination_resource": {"peer": 1}
     policies.p.destination_resource.peer: expected the name of a setup key or of a peer, found the number 1
 "sources": ["a"], "destination_resource": ["printer"]
