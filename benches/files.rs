@@ -14,8 +14,11 @@ const SIZES: [usize; 2] = [1_000_000, 10_000_000];
 const ROUNDS: usize = 3;
 const MOST: f64 = 12.0;
 
-/// What a shape is called, and a file of about so many bytes.
-const SHAPES: &[(&str, fn(usize) -> String)] = &[
+/// Makes a file of about so many bytes.
+type File = fn(usize) -> String;
+
+/// What a shape is called, and its file.
+const SHAPES: &[(&str, File)] = &[
     ("groups with members", |bytes| {
         groups(&list(bytes, |n| format!(r#""g{n}":{{"peers":["p{n}"]}}"#)))
     }),

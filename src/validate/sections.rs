@@ -9,8 +9,11 @@ use crate::desired::Desired;
 use crate::kind::values::names;
 use crate::kind::{Declared, Entries, InFile, Inside, Kind, NameOf};
 
+/// What people write somewhere that does not belong there.
+type Besides = fn() -> &'static [Refused];
+
 /// What holds sections: what it is, where it stands, and what people write there besides.
-const PLACES: [(&str, &[&str], fn() -> &'static [Refused]); 3] = [
+const PLACES: [(&str, &[&str], Besides); 3] = [
     ("the file", &[], || REFUSED),
     ("the section account", &["account"], || &*REFUSED_IN_ACCOUNT),
     ("the section dns", &["dns"], || REFUSED_IN_DNS),
