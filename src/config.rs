@@ -59,6 +59,8 @@ pub struct SourceError {
 pub enum SourceFault {
     /// It is not there.
     Missing,
+    /// It is not there, and the checkout is a sparse one.
+    LeftOut,
     /// It is a directory.
     Directory,
     /// It is a pipe or a device, as these words say.
@@ -86,6 +88,7 @@ pub fn load(path: &Path) -> Result<Source, SourceError> {
         Ok(bytes) => Source::from_bytes(name, bytes),
         Err(error) => {
             let fault = match error.kind() {
+                io::ErrorKind::NotFound if is_sparse(path) => SourceFault::LeftOut,
                 io::ErrorKind::NotFound => SourceFault::Missing,
                 io::ErrorKind::IsADirectory => SourceFault::Directory,
                 io::ErrorKind::FileTooLarge => SourceFault::TooBig,
@@ -95,6 +98,17 @@ pub fn load(path: &Path) -> Result<Source, SourceError> {
             Err(SourceError { name, fault })
         }
     }
+}
+
+/// Whether the directory of a file is in a sparse checkout.
+fn is_sparse(path: &Path) -> bool {
+    let directory = match path.parent() {
+        Some(parent) if parent.as_os_str() != "" => parent,
+        _ => Path::new("."),
+    };
+    let directory = directory.canonicalize().unwrap_or_default();
+    let mut above = directory.ancestors();
+    above.any(|directory| directory.join(".git/info/sparse-checkout").is_file())
 }
 
 impl Source {
@@ -220,8 +234,11 @@ impl SourceError {
         match &self.fault {
             SourceFault::Missing => (
                 format!("{name}: no such file"),
-                "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin \
-                 with. A sparse checkout may have left it out: git sparse-checkout disable",
+                "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin with",
+            ),
+            SourceFault::LeftOut => (
+                format!("{name}: no such file"),
+                "the checkout is sparse and may have left it out: git sparse-checkout disable, or name another one with --file",
             ),
             SourceFault::Directory => (
                 format!("{name} is a directory, not a file"),
@@ -341,6 +358,11 @@ mod tests {
         };
         let missing = load(&path).expect_err("no file").fault;
         assert!(matches!(missing, SourceFault::Missing));
+        let git = dir.path().join(".git/info");
+        std::fs::create_dir_all(&git).expect("a directory");
+        std::fs::write(git.join("sparse-checkout"), "/x").expect("a file");
+        let left_out = load(&path).expect_err("no file").fault;
+        assert!(matches!(left_out, SourceFault::LeftOut));
         let directory = load(dir.path()).expect_err("no file").fault;
         assert!(matches!(directory, SourceFault::Directory));
         for blank in ["", " ", "\n\t \r\n", "\u{feff}", "\u{feff}\n"] {
