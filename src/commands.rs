@@ -283,8 +283,8 @@ fn annotate(file: &str, problems: &[(usize, usize, String)]) {
     }
 }
 
-/// Writes to stdout, without secrets, and without what others could order a terminal to do. A reader that has gone away, such as `head`, is no error. A runner takes lines that begin with `::`
-/// or `##[` as commands, so in a job no line of ours does.
+/// Writes to stdout, without secrets, and without what others could order a terminal to do. A reader that has gone away, such
+/// as `head`, is no error. A runner takes lines that begin with `::` or `##[` as commands, so in a job no line of ours does.
 fn print(text: &str) -> Result<(), failure::Failure> {
     let text = masked(text);
     let text = obedient_to_us(&text);

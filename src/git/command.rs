@@ -10,7 +10,8 @@ use super::GitError;
 
 /// The variables that git gets. Everything else stays here: tokens under whatever name, and `GIT_DIR` and its like,
 /// which are set where this runs in a hook. The three of git's own say where the user's configuration is, in which
-/// `safe.directory` stands (what `GIT_CONFIG_COUNT` says of it goes too, see `trusted`); `SUDO_UID` is another part of that check.
+/// `safe.directory` stands (what `GIT_CONFIG_COUNT` says of it goes too, see `trusted`); `SUDO_UID` is another part of that
+/// check.
 const KEPT: [&str; 15] = [
     "HOME",
     "USER",

@@ -67,10 +67,6 @@ impl Git {
         head: &Sha,
         path: &RepoPath,
     ) -> Result<(MergedFile, Vec<String>), GitError> {
-        if self.version < FIRST {
-            let (major, minor) = self.version;
-            return Ok((MergedFile::OldGit(major, minor), Vec::new()));
-        }
         let starts = self.merge_bases(base, head)?;
         if starts.is_empty() {
             return Ok((MergedFile::TooLittleHistory, Vec::new()));
@@ -158,6 +154,10 @@ impl Git {
         versions: [Sha; 3],
         path: &RepoPath,
     ) -> Result<MergedFile, GitError> {
+        if self.version < FIRST {
+            let (major, minor) = self.version;
+            return Ok(MergedFile::OldGit(major, minor));
+        }
         for (commit, id) in commits.into_iter().zip(&versions) {
             let content = self.content(commit, path, id)?;
             if content.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {

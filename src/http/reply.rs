@@ -174,7 +174,8 @@ impl Reply {
 
     /// Reads the body as JSON.
     ///
-    /// Errors with [`Error::NotJson`], and with [`Error::TooBig`] where it has more than 32 MiB. The error of an answer to a POST shows nothing of the body: it could hold a key.
+    /// Errors with [`Error::NotJson`], and with [`Error::TooBig`] where it has more than 32 MiB. The error of an answer to a
+    /// POST shows nothing of the body: it could hold a key.
     pub fn json(&self) -> Result<Value, Error> {
         if self.body.len() as u64 > MAX_JSON {
             return Err(self.too_big(MAX_JSON, false));
