@@ -73,7 +73,7 @@ impl Server {
         self.call(
             Method::Post,
             "/user/repos",
-            json!({"name": name, "private": true, "default_branch": "main"}),
+            json!({"name": name, "private": true, "default_branch": "main", "auto_init": true}),
         );
         let path = format!("/repos/{}/{name}", self.owner);
         let content = base64::engine::general_purpose::STANDARD.encode(text);
