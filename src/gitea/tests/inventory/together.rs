@@ -190,6 +190,24 @@ fn whole_write_in_the_middle_of_another() {
 }
 
 #[test]
+fn equal_text_of_another_run_is_not_our_commit() {
+    for gitea in both() {
+        let branch = branch(&gitea);
+        write(&branch, "a", &[]).unwrap();
+        gitea.race(|gitea| {
+            gitea.push(BRANCH, PATH, "a\nb\n", "another's\n");
+        });
+        assert!(is_committed(&write(&branch, "b", &["k"])));
+        assert_eq!(gitea.log(BRANCH)[0].paths, [key_path("k")], "the key alone");
+        gitea.race(|gitea| {
+            gitea.push(BRANCH, PATH, "a\nb\nc\n", "another's\n");
+        });
+        let outcome = write(&branch, "c", &[]).unwrap();
+        assert_eq!(outcome, Outcome::NothingToDo);
+    }
+}
+
+#[test]
 fn eight_writers_at_once_all_arrive() {
     for gitea in both() {
         let ids: Vec<String> = (0..8).map(|number| format!("id-{number}")).collect();
@@ -197,13 +215,7 @@ fn eight_writers_at_once_all_arrive() {
             for id in &ids {
                 let branch = branch(&gitea);
                 scope.spawn(move || {
-                    let policy = Policy {
-                        // the fakes are slow, and Forgejo does not tell a race from a refusal
-                        rounds: 100,
-                        ..policy()
-                    };
-                    let mut edit = |text: Option<&[u8]>| Ok(with_id(text, id));
-                    let outcome = branch.write(&mut edit, &[key(id)], policy);
+                    let outcome = write(&branch, id, &[id]);
                     assert!(is_committed(&outcome), "{outcome:?}");
                 });
             }
