@@ -20,7 +20,7 @@ pub const BRANCH: &str = "netbird-gitops/inventory";
 /// The folder of all environments.
 const ROOT: &str = ".netbird-gitops";
 
-/// The largest inventory that is read or written, in bytes: some 200,000 objects have 16 MiB.
+/// The largest inventory that is read or written, in bytes. At 80 bytes an entry that is 800,000 entries.
 const SIZE_MAX: u64 = 64 << 20;
 
 /// Makes the inventory that is to replace a text. `None` in: there is no inventory yet. `None` out: nothing is to be done.
@@ -110,19 +110,22 @@ impl Branch {
     /// Reads the inventories of the other environments on the branch: the names of their folders, sorted, and the texts.
     /// There are none without a branch.
     pub fn others(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
-        let Some(entries) = unless_absent(self.repo.entries(&self.branch, ROOT))? else {
+        let Some(tip) = unless_absent(self.repo.tip(&self.branch))? else {
             self.reads_repository()?;
             return Ok(Vec::new());
         };
-        let folders = entries.into_iter().filter(|entry| entry.is_folder());
+        // All of one commit: a branch that is deleted meanwhile must not look like one without inventories.
+        let entries = unless_absent(self.repo.entries(&tip, ROOT))?;
+        let folders = entries
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry.is_folder());
         let names = folders.map(|entry| entry.name);
         let mut names: Vec<String> = names.filter(|name| *name != self.folder).collect();
         names.sort();
         let mut others = Vec::new();
         for name in names {
-            let file = self
-                .repo
-                .large_file(&self.branch, &path_of(&name), SIZE_MAX);
+            let file = self.repo.large_file(&tip, &path_of(&name), SIZE_MAX);
             if let Some(file) = unless_absent(file)? {
                 others.push((name, file.bytes));
             }

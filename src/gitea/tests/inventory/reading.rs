@@ -244,6 +244,11 @@ fn others_are_the_other_folders_with_an_inventory() {
         let all = [other("lab", "theirs, too"), other("office", "theirs")];
         assert_eq!(branch.others().unwrap(), all);
         let theirs = gitea.path("/contents/.netbird-gitops/office/inventory.json");
+        let tip = gitea.tip(BRANCH).unwrap();
+        gitea.before("GET", &theirs, delete_branch);
+        assert_eq!(branch.others().unwrap(), all, "of one commit");
+        let name = json!({"new_branch_name": BRANCH, "old_ref_name": tip});
+        gitea.call("POST", &gitea.path("/branches"), name);
         gitea.fault(Fault::on("GET", &theirs).always().then(Effect::ErrorBefore));
         assert!(branch.others().is_err(), "none is left out in silence");
     }
