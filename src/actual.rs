@@ -29,6 +29,8 @@ pub struct Actual {
     pub objects: BTreeMap<Address, Vec<Live>>,
     /// The addresses of what others can stand in, by id.
     parents: BTreeMap<Id, Address>,
+    /// What objects are called here, where that is not their name.
+    labels: BTreeMap<Id, String>,
     /// Names and ids of the groups.
     pub groups: Groups,
     /// Groups that nobody may touch: `All` and what an identity provider issued.
@@ -57,7 +59,7 @@ pub struct Actual {
     pub peer_holders: BTreeMap<Id, BTreeSet<String>>,
 }
 
-/// Names that objects are to bear.
+/// What objects are called, where that is not their name.
 pub type NewNames = BTreeMap<(Kind, Id), String>;
 
 /// An answer that is not of the form that we read.
@@ -101,11 +103,11 @@ impl Actual {
 
     /// Reads a snapshot.
     pub fn read(snapshot: &Snapshot) -> Result<Self, Unreadable> {
-        Actual::read_renamed(snapshot, &NewNames::new())
+        Actual::read_named(snapshot, &NewNames::new())
     }
 
-    /// Reads a snapshot as if these objects bore their new names already.
-    pub fn read_renamed(snapshot: &Snapshot, names: &NewNames) -> Result<Self, Unreadable> {
+    /// Reads a snapshot; entries mean these objects by other names than their own.
+    pub fn read_named(snapshot: &Snapshot, names: &NewNames) -> Result<Self, Unreadable> {
         let mut actual = Actual::default();
         let mut groups = typed::<objects::Group>("groups", snapshot.list(Kind::Group))?;
         for group in &mut groups {
@@ -151,6 +153,14 @@ impl Actual {
         actual.read_referrers(snapshot, &groups)?;
         drop(groups);
 
+        let labels = names.iter();
+        actual.labels = labels
+            .map(|((_, id), name)| (id.clone(), name.clone()))
+            .collect();
+        let issued = actual.twins.keys();
+        let issued = issued.map(|id| (id.clone(), actual.groups.name(id)));
+        actual.labels.extend(issued.collect::<Vec<_>>());
+
         let lists = lists(snapshot);
         for kind in Kind::sections().filter(|kind| !kind.enrolls()) {
             let read = |entry: &Entry| {
@@ -158,15 +168,9 @@ impl Actual {
                     .map_err(|cause| unreadable(kind.section(), entry, cause))
             };
             for live in parallel::map(snapshot.list(kind), read) {
-                let mut live = live?;
-                if let Some(new) = names.get(&(kind, live.id.clone())) {
-                    live.name.clone_from(new);
-                }
-                let name = match actual.twins.contains_key(&live.id) {
-                    true => actual.groups.name(&live.id),
-                    false => live.name.clone(),
-                };
-                actual.add(Address::new(kind, name), live, names, &lists)?;
+                let live = live?;
+                let address = Address::new(kind, actual.label(&live));
+                actual.add(address, live, &lists)?;
             }
         }
         for namesakes in actual.objects.values_mut() {
@@ -196,13 +200,7 @@ impl Actual {
     }
 
     /// Adds an object with what stands in it, of which `lists` are the lists.
-    fn add(
-        &mut self,
-        address: Address,
-        live: Live,
-        names: &NewNames,
-        lists: &Lists,
-    ) -> Result<(), Unreadable> {
+    fn add(&mut self, address: Address, live: Live, lists: &Lists) -> Result<(), Unreadable> {
         for (kind, inside) in address.kind.children().filter_map(Kind::inside_as) {
             let list = address.kind.section();
             let mut answer = live
@@ -226,10 +224,7 @@ impl Actual {
                 let mut child =
                     Resource::read(kind, entry.clone(), &self.groups).map_err(unreadable)?;
                 child.within = Some(live.id.clone());
-                if let Some(new) = names.get(&(kind, child.id.clone())) {
-                    child.name.clone_from(new);
-                }
-                self.add(address.child(kind, &child.name), child, names, lists)?;
+                self.add(address.child(kind, self.label(&child)), child, lists)?;
             }
         }
         if address.kind.children().next().is_some() {
@@ -240,6 +235,11 @@ impl Actual {
         let namesakes = namesakes.or_insert_with(|| Vec::with_capacity(1));
         namesakes.push(live);
         Ok(())
+    }
+
+    /// Returns what entries call an object: its name, or what [`NewNames`] say.
+    pub fn label<'a>(&'a self, live: &'a Live) -> &'a str {
+        self.labels.get(&live.id).unwrap_or(&live.name)
     }
 
     /// Returns the address of what an object stands in, if in anything.

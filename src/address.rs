@@ -55,6 +55,40 @@ impl Address {
         }
     }
 
+    /// Returns it as the inventory names it, as in `groups/ops` or `records/ZONE/NAME TYPE`. What can move from one parent to
+    /// another is named without its parent.
+    pub fn key(&self) -> String {
+        let is_anywhere = self.kind.descriptor().special.is_anywhere;
+        let within = self.within.as_deref().filter(|_| !is_anywhere);
+        let parts = [Some(self.kind.section()), within, Some(&self.name)];
+        let parts = parts.into_iter().flatten();
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        match self.kind.is_one() {
+            true => self.kind.word().to_owned(),
+            false => parts.join("/"),
+        }
+    }
+
+    /// Reads a key of the inventory; none where it is of a kind that this version does not know.
+    pub fn of_key(key: &str) -> Option<Address> {
+        let (section, rest) = key.split_once('/')?;
+        let mut kinds = Kind::ALL.into_iter();
+        let kind = kinds.find(|kind| kind.section() == section && !kind.is_one())?;
+        let is_inside = kind.parent().is_some() && !kind.descriptor().special.is_anywhere;
+        let (within, name) = match is_inside {
+            false => (None, rest),
+            true if !kind.has_names() => (Some(rest), ""),
+            true => {
+                let (within, name) = rest.rsplit_once('/')?;
+                (Some(within), name)
+            }
+        };
+        Some(Address {
+            within: within.map(str::to_owned),
+            ..Address::new(kind, name)
+        })
+    }
+
     /// The address of what it stands in, if anything.
     pub fn parent(&self) -> Option<Address> {
         let kind = self.kind.parent()?;

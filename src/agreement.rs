@@ -1,94 +1,109 @@
-//! Who agreed to what a plan takes away.
+//! Who agreed to what a plan deletes.
 //!
-//! Rows of a plan belong to causes: changes of the file ([`crate::ledger::Cause`]). The commits of one pull request are one
-//! matter, where that is known. A line `Allow-Deletes: N DIGEST` agrees to a matter, or to a part of its commits that are
-//! next to each other, as long as no more than N rows are left of it. Where lines stand is for `commands` to find out.
+//! Rows of a plan belong to matters: what one pull request or one commit took out of the file. A line
+//! `Allow-Deletes: N DIGEST` agrees to one matter, exactly as it is now: N is the number of its rows, DIGEST stands for the
+//! environment and for these rows. What earlier runs deleted of it stays a row, so that a line is the same before the merge,
+//! after it, and after a run that was killed. Where lines stand is for `commands` to find out.
 
+mod line;
 mod matter;
+mod void;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::id::Id;
-use crate::ledger::{AllowDeletes, Cause, Ledger, Taken};
-use crate::notice::{Notice, OfAgreement};
+use crate::let_go::{LeftBy, LetGo};
+use crate::notice::Notice;
+use crate::ours::Ours;
 use crate::plan::{Piece, Plan, Row};
+use crate::versions::{Cause, Versions};
 
-use matter::{Judged, Matter, parts_of};
+use matter::Matter;
 
 pub use crate::notice::Void;
 pub use crate::origin::Origin;
+pub use line::{AllowDeletes, text_allow_deletes};
 pub use ways::{open, way_out, way_out_of_others, ways_out};
 
-/// A line, and what it can count for.
+/// A line, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     /// The line.
     pub line: AllowDeletes,
     /// Who said so, and where.
     pub by: String,
-    /// The first change that it counts for.
-    pub first: Cause,
-    /// The last one.
-    pub last: Cause,
+    /// Where, which decides what it can count for.
+    pub place: Place,
     /// Why it counts for nothing, whatever it says.
     pub void: Option<Void>,
 }
 
-impl Said {
-    /// It counts for nothing.
-    fn is_void(&self, why: Void) -> OfAgreement {
-        OfAgreement::Void {
-            line: self.line.to_string(),
-            by: self.by.clone(),
-            why,
-        }
-    }
+/// Where a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On the command line: it counts for every change.
+    Run,
+    /// In the message of a commit, by its place in [`Statements::commits`]: it counts for what that commit and those before
+    /// it took out.
+    Message(usize),
+    /// In the description of that pull request: it counts for what that one took out.
+    Description(u64),
 }
 
 /// Changes that one pull request brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brought {
     /// Its number.
     pub number: u64,
     /// Whether its branch is of another repository: then its description agrees to nothing.
     pub is_fork: bool,
-    /// The first change.
-    pub first: Cause,
-    /// The last one.
-    pub last: Cause,
+    /// Whether it is the one of this job: it brings the file of this run.
+    pub is_proposed: bool,
+    /// The full ids of its commits on the base branch.
+    pub commits: BTreeSet<String>,
 }
 
 /// What was said, and what is known of the changes.
 #[derive(Debug, Clone, Default)]
 pub struct Statements {
+    /// The name of the environment.
+    pub environment: String,
     /// The lines.
     pub lines: Vec<Said>,
-    /// Pull requests that brought changes; that of this job brought the proposed one.
+    /// Pull requests that brought changes.
     pub pulls: Vec<Brought>,
+    /// The full ids of the commits whose messages were read, the oldest first, up to the tip.
+    pub commits: Vec<String>,
+    /// The first of them whose message counts for what no known change took out.
+    pub first_for_unknown: usize,
     /// The exact number of all rows that a person agreed to (`--allow-deletes N`), and in which words.
     pub number: Option<(usize, String)>,
 }
 
-/// What a plan takes away by one cause, and the lines that agree to that.
+/// What a plan deletes by one change, and the lines that agree to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agreement {
-    /// `None` in a work tree, and for what no change of the file caused.
+    /// `None` for the file of a work tree, and for what no change since the last apply took out.
     pub cause: Option<Origin>,
-    /// Whether the file of this run is the cause.
+    /// Whether the file of this run is the change.
     pub is_proposed: bool,
-    /// Whether the cause is a pull request of another repository, see [`Brought`].
+    /// Whether the change is a pull request of another repository, see [`Brought`].
     pub is_fork: bool,
-    /// How many objects, peers and members go.
+    /// How many rows it has.
     pub rows: usize,
-    /// How many objects are held back until somebody agrees to them.
-    pub held: usize,
-    /// Agrees to the rows; `None` where there is none.
+    /// Whether a gate refuses some of them without an agreement.
+    pub is_needed: bool,
+    /// What is let go by it, or would be without an agreement.
+    pub let_go: BTreeSet<Id>,
+    /// Agrees to the rows; `None` where nothing of them is left to delete.
     pub line: Option<AllowDeletes>,
-    /// Agrees to the rows and to what is held; `None` where nothing is.
-    pub line_with_held: Option<AllowDeletes>,
+    /// Agrees to the rows and to the deletion of what is let go; `None` where nothing is.
+    pub line_with_let_go: Option<AllowDeletes>,
     /// Who agreed, and where.
     pub agreed_by: Option<String>,
+    /// Whether they agreed to delete what is let go, too.
+    pub deletes_let_go: bool,
 }
 
 /// What came of it.
@@ -96,287 +111,263 @@ pub struct Agreement {
 pub struct Outcome {
     /// Rows that somebody agreed to.
     pub rows: BTreeSet<Row>,
-    /// Held objects that somebody agreed to delete.
+    /// Objects that are let go, and that somebody agreed to delete.
     pub release: BTreeSet<Id>,
-    /// One entry a cause that is `needed` or has something held, that of this run first.
+    /// One for each change by which something is `needed` or let go, that of this run first.
     pub agreements: Vec<Agreement>,
+    /// The commits by which something is deleted or let go, of which no pull request is known.
+    pub commits: BTreeSet<String>,
     /// What is to be said of lines that agree to nothing.
     pub notices: Vec<Notice>,
 }
 
+/// What somebody agreed to of one matter.
+#[derive(Default)]
+struct Agreed {
+    by: BTreeSet<String>,
+    with_let_go: bool,
+}
+
 impl Statements {
-    /// Returns where a cause is from; `None` in a work tree.
-    pub fn origin(&self, cause: Cause, ledger: &Ledger) -> Option<Origin> {
-        if let Some(pull) = self.pull(cause) {
-            return Some(Origin::Pull(pull.number));
-        }
+    /// Returns where a change is from; `None` for the file of a work tree.
+    pub fn origin(&self, cause: Cause, versions: &Versions) -> Option<Origin> {
         match cause {
-            Cause::Commit(index) => {
-                Some(Origin::Commit(ledger.commits().get(index)?.sha.to_string()))
+            Cause::Commit(at) => Some(self.of_commit(versions.commits().get(at)?.sha.as_str())),
+            Cause::Proposed => {
+                let pull = self.pulls.iter().find(|pull| pull.is_proposed)?;
+                Some(Origin::Pull(pull.number))
             }
-            Cause::Proposed => None,
         }
     }
 
-    fn pull(&self, cause: Cause) -> Option<&Brought> {
+    /// Returns where the change is from by which something left the file; `None` where nobody knows.
+    pub fn left_by(&self, left_by: &LeftBy, versions: &Versions) -> Option<Origin> {
+        match left_by {
+            LeftBy::Change(cause) => self.origin(*cause, versions),
+            LeftBy::Recorded(text) => Some(self.recorded(text)),
+            LeftBy::Unknown => None,
+        }
+    }
+
+    /// Returns where a change is from that the inventory has.
+    fn recorded(&self, text: &str) -> Origin {
+        match Origin::of_text(text) {
+            Origin::Commit(id) => self.of_commit(&id),
+            pull @ Origin::Pull(_) => pull,
+        }
+    }
+
+    /// A commit, or the pull request that brought it.
+    fn of_commit(&self, id: &str) -> Origin {
         let mut pulls = self.pulls.iter();
-        pulls.find(|pull| (pull.first..=pull.last).contains(&cause))
+        match pulls.find(|pull| pull.commits.contains(id)) {
+            Some(pull) => Origin::Pull(pull.number),
+            None => Origin::Commit(id.to_owned()),
+        }
     }
 
-    /// Judges the rows of a plan and what it holds back. `needed` are rows that a gate would refuse without agreement.
-    pub fn judge(&self, plan: &Plan, ledger: &Ledger, needed: &BTreeSet<Row>) -> Outcome {
+    fn pull(&self, number: u64) -> Option<&Brought> {
+        self.pulls.iter().find(|pull| pull.number == number)
+    }
+
+    /// Judges the rows of a plan and what it lets go. `needed` are rows that a gate would refuse without agreement; `before` is
+    /// the plan as it was before what is let go was released.
+    pub fn judge(
+        &self,
+        plan: &Plan,
+        before: Option<&Plan>,
+        ours: &Ours,
+        needed: &BTreeSet<Row>,
+    ) -> Outcome {
+        let matters = self.matters(plan, before, ours);
+        let number = self.by_number(before.unwrap_or(plan));
         let mut outcome = Outcome::default();
-        let mut matters: BTreeMap<Option<Cause>, Matter> = BTreeMap::new();
-        let held = plan.held.iter().filter(|held| held.weight() > 0);
-        for row in plan.rows() {
-            let cause = plan.causes.get(&row).copied();
-            let matter = matters.entry(self.matter(cause, ledger)).or_default();
-            matter.rows.push((cause, row));
-        }
-        for held in held {
-            let matter = matters.entry(self.matter(held.cause, ledger)).or_default();
-            matter.held.push((held.cause, held.clone()));
-        }
-        let all = self.all_by_number(plan);
-        let mut told = BTreeSet::new();
-        for (first, matter) in matters {
-            let is_needed = matter.rows.iter().any(|(_, row)| needed.contains(row));
-            let range = self.range(first);
-            let judged = match &all {
-                Some((with_held, by)) => {
-                    let mut judged = Judged::default();
-                    judged.agree(&matter, &|_| true, *with_held, by);
-                    judged
-                }
-                None => self.lines_for(&matter, range, plan, ledger, &mut told),
-            };
-            let taken = self.taken(&matter, range, plan, ledger);
-            let (rows, held) = (
-                matter.rows.len(),
-                matter.count(&|_| true, true) - matter.rows.len(),
-            );
-            let line = |with_held| AllowDeletes {
-                number: if with_held { rows + held } else { rows },
-                digest: Some(taken.digest(with_held)),
-            };
-            if is_needed || held > 0 {
-                let is_whole = judged.rows.len() == rows && rows > 0;
-                outcome.agreements.push(Agreement {
-                    cause: first.and_then(|cause| self.origin(cause, ledger)),
-                    is_proposed: first == Some(Cause::Proposed),
-                    is_fork: first
-                        .and_then(|cause| self.pull(cause))
-                        .is_some_and(|pull| pull.is_fork),
-                    rows,
-                    held,
-                    line: (rows > 0).then(|| line(false)),
-                    line_with_held: (held > 0).then(|| line(true)),
-                    agreed_by: (is_whole || !judged.release.is_empty())
-                        .then(|| judged.by.iter().cloned().collect::<Vec<_>>().join(", ")),
-                });
+        let (mut matched, mut open) = (BTreeSet::new(), Vec::new());
+        for (cause, matter) in &matters {
+            if let Some(Origin::Commit(id)) = cause {
+                outcome.commits.insert(id.clone());
             }
-            outcome
-                .notices
-                .extend(judged.short.into_iter().map(Notice::general));
-            outcome.rows.extend(judged.rows);
-            outcome.release.extend(judged.release);
+            let agreed = match &number {
+                Some((with_let_go, by)) => Agreed {
+                    by: BTreeSet::from([by.clone()]),
+                    with_let_go: *with_let_go,
+                },
+                None => self.agreed(cause.as_ref(), matter, ours, &mut matched),
+            };
+            let is_agreed = !agreed.by.is_empty();
+            if is_agreed {
+                outcome.rows.extend(matter.rows.iter().cloned());
+            }
+            // a line can have agreed to what is done, and to no more
+            let is_agreed = is_agreed && (!matter.rows.is_empty() || agreed.with_let_go);
+            if agreed.with_let_go {
+                outcome.rows.extend(matter.released.iter().cloned());
+                outcome.release.extend(matter.let_go.keys().cloned());
+            }
+            let is_needed = !matter.rows.is_disjoint(needed);
+            if !is_needed && matter.let_go.is_empty() {
+                continue;
+            }
+            if !is_agreed {
+                open.push((cause.as_ref(), matter));
+            }
+            let by: Vec<String> = agreed.by.into_iter().collect();
+            let by = is_agreed.then(|| by.join(", "));
+            outcome.agreements.push(Agreement {
+                is_needed,
+                agreed_by: by,
+                deletes_let_go: agreed.with_let_go,
+                ..self.agreement(cause, matter)
+            });
         }
         outcome
             .agreements
             .sort_by_key(|agreement| !agreement.is_proposed);
-        let agreements = outcome.agreements.clone();
-        outcome
-            .notices
-            .extend(self.void_lines(plan, ledger, &agreements, &told));
+        let void = self.void_lines(plan, before, ours, &open, &matched);
+        outcome.notices = void.into_iter().map(Notice::general).collect();
         outcome
     }
 
-    /// Whether a person's number is that of all rows, or of them and all that is held; and their words.
-    fn all_by_number(&self, plan: &Plan) -> Option<(bool, String)> {
+    /// Gives every row its matter.
+    fn matters(
+        &self,
+        plan: &Plan,
+        before: Option<&Plan>,
+        ours: &Ours,
+    ) -> BTreeMap<Option<Origin>, Matter> {
+        let versions = &ours.versions;
+        let mut matters: BTreeMap<Option<Origin>, Matter> = BTreeMap::new();
+        let let_go = before.unwrap_or(plan).let_go.iter();
+        let mut homes: BTreeMap<&Id, Option<Origin>> = BTreeMap::new();
+        for LetGo {
+            id, key, left_by, ..
+        } in let_go
+        {
+            let home = self.left_by(left_by, versions);
+            let matter = matters.entry(home.clone()).or_default();
+            matter.let_go.insert(id.clone(), key.clone());
+            matter.is_proposed |= *left_by == LeftBy::Change(Cause::Proposed);
+            homes.insert(id, home);
+        }
+        let known = before.map(Plan::counted_rows);
+        for row in plan.counted_rows() {
+            let home = homes.get(&row.object).filter(|_| row.piece == Piece::Whole);
+            if let Some(home) = home.filter(|_| before.is_some()) {
+                let matter = matters.entry(home.clone()).or_default();
+                matter.released.insert(row);
+                continue;
+            }
+            // what only the release lets go is in nobody's line
+            let is_known = known.as_ref().is_none_or(|known| known.contains(&row));
+            let cause = plan.causes.get(&row).copied().filter(|_| is_known);
+            let origin = cause.and_then(|cause| self.origin(cause, versions));
+            let matter = matters.entry(origin).or_default();
+            matter.is_proposed |= cause == Some(Cause::Proposed);
+            let text = plan.row_text(&row);
+            matter.add(row, text);
+        }
+        for (text, left) in &ours.inventory.gone {
+            let origin = left.cause.as_deref().map(|cause| self.recorded(cause));
+            let matter = matters.entry(origin).or_default();
+            matter.add_gone(text, &left.ids);
+        }
+        for (text, left_by) in &plan.dead {
+            let origin = self.left_by(left_by, versions);
+            matters.entry(origin).or_default().add_dead(text);
+        }
+        matters
+    }
+
+    /// Finds the lines that agree to a matter.
+    fn agreed<'a>(
+        &'a self,
+        cause: Option<&Origin>,
+        matter: &Matter,
+        ours: &Ours,
+        matched: &mut BTreeSet<(&'a AllowDeletes, &'a str)>,
+    ) -> Agreed {
+        let line = matter.line(&self.environment);
+        let with_let_go = matter.line_with_let_go(&self.environment);
+        let mut agreed = Agreed::default();
+        for said in self.lines.iter().filter(|said| said.void.is_none()) {
+            let agrees_to_both = with_let_go.as_ref() == Some(&said.line);
+            if (said.line != line && !agrees_to_both) || !self.counts(said, cause, matter, ours) {
+                continue;
+            }
+            agreed.by.insert(said.by.clone());
+            agreed.with_let_go |= agrees_to_both;
+            matched.insert((&said.line, &said.by));
+        }
+        agreed
+    }
+
+    /// Whether a line stands where it can count for a matter.
+    fn counts(&self, said: &Said, cause: Option<&Origin>, matter: &Matter, ours: &Ours) -> bool {
+        match said.place {
+            Place::Run => true,
+            Place::Description(number) => match cause {
+                Some(origin) => *origin == Origin::Pull(number),
+                None => self.is_newest(number, ours),
+            },
+            Place::Message(_) if matter.is_proposed => false,
+            Place::Message(at) => match cause {
+                Some(origin) => self.first_of(origin) <= at,
+                None => self.first_for_unknown <= at,
+            },
+        }
+    }
+
+    /// Whether a pull request brings the file of this run, the newest change of it, or the tip.
+    fn is_newest(&self, number: u64, ours: &Ours) -> bool {
+        let newest = ours.versions.commits().last();
+        let newest = newest.map(|version| version.sha.as_str());
+        let mut ids = newest
+            .into_iter()
+            .chain(self.commits.last().map(String::as_str));
+        let pull = self.pull(number);
+        pull.is_some_and(|pull| pull.is_proposed || ids.any(|id| pull.commits.contains(id)))
+    }
+
+    /// The place of the first commit of a change. What stands before all that was read is first.
+    fn first_of(&self, origin: &Origin) -> usize {
+        let is_of = |id: &String| match origin {
+            Origin::Commit(commit) => commit == id,
+            Origin::Pull(number) => self
+                .pull(*number)
+                .is_some_and(|pull| pull.commits.contains(id)),
+        };
+        self.commits.iter().position(is_of).unwrap_or_default()
+    }
+
+    /// What a matter asks for, and nobody said yet.
+    fn agreement(&self, cause: &Option<Origin>, matter: &Matter) -> Agreement {
+        let pull = match cause {
+            Some(Origin::Pull(number)) => self.pull(*number),
+            _ => None,
+        };
+        let line = matter.line(&self.environment);
+        Agreement {
+            cause: cause.clone(),
+            is_proposed: matter.is_proposed,
+            is_fork: pull.is_some_and(|pull| pull.is_fork),
+            rows: line.number,
+            is_needed: false,
+            let_go: matter.let_go.keys().cloned().collect(),
+            line: (!matter.rows.is_empty()).then_some(line),
+            line_with_let_go: matter.line_with_let_go(&self.environment),
+            agreed_by: None,
+            deletes_let_go: false,
+        }
+    }
+
+    /// Whether a person's number is that of all rows, or of them and all that is let go; and their words.
+    fn by_number(&self, plan: &Plan) -> Option<(bool, String)> {
         let (number, by) = self.number.as_ref()?;
-        let rows = plan.deletions();
-        let held = plan.held_for_agreement();
-        if *number == rows + held && held > 0 {
+        let (rows, let_go) = (plan.counted_rows().len(), plan.let_go.len());
+        if *number == rows + let_go && let_go > 0 {
             return Some((true, by.clone()));
         }
         (*number == rows && rows > 0).then(|| (false, by.clone()))
-    }
-
-    /// By which cause a matter is known: the first of its pull request.
-    fn matter(&self, cause: Option<Cause>, ledger: &Ledger) -> Option<Cause> {
-        let cause = cause?;
-        let pull = self.pull(cause);
-        // what a pull request added and took away again is in none of its lines
-        let whole = pull.filter(|pull| !ledger.taken(pull.first, pull.last).is_empty());
-        Some(whole.map_or(cause, |pull| pull.first))
-    }
-
-    fn range(&self, first: Option<Cause>) -> Option<(Cause, Cause)> {
-        let first = first?;
-        let last = self.pull(first).filter(|pull| pull.first == first);
-        Some((first, last.map_or(first, |pull| pull.last)))
-    }
-
-    /// What the lines of a matter are about. Without a cause in the file it is the rows themselves.
-    fn taken(
-        &self,
-        matter: &Matter,
-        range: Option<(Cause, Cause)>,
-        plan: &Plan,
-        ledger: &Ledger,
-    ) -> Taken {
-        if let Some((first, last)) = range {
-            return ledger.taken(first, last);
-        }
-        let mut taken = Taken::default();
-        for (_, row) in &matter.rows {
-            let label = |id| {
-                let label = plan.peer_labels.get(id);
-                label.map_or(id.0.as_str(), String::as_str)
-            };
-            let address = row.address.clone();
-            match &row.piece {
-                Piece::Whole => taken.add(address, None),
-                Piece::Member(id) => taken.add(address, Some(label(id))),
-                Piece::Field { field, value } => taken.add_value(address, field, value),
-            }
-        }
-        for (_, held) in &matter.held {
-            taken.add(held.address.clone(), None);
-        }
-        taken
-    }
-
-    fn lines_for(
-        &self,
-        matter: &Matter,
-        range: Option<(Cause, Cause)>,
-        plan: &Plan,
-        ledger: &Ledger,
-        told: &mut BTreeSet<(AllowDeletes, String)>,
-    ) -> Judged {
-        let mut judged = Judged::default();
-        let newest = ledger.commits().len().checked_sub(1).map(Cause::Commit);
-        let mut parts: Vec<(Option<(Cause, Cause)>, Taken)> = Vec::new();
-        for said in self.lines.iter().filter(|said| said.void.is_none()) {
-            let Some(digest) = &said.line.digest else {
-                continue;
-            };
-            let reaches = match range {
-                Some((first, last)) => said.first <= last && first <= said.last,
-                None => newest.is_none_or(|newest| said.last >= newest),
-            };
-            if !reaches {
-                continue;
-            }
-            if parts.is_empty() {
-                let ranges = parts_of(range);
-                let taken = |part| (part, self.taken(matter, part, plan, ledger));
-                parts = ranges.into_iter().map(taken).collect();
-                parts.retain(|(_, taken)| !taken.is_empty());
-            }
-            for (part, taken) in &parts {
-                let with_held = match digest {
-                    digest if *digest == taken.digest(false) => false,
-                    digest if *digest == taken.digest(true) => true,
-                    _ => continue,
-                };
-                let is_part = |cause: Option<Cause>| match (part, cause) {
-                    (Some((first, last)), Some(cause)) => (*first..=*last).contains(&cause),
-                    (None, None) => true,
-                    _ => false,
-                };
-                let number = matter.count(&is_part, with_held);
-                if number == 0 {
-                    continue;
-                }
-                told.insert((said.line.clone(), said.by.clone()));
-                if number <= said.line.number {
-                    judged.agree(matter, &is_part, with_held, &said.by);
-                } else {
-                    judged.short.insert(said.is_void(Void::Outgrown(number)));
-                }
-            }
-        }
-        judged
-    }
-
-    /// Says of each line that agreed to nothing why.
-    fn void_lines(
-        &self,
-        plan: &Plan,
-        ledger: &Ledger,
-        agreements: &[Agreement],
-        told: &BTreeSet<(AllowDeletes, String)>,
-    ) -> Vec<Notice> {
-        let mut notices = Vec::new();
-        for said in &self.lines {
-            if told.contains(&(said.line.clone(), said.by.clone())) {
-                continue;
-            }
-            let why = match (&said.void, &said.line.digest, said.last) {
-                (Some(void), ..) => void.clone(),
-                (None, None, _) => Void::NoDigest,
-                (None, Some(_), Cause::Proposed) => Void::NotOfThePlan,
-                // else it agreed to what is done, or to what no plan holds against anybody
-                (None, Some(digest), _) => match self.meant(said, ledger, agreements) {
-                    Some(meant) if !self.is_of_the_past(digest, said, ledger) => {
-                        Void::NotOf(meant.cause.clone())
-                    }
-                    _ => continue,
-                },
-            };
-            notices.push(Notice::general(said.is_void(why)));
-        }
-        if let Some((number, by)) = &self.number
-            && self.all_by_number(plan).is_none()
-        {
-            notices.push(Notice::general(OfAgreement::OtherNumber {
-                by: by.clone(),
-                number: *number,
-                rows: plan.deletions(),
-            }));
-        }
-        notices
-    }
-
-    /// Whether a digest is that of changes which the line can be about, though nothing is left of them.
-    fn is_of_the_past(&self, digest: &str, said: &Said, ledger: &Ledger) -> bool {
-        let Cause::Commit(last) = said.last else {
-            return false;
-        };
-        let singles = (0..=last).map(|at| (Cause::Commit(at), Cause::Commit(at)));
-        let pulls = self.pulls.iter().map(|pull| (pull.first, pull.last));
-        let mut ranges = singles.chain(pulls).chain([(said.first, said.last)]);
-        ranges.any(|(first, last)| {
-            let taken = ledger.taken(first, last);
-            !taken.is_empty()
-                && [false, true]
-                    .iter()
-                    .any(|held| *digest == taken.digest(*held))
-        })
-    }
-
-    /// Whose deletions somebody meant by a line that agrees to none: those that the description is of, or, in the newest
-    /// commit, what is left to agree to.
-    fn meant<'a>(
-        &self,
-        said: &Said,
-        ledger: &Ledger,
-        agreements: &'a [Agreement],
-    ) -> Option<&'a Agreement> {
-        let mut left = agreements.iter().filter(|it| it.agreed_by.is_none());
-        let is_newest = ledger.commits().len().checked_sub(1).map(Cause::Commit) == Some(said.last);
-        let pull = self
-            .pulls
-            .iter()
-            .find(|pull| (pull.first, pull.last) == (said.first, said.last))
-            .map(|pull| Origin::Pull(pull.number));
-        match pull {
-            Some(pull) => left.find(|it| it.cause.as_ref() == Some(&pull)),
-            None if is_newest && said.first == Cause::Commit(0) => left.next(),
-            None => None,
-        }
     }
 }
 
@@ -384,6 +375,16 @@ impl Agreement {
     /// Returns whose deletions these are, in words.
     pub fn whose(&self) -> String {
         Origin::whose(self.cause.as_ref())
+    }
+
+    /// Returns whether a gate refuses it, since nobody agreed yet.
+    pub fn is_open(&self) -> bool {
+        self.is_needed && self.agreed_by.is_none()
+    }
+
+    /// Returns whether a line would make a difference that nobody said yet.
+    pub fn is_unsaid(&self) -> bool {
+        self.is_open() || (self.line_with_let_go.is_some() && !self.deletes_let_go)
     }
 }
 

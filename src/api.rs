@@ -37,8 +37,6 @@ pub struct NewKey {
     pub object: Value,
     /// The key.
     pub secret: SecretString,
-    /// When the server says it answered.
-    pub server_time: Option<jiff::Timestamp>,
 }
 
 /// What the server says of itself.
@@ -175,11 +173,7 @@ impl Api {
             _ => Err("is not in the answer"),
         };
         match key.and_then(whole_key) {
-            Ok(secret) => Ok(NewKey {
-                object,
-                secret,
-                server_time: reply.server_time,
-            }),
+            Ok(secret) => Ok(NewKey { object, secret }),
             Err(problem) => {
                 let id = object
                     .get("id")

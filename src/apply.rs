@@ -8,20 +8,23 @@ mod conduct;
 mod course;
 mod creations;
 mod custody;
+mod deletions;
+mod delta;
 mod keys;
 mod members;
-mod namesakes;
 mod paths;
 mod put_back;
+mod recorder;
 mod verify;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects::User;
 use crate::api::{Api, ApiError};
 use crate::change::{Change, Operation};
 use crate::entry::Entry;
@@ -29,16 +32,16 @@ use crate::id::Id;
 use crate::json;
 use crate::kind::{Groups, Kind, Live, Refers, Resource, differences};
 use crate::plan::{Part, Plan, Step};
-use crate::reason::Reason;
 use crate::render::Status;
 
-use conduct::Made;
 use course::Course;
+use deletions::Look;
 use members::GroupWrites;
 
-pub use conduct::{Applied, Conduct, Fresh, Observer, StepOutcome};
-pub use custody::{Copies, Custody, KeyCopy, NotStored};
+pub use conduct::{Applied, Conduct, Fresh, Observer, Records, StepOutcome};
+pub use custody::{Custody, KeyCopy};
 pub use put_back::settle_members;
+pub use recorder::{NotRecorded, Recorded, Recorder};
 pub use verify::{Verified, verify};
 
 /// Carries out the plan.
@@ -62,8 +65,8 @@ pub fn apply(
         groups: GroupWrites::since(actual, conduct.puts_back),
         ..Applied::default()
     };
-    let custody = conduct.custody;
-    Run::with(api, plan, actual, custody, observer, &mut applied, |run| {
+    let asked = Some(conduct);
+    Run::with(api, plan, actual, asked, observer, &mut applied, |run| {
         Course::of(run, plan, conduct).all();
     });
     for status in &mut applied.statuses {
@@ -74,24 +77,18 @@ pub fn apply(
     applied
 }
 
-/// The group that goes since an older one bears its name too.
-fn is_surplus_group(change: &Change) -> Option<&Live> {
-    match &change.operation {
-        Operation::Delete { live } if change.reason == Some(Reason::SecondGroup) => Some(live),
-        _ => None,
-    }
-}
-
 struct Run<'a> {
-    /// What people call the plan's peers.
-    labels: &'a BTreeMap<Id, String>,
-    /// Members that the file does not name and that stay, by group.
-    unmanaged_members: &'a BTreeMap<String, BTreeSet<Id>>,
+    plan: &'a Plan,
     api: &'a Api,
     groups: Groups,
     /// What others stand in, as it is by now.
     parents: BTreeMap<Address, Id>,
     custody: Option<&'a Custody>,
+    records: Option<Records<'a>>,
+    /// The inventory as it was read again for this block of deletions, or of keys.
+    look: Option<Look>,
+    /// The token's own user, where the server tells.
+    me: Option<&'a User>,
     observer: &'a mut dyn Observer,
     applied: &'a mut Applied,
 }
@@ -102,22 +99,21 @@ impl Run<'_> {
         api: &Api,
         plan: &Plan,
         actual: &Actual,
-        custody: Option<&Custody>,
+        conduct: Option<Conduct>,
         observer: &mut dyn Observer,
         applied: &mut Applied,
         work: impl FnOnce(&mut Run) -> T,
     ) -> T {
         let before = api.writes();
-        let mut groups = actual.groups.clone();
-        let surplus = plan.changes.iter().filter_map(is_surplus_group);
-        surplus.for_each(|live| groups.set_aside(&live.id));
         let mut run = Run {
-            labels: &plan.peer_labels,
-            unmanaged_members: &plan.unmanaged_members,
+            plan,
             api,
-            groups,
+            groups: actual.groups.clone(),
             parents: plan.parents.clone(),
-            custody,
+            custody: conduct.and_then(|conduct| conduct.custody),
+            records: conduct.and_then(|conduct| conduct.records),
+            look: None,
+            me: actual.me.as_ref(),
             observer,
             applied,
         };
@@ -143,20 +139,13 @@ impl Run<'_> {
                     ..outcome
                 })
             }
-            (Operation::Replace { live, .. }, _) => self.delete(address, live),
+            (Operation::Replace { live, .. } | Operation::Delete { live }, _) => {
+                self.remove(change, live)
+            }
             (Operation::Update { live, .. }, part) if address.kind == Kind::Group => {
                 self.update_members(live, change, part)
             }
             (Operation::Update { live, after, .. }, _) => self.update(change, live, after),
-            (Operation::Delete { live }, _) if address.kind == Kind::SetupKey => {
-                self.delete_key(address, live, change.reason.as_ref())
-            }
-            (Operation::Delete { live }, _) => {
-                if is_surplus_group(change).is_some() {
-                    self.move_newcomers(address, live)?;
-                }
-                self.delete(address, live)
-            }
         }
     }
 
@@ -165,15 +154,11 @@ impl Run<'_> {
         read.map_err(|error| unreadable(kind, &error))
     }
 
-    fn record(&mut self, address: &Address, live: &Live) {
+    /// Notes what this run made.
+    fn made(&mut self, address: &Address, live: &Live) {
         self.learn(address, live);
-        self.applied.made.insert(
-            live.id.clone(),
-            Made {
-                address: address.clone(),
-                file: None,
-            },
-        );
+        let made = &mut self.applied.made;
+        made.insert(live.id.clone(), address.clone());
     }
 
     /// Notes what others refer to, or stand in.

@@ -119,6 +119,8 @@ pub struct Change {
     pub reason: Option<Reason>,
     /// Machines that get another address or name by it.
     pub moved: Vec<Moved>,
+    /// The name that the object keeps, since another one has its entry's.
+    pub kept_name: Option<String>,
 }
 
 impl Change {
@@ -129,7 +131,13 @@ impl Change {
             operation,
             reason: why.into(),
             moved: Vec::new(),
+            kept_name: None,
         }
+    }
+
+    /// The name that the object has once it is carried out.
+    pub fn name(&self) -> &str {
+        self.kept_name.as_ref().unwrap_or(&self.address.name)
     }
 
     /// The object goes.

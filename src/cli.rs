@@ -196,33 +196,29 @@ pub struct Scope {
     /// Refuse to delete that or to make it anew, whoever agreed; NETBIRD_GITOPS_PROTECT holds more, with commas or one a line
     #[arg(long, value_name = "KIND/NAME", help_heading = "Gates")]
     pub protect: Vec<String>,
-    /// See HistoryArgs.
-    #[command(flatten)]
-    pub history: HistoryArgs,
 }
 
 impl Scope {
-    /// What is ours by this history, and no more.
-    pub fn of_history(history: &HistoryArgs) -> Scope {
+    /// What the inventory has, and no more.
+    pub fn plain() -> Scope {
         Scope {
             prune: Prune::Owned,
             replace: Vec::new(),
             protect: Vec::new(),
-            history: history.clone(),
         }
     }
 }
 
-/// The file's git history, which says what was ever ours.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Plan")]
-pub struct HistoryArgs {
-    /// Whose first parents are the history [default: HEAD, or the merge of a pull request]
-    #[arg(long, value_name = "REV")]
-    pub ledger_ref: Option<String>,
-    /// A path that the file had before it was moved
-    #[arg(long, value_name = "PATH")]
-    pub ledger_path: Vec<PathBuf>,
+/// Where the inventory is kept: the ids of the objects that applies made or adopted.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Inventory")]
+pub struct InventoryArgs {
+    /// Its file [default: on Gitea that of the branch, else .netbird-gitops/ENVIRONMENT/inventory.json beside the file]
+    #[arg(long, env = "NETBIRD_GITOPS_INVENTORY", value_name = "FILE")]
+    pub inventory: Option<String>,
+    /// Its branch on Gitea, with the copies of sealed keys [default: netbird-gitops/inventory]
+    #[arg(long, env = "NETBIRD_GITOPS_INVENTORY_BRANCH", value_name = "NAME")]
+    pub inventory_branch: Option<String>,
 }
 
 /// How to reach Gitea or Forgejo. Without it everything else works.
@@ -265,10 +261,10 @@ pub struct Sealing {
     /// File of such keys, one a line
     #[arg(short = 'R', long, value_name = "PATH")]
     pub recipients_file: Vec<PathBuf>,
-    /// Branch that keeps a copy of each sealed key, none for none [default: netbird-sealed-keys, none where everybody
-    /// may read the repository]
-    #[arg(long, env = "NETBIRD_GITOPS_KEYS_BRANCH", value_name = "NAME")]
-    pub keys_branch: Option<String>,
+    /// Where a copy of each sealed key is kept: branch is beside the inventory, none is nowhere [default: branch, none where
+    /// everybody may read the repository]
+    #[arg(long, env = "NETBIRD_GITOPS_KEY_COPIES", value_name = "WHERE")]
+    pub key_copies: Option<String>,
 }
 
 /// Flags of whatever makes a plan and lets the gates judge it.
@@ -283,6 +279,9 @@ pub struct Planning {
     /// See Sealing.
     #[command(flatten)]
     pub sealing: Sealing,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
     /// See Server.
     #[command(flatten)]
     pub server: Server,
@@ -334,6 +333,10 @@ pub struct ApplyArgs {
     /// Apply this file even if the branch has another one by now
     #[arg(long)]
     pub any_commit: bool,
+    /// Adopt that object for an entry, or let a name of a machine mean that peer, as in setup_keys/NAME=ID or peers/NAME=ID;
+    /// NETBIRD_GITOPS_ADOPT holds more, with commas or one a line
+    #[arg(long, value_name = "KIND/NAME=ID", help_heading = "Inventory")]
+    pub adopt: Vec<String>,
     /// Refuse any plan but the one of that digest, as a plan's JSON and its comment have it
     #[arg(long, value_name = "DIGEST", value_parser = digest, help_heading = "Gates")]
     pub expect_digest: Option<String>,
@@ -362,6 +365,9 @@ pub struct SyncArgs {
     /// Commit to a branch of its own and open or update one pull request
     #[arg(long)]
     pub via_pr: bool,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
     /// See Server.
     #[command(flatten)]
     pub server: Server,
@@ -424,9 +430,15 @@ pub struct AdoptArgs {
     /// List what lives in NetBird and not in the file
     #[arg(long)]
     pub candidates: bool,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
     /// See Server.
     #[command(flatten)]
     pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
 }
 
 /// Flags of `drift`.
@@ -435,9 +447,9 @@ pub struct DriftArgs {
     /// Keep one issue about it: opened, edited, closed when there is no drift
     #[arg(long)]
     pub issue: bool,
-    /// See HistoryArgs.
+    /// See InventoryArgs.
     #[command(flatten)]
-    pub history: HistoryArgs,
+    pub inventory: InventoryArgs,
     /// See Server.
     #[command(flatten)]
     pub server: Server,
@@ -461,12 +473,15 @@ pub struct AccessArgs {
     /// Ask of the account as the file would leave it
     #[arg(long)]
     pub after: bool,
-    /// See HistoryArgs.
+    /// See InventoryArgs.
     #[command(flatten)]
-    pub history: HistoryArgs,
+    pub inventory: InventoryArgs,
     /// See Server.
     #[command(flatten)]
     pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
 }
 
 /// Flags of `doctor`.
@@ -479,6 +494,9 @@ pub struct DoctorArgs {
     /// See Sealing.
     #[command(flatten)]
     pub sealing: Sealing,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
     /// See Server.
     #[command(flatten)]
     pub server: Server,

@@ -79,34 +79,24 @@ pub enum Code {
     ReissueDone,
 
     // notices of a plan
-    /// What lives in NetBird is declared for the first time.
-    TakesOver,
     /// Another object bears a declared name and is not the file's.
     Namesake,
+    /// An object of ours keeps the name that it has in NetBird.
+    KeepsName,
+    /// An entry about which nothing is done: nobody can tell which object it means.
+    Skipped,
     /// A policy of NetBird's SSH that comes or goes.
     Logins,
-    /// `renamed_from` that has done its work.
-    RenamedAlready,
     /// A new name looks like a live one.
     LookAlike,
     /// `--replace` of a key that is never made again.
     ReplaceIdle,
     /// `reissue_after` in the future.
     ReissueLater,
-    /// Another valid key of the name lives.
-    OlderKey,
-    /// A key is taken for this file's by its name alone.
-    KeyByName,
-    /// A key of the name that is not provably this file's.
+    /// A key that an earlier run of the same commit made.
+    MadeEarlier,
+    /// A key of the name that is not this file's.
     KeyNamesake,
-    /// An unused key of the name of which nobody can tell who made it.
-    KeyUnclear,
-    /// A key of which nobody can tell whether it was sealed.
-    KeyUntold,
-    /// An unused key has no sealed copy in the repository.
-    NoCopy,
-    /// Where the sealed copy of an unused key is.
-    Copy,
     /// A pending key that will soon be of no use.
     ExpiresSoon,
     /// A pending key that nobody can use.
@@ -133,24 +123,16 @@ pub enum Code {
     MemberUnclear,
     /// The peer of a used key is gone.
     MemberGone,
-    /// A peer is taken by its name alone.
-    MemberByName,
     /// No peer bears a listed name.
     MemberAbsent,
-    /// The peer is younger than the listing of its name.
-    MemberTooYoung,
-    /// Without history a name proves nothing.
-    MemberUnproved,
     /// A peer stays though its key's entry was removed.
     PeerStays,
     /// A section that the file had and has no more.
     SectionGone,
-    /// A name that groups list was a setup key before.
-    WasKey,
     /// An agreement to deletions.
     Agreement,
-    /// The file's history cannot be used, or not all of it.
-    History,
+    /// The inventory, or the changes since the last apply.
+    Inventory,
     /// The plan is not quite that of the merge.
     Merge,
     /// A recipient that the base branch does not have.
@@ -165,8 +147,6 @@ pub enum Code {
     PersonsToken,
     /// Something is left for the next run.
     LeftForNext,
-    /// A second group of a name that something needs.
-    TwinStays,
     /// Somebody changed something while an apply ran, and what became of it.
     Meanwhile,
 }

@@ -37,6 +37,35 @@ impl Desired {
         self.entries.contains_key(address)
     }
 
+    /// Returns whether the file has the entry of that key. What can move is looked for in every parent.
+    pub fn has(&self, key: &Address) -> bool {
+        match key.kind.descriptor().special.is_anywhere {
+            true => self.of_kind(key.kind).any(|(name, _)| *name == key.name),
+            false => self.declares(key),
+        }
+    }
+
+    /// Returns every name that stands for a machine: a setup key's, or the machine's own. Each with the entry that uses it.
+    pub fn machine_names(&self) -> BTreeSet<(&Address, String)> {
+        let mut names = BTreeSet::new();
+        for (address, entry) in &self.entries {
+            let members = entry.group().into_iter().flat_map(|group| &group.peers);
+            names.extend(members.flatten().map(|name| (address, name.clone())));
+            let peers = entry.resources().iter().flat_map(Resource::peers);
+            names.extend(peers.map(|peer| (address, peer.text().to_owned())));
+        }
+        names
+    }
+
+    /// Returns whether the file names a machine by one of these names, or has a setup key of one of them.
+    pub fn uses(&self, names: &BTreeSet<&str>) -> bool {
+        names.iter().any(|name| self.setup_key(name).is_some())
+            || self
+                .machine_names()
+                .iter()
+                .any(|(_, name)| names.contains(name.as_str()))
+    }
+
     /// Returns the entries of a kind, by name.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&String, &Declared)> {
         let entries = self.entries.range(Address::new(kind, "")..);

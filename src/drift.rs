@@ -12,9 +12,11 @@ use crate::desired::Desired;
 use crate::held::Why;
 use crate::id::Id;
 use crate::kind::FieldChange;
+use crate::let_go::LetGo;
 use crate::options::Options;
-use crate::plan::{Plan, Renames, plan};
+use crate::plan::{self, Plan};
 use crate::reason::Reason;
+use crate::snapshot::Snapshot;
 
 /// The difference between a file and an account.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,6 +41,8 @@ pub enum Unmanaged {
     NeverOurs,
     /// It is held back.
     Held(Why),
+    /// It is let go.
+    LetGo(LetGo),
     /// It stays, since the file has no section of its kind any more.
     SectionGone,
     /// An apply deletes it.
@@ -107,9 +111,11 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
     let never_ours = never_ours.map(|at| (at, Unmanaged::NeverOurs));
     let held = plan.held.iter();
     let held = held.map(|held| (&held.address, Unmanaged::Held(held.why.clone())));
+    let let_go = plan.let_go.iter();
+    let let_go = let_go.map(|of| (&of.address, Unmanaged::LetGo(of.clone())));
     let left = plan.gone_sections.iter().flat_map(|gone| &gone.left);
     let left = left.map(|at| (at, Unmanaged::SectionGone));
-    let unmanaged = never_ours.chain(held).chain(left);
+    let unmanaged = never_ours.chain(held).chain(let_go).chain(left);
     let mut drift = Drift {
         unmanaged: unmanaged.map(|(at, what)| (at.clone(), what)).collect(),
         ghosts: ghosts(desired, actual),
@@ -152,9 +158,13 @@ fn is_enrollment(change: &Change, enrolling: &BTreeMap<Id, String>) -> bool {
 pub fn blame_versions(
     drift: &mut Drift,
     versions: impl IntoIterator<Item = Version>,
-    actual: &Actual,
+    snapshot: &Snapshot,
     options: &Options,
 ) {
+    let planned = |desired: &Desired| {
+        let (actual, binding) = plan::read(desired, snapshot, options).ok()?;
+        plan::plan(desired, &actual, &binding, options).ok()
+    };
     let mut open: BTreeSet<Address> = drift
         .mismatched
         .iter()
@@ -167,7 +177,7 @@ pub fn blame_versions(
             break;
         }
         if let Some(newer) = &newer
-            && let Ok(plan) = plan(&version.desired, actual, &Renames::default(), options)
+            && let Some(plan) = planned(&version.desired)
         {
             let differs: BTreeSet<&Address> =
                 plan.changes.iter().map(|change| &change.address).collect();

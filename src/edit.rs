@@ -6,6 +6,7 @@
 
 mod file;
 mod insert;
+mod stale;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use crate::validate::validate;
 pub use file::{mark_enrolled_file, replace};
 pub use insert::insert_entry;
 pub(crate) use insert::pretty;
+pub use stale::content_differs_but_for_enrolled;
 
 /// What became of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// What tells that a peer came by a key; in JSON its name in small letters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// The event log says so.

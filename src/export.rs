@@ -14,7 +14,7 @@ use crate::config::Source;
 use crate::edit::pretty;
 use crate::enrollment::Binding;
 use crate::kind::values::names;
-use crate::kind::{ALL, EXPIRY, KeyType, Kind, Live, NameOf, PeerRef, Resource};
+use crate::kind::{ALL, EXPIRY, KeyType, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
 use crate::render::words;
 use crate::validate::validate;
 
@@ -179,6 +179,9 @@ fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>,
             return Err(format!("it is {}", words::protection(why)));
         }
     }
+    if live.resource.kind() == Kind::Policy && live.name.starts_with(TEMPORARY) {
+        return Err("NetBird made it for a while, and deletes it by itself".into());
+    }
     let entry = fields(live, export, actual)?;
     // there is always one of it, so only what it says is worth an entry
     let is_idle = live.resource.kind().is_one() && entry.is_empty();
@@ -237,12 +240,18 @@ fn unnamed(peer: &objects::Peer, export: &Export, actual: &Actual) -> Option<&'s
     let key = export
         .entries
         .get(&Address::new(Kind::SetupKey, &peer.name));
+    let is_shared = || {
+        let bearing = actual.peers_named(&peer.name);
+        bearing.filter(|peer| !peer.ephemeral).count() > 1
+    };
     if peer.ephemeral {
         Some("it is ephemeral")
     } else if names::own_flaw(&peer.name).is_some() {
         Some("a file cannot have that name")
     } else if !key.is_none_or(means) {
         Some("its name is that of a setup key that is not its own")
+    } else if key.is_none() && is_shared() {
+        Some("several peers have this name")
     } else {
         None
     }

@@ -15,8 +15,8 @@ use crate::api::{Api, ApiError};
 use crate::desired::Desired;
 use crate::enrollment::{self, Binding, Evidence};
 use crate::entry::Entry;
+use crate::inventory::Inventory;
 use crate::kind::{Groups, KeyType, Kind, Refers, Resource};
-use crate::ledger::Ledger;
 use crate::snapshot::{PeerList, Snapshot};
 
 /// The lists that a run needs at first.
@@ -52,7 +52,10 @@ impl Needs {
             kinds.extend([Kind::SetupKey, Kind::Peer]);
         }
         let settings = desired.resource(&Address::new(Kind::AccountSettings, ""));
-        if settings.iter().any(|one| !one.form().ties.is_empty()) {
+        let mut set = settings.iter().flat_map(|one| one.fields().into_iter());
+        if set
+            .any(|(field, value)| Kind::AccountSettings.moves(&field).is_some() && !value.is_null())
+        {
             // machines that they move, and zones that they may be in the way of
             kinds.extend([Kind::Peer, Kind::DnsZone]);
         }
@@ -67,12 +70,17 @@ impl Needs {
         }
     }
 
-    /// Adds the kinds whose section the file had and has no more: what of them still lives is said.
-    pub fn and_gone(mut self, desired: &Desired, ledger: &Ledger) -> Self {
-        let kinds = Kind::ALL.into_iter();
-        let gone =
-            kinds.filter(|kind| !desired.manages(*kind) && ledger.has_section(*kind).is_some());
-        self.kinds.extend(gone);
+    /// Adds the kinds of what is recorded: of those whose section the file has no more it is said what still lives.
+    pub fn and_recorded(mut self, inventory: &Inventory) -> Self {
+        let recorded = inventory.recorded();
+        let kinds = recorded.filter_map(|(key, ..)| Some(Address::of_key(key)?.kind));
+        for kind in kinds.collect::<BTreeSet<_>>() {
+            self.kinds
+                .extend(std::iter::once(kind).chain(kind.parent()));
+        }
+        if !inventory.enrolled.is_empty() {
+            self.kinds.insert(Kind::Peer);
+        }
         self
     }
 
@@ -86,6 +94,12 @@ impl Needs {
             Kind::Policy,
             Kind::Route,
         ]);
+        self
+    }
+
+    /// Adds the account, whose id says whether an inventory is of it.
+    pub fn and_account(mut self) -> Self {
+        self.kinds.insert(Kind::AccountSettings);
         self
     }
 

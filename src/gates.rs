@@ -101,7 +101,7 @@ pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
 
 /// Returns the refusals of what a plan takes away, but for the rows in `agreed`, which count as if they had gone before.
 pub fn deletions(plan: &Plan, max_deletes: usize, agreed: &BTreeSet<Row>) -> Vec<Refusal> {
-    judge(plan, max_deletes, &(&plan.rows() - agreed), agreed)
+    judge(plan, max_deletes, &(&plan.counted_rows() - agreed), agreed)
 }
 
 fn judge(
@@ -123,7 +123,7 @@ pub fn deletions_of(
     agreed: &BTreeSet<Row>,
     own: &BTreeSet<Row>,
 ) -> Vec<Refusal> {
-    let open = &plan.rows() - agreed;
+    let open = &plan.counted_rows() - agreed;
     let (own, others) = (&open & own, &open - own);
     let alone = judge(plan, max_deletes, &own, &(agreed | &others));
     let without = judge(plan, max_deletes, &others, agreed);

@@ -22,15 +22,17 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use blobs::{Blob, Blobs};
 pub use error::GitError;
 pub use merge::MergedFile;
 pub use object::{Entry, Message, Sha};
 pub use path::RepoPath;
+pub(crate) use path::has_git_above;
 
 use crate::config::MAX_BYTES;
+use blobs::Blobs;
 use command::Command;
-pub(crate) use object::mode_of;
+use error::MISSING_OBJECTS;
+use object::mode_of;
 use scratch::{Objects, Scratch};
 
 /// What a directory turned out to be.
@@ -138,8 +140,10 @@ impl Git {
         })
     }
 
+    /// Returns the commit that `rev` names; `None` where there is none.
+    ///
     /// The name goes through stdin, where a leading dash means nothing.
-    fn find(&self, rev: &str) -> Result<Option<Sha>, GitError> {
+    pub fn find(&self, rev: &str) -> Result<Option<Sha>, GitError> {
         if rev.is_empty() || rev.contains(['\n', '\0']) {
             return Ok(None);
         }
@@ -222,6 +226,29 @@ impl Git {
         Ok(messages.collect())
     }
 
+    /// Returns the commits along the first parents of `tip` that changed one of these files, the newest first, each with its
+    /// second since 1970. `from`: none that is an ancestor of that one, nor itself; `most`: no more than that.
+    pub fn changes(
+        &self,
+        from: Option<&Sha>,
+        tip: &Sha,
+        paths: &[&RepoPath],
+        most: usize,
+    ) -> Result<Vec<(Sha, i64)>, GitError> {
+        let mut log = self.scratch.command(Objects::Checkout);
+        log.args("log --first-parent -m --format=tformat:%H%x20%ct".split(' '));
+        log.args([format!("--max-count={most}"), tip.as_str().to_owned()]);
+        log.args(from.map(|from| format!("^{from}")));
+        log.args(["--"])
+            .args(paths.iter().map(|path| path.as_str()));
+        let text = String::from_utf8_lossy(&log.run()?).into_owned();
+        let commit = |line: &str| {
+            let (sha, second) = line.split_once(' ')?;
+            Some((Sha::parse(sha)?, second.parse().ok()?))
+        };
+        Ok(text.lines().filter_map(commit).collect())
+    }
+
     /// Returns the newest commits along the first parents of `tip`, `most` at most, and of each whether it changed the
     /// file at `path`.
     pub fn first_parents(
@@ -230,21 +257,16 @@ impl Git {
         path: &RepoPath,
         most: usize,
     ) -> Result<Vec<(Sha, bool)>, GitError> {
-        let most = format!("--max-count={most}");
-        let log = |path: Option<&RepoPath>| -> Result<Vec<Sha>, GitError> {
-            let mut command = self.scratch.command(Objects::Checkout);
-            command.args(["log", "--first-parent", "-m", "--format=tformat:%H", &most]);
-            command.args([tip.as_str(), "--"]);
-            let out = command.args(path.map(RepoPath::as_str)).run()?;
-            let text = String::from_utf8_lossy(&out).into_owned();
-            Ok(text.lines().filter_map(Sha::parse).collect())
-        };
-        let changed = log(Some(path))?;
-        let told = |commit: Sha| {
-            let has = changed.contains(&commit);
+        let changed = self.changes(None, tip, &[path], most)?;
+        let told = |(commit, _): (Sha, i64)| {
+            let has = changed.iter().any(|(changed, _)| *changed == commit);
             (commit, has)
         };
-        Ok(log(None)?.into_iter().map(told).collect())
+        Ok(self
+            .changes(None, tip, &[], most)?
+            .into_iter()
+            .map(told)
+            .collect())
     }
 
     /// Returns whether `old` is `new` or an ancestor of it. Errors where the checkout lacks one of them.
@@ -259,17 +281,44 @@ impl Git {
         }
     }
 
-    /// Starts a process that hands out blobs.
-    pub fn blobs(&self) -> Result<Blobs, GitError> {
-        Blobs::start(self.scratch.command(Objects::Checkout), self.scratch.path())
+    /// Returns what each commit has at each of these paths, in that order; `None` where it has nothing there. What is larger than
+    /// `largest` bytes counts as empty.
+    pub fn show_each(
+        &self,
+        commits: &[&Sha],
+        paths: &[&RepoPath],
+        largest: u64,
+    ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        let blobs = Blobs::start(self.scratch.command(Objects::Checkout), self.scratch.path())?;
+        let asked = commits.iter();
+        let asked = asked.flat_map(|commit| paths.iter().map(move |path| (*commit, *path)));
+        let asked: Vec<(&Sha, &RepoPath)> = asked.collect();
+        let names = asked
+            .iter()
+            .map(|(commit, path)| format!("{commit}:{path}"));
+        let read = blobs.read(names, largest)?;
+        for ((commit, path), _) in asked.iter().zip(&read).filter(|(_, text)| text.is_none()) {
+            // git says the same of what the commit does not have and of what the checkout lacks
+            if let Some(Entry::File(_)) = self.entry(commit, path)? {
+                let short = commit.short();
+                let text = format!("{path} of commit {short} is missing in this checkout");
+                return Err(GitError::new(text).hint(MISSING_OBJECTS));
+            }
+        }
+        Ok(read)
     }
 
-    /// Runs `git log` along the first parents of `tip`, for commits that touch one of `paths`.
-    pub(crate) fn log_raw(&self, tip: &Sha, paths: &[RepoPath]) -> Result<Vec<u8>, GitError> {
-        let mut log = self.scratch.command(Objects::Checkout);
-        log.args("log --first-parent -m --raw --no-abbrev --no-renames -z".split(' '));
-        log.args(["--format=tformat:%H %ct", tip.as_str(), "--"]);
-        log.args(paths.iter().map(RepoPath::as_str)).run()
+    /// Returns the names of what a folder holds in `commit`; none where it is not there.
+    pub fn folder(&self, commit: &Sha, folder: &str) -> Result<Vec<String>, GitError> {
+        let mut command = self.scratch.command(Objects::Checkout);
+        let inside = format!("{}/", folder.trim_end_matches('/'));
+        command.args("ls-tree -z --full-tree --name-only".split(' '));
+        command.args([commit.as_str(), "--", &inside]);
+        let found = String::from_utf8_lossy(&command.run()?).into_owned();
+        let names = found
+            .split('\0')
+            .filter_map(|path| path.strip_prefix(&inside));
+        Ok(names.map(str::to_owned).collect())
     }
 }
 

@@ -2,13 +2,15 @@
 //! request, the issue about drift.
 //!
 //! This module and [`contents`](File), issues and pulls beside it speak the REST API, one function a call; [`commit`],
-//! [`propose`], [`comment`] and [`issue`] are what the commands need, each written so that two runs at once and answers
+//! [`propose`], [`inventory`], [`comment`] and [`issue`] are what the commands need, each written so that two runs at once and answers
 //! that got lost do no harm. Facts about the server are in docs/gitea-api.md.
 
 pub mod comment;
 pub mod commit;
 mod contents;
 mod error;
+mod history;
+pub mod inventory;
 pub mod issue;
 mod issues;
 mod message;
@@ -18,7 +20,6 @@ mod rights;
 mod rule;
 mod runs;
 mod scopes;
-pub mod sealed;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ use crate::http::{BaseUrl, Client, Config, Method, Reply};
 use crate::text::is_hidden;
 
 pub use crate::http::Token;
-pub use contents::{File, NewFile, Put};
+pub use contents::{File, FileWrite, NewFile, Put};
 pub use error::{Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::commit_message;
@@ -103,18 +104,12 @@ impl Repo {
 
     /// Returns the server's version, as in `1.26.3`, or `15.0.3+gitea-1.22.0` of a Forgejo. Needs no scope.
     pub fn version(&self) -> Result<String, Error> {
-        self.version_at().map(|(version, _)| version)
-    }
-
-    /// Returns the same, and when the server says it answered.
-    pub fn version_at(&self) -> Result<(String, Option<jiff::Timestamp>), Error> {
         #[derive(Deserialize)]
         struct Version {
             version: String,
         }
-        let reply = self.ok(Method::Get, "/version", None)?;
-        let version: Version = decode(&reply, "a version")?;
-        Ok((version.version, reply.server_time))
+        let version: Version = decode(&self.ok(Method::Get, "/version", None)?, "a version")?;
+        Ok(version.version)
     }
 
     /// Returns the token's user (docs/gitea-api.md, "Users"). Needs `read:user`, which the bot's token does without:

@@ -1,14 +1,15 @@
-//! The life cycle of setup keys: what becomes of a key, as a function of one declared key and its live namesakes.
+//! The life cycle of setup keys: what becomes of a key, as a function of one declared key and the live keys of its name.
 //!
-//! Names of keys are not unique and old keys are never purged, so a name often stands for several live keys: dead ones
-//! (used, expired, revoked), those that somebody made by hand, and at most one that is wanted. Whose they are is told in
-//! `namesakes`; the plan, the members of groups and the enrollments all go by the one decision made here.
+//! Names of keys are not unique and old keys are never purged, so a name often stands for several: the inventory says which
+//! of them are the entry's. A recorded key was sealed, since its id is recorded in the commit that stores its copy. The
+//! plan, the members of groups and the enrollments all go by the one decision made here.
 
 mod choice;
-mod namesakes;
 mod operation;
 
 use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 
 use crate::actual::Actual;
 use crate::address::Address;
@@ -16,55 +17,90 @@ use crate::api::objects;
 use crate::change::Operation;
 use crate::desired::Desired;
 use crate::id::Id;
-use crate::kind::{DeclaredKey, Kind, Live};
-use crate::notice::{Notice, OfKey};
+use crate::inventory::Origin;
+use crate::kind::{DeclaredKey, KeyType, Kind, Live};
+use crate::notice::Notice;
 use crate::options::Options;
+use crate::ours::Standing;
 use crate::reason::Reason;
 
 use choice::choose;
-use operation::{compare, make, must_be_replaced};
+use operation::{compare, make};
 
-pub use namesakes::{Namesake, Whose, consumed, namesakes};
-pub use operation::desired;
-
-/// How long after its creation a key can have been changed last and count as untouched, in seconds: creation takes
-/// its two times one after the other, and the id holds whole seconds.
-const UNTOUCHED_SECS: i64 = 2;
-
-/// The age at which a change moves `updated_at` out of that, in seconds.
-pub const MARKABLE_SECS: i64 = UNTOUCHED_SECS + 1;
+pub use operation::{desired, must_be_replaced};
 
 /// What is to be done about one declared key.
 #[derive(Debug, Default)]
 pub struct Decision {
     /// The operation and why it is.
     pub operation: Option<(Operation, Option<Reason>)>,
-    /// Older namesakes that go after it, and why.
+    /// Other keys of the name that go after it, and why.
     pub deletions: Vec<(Live, Reason)>,
     /// What a reader should know.
     pub notices: Vec<Notice>,
-    /// Namesakes among which nobody can choose.
-    pub ambiguous: Vec<Live>,
+    /// A key that the entry adopts.
+    pub adopts: Option<(Id, Origin)>,
+    /// Nothing is done, since nobody can tell which key is meant.
+    pub is_skipped: bool,
     /// Ids of the entry's own one-off keys that a machine used, the oldest first.
     pub spent: Vec<Id>,
-    /// Id of the used key by whose peer the name is borne: of a pending entry that of one that was used since it was asked
-    /// for.
+    /// Id of the used key whose machine has the name: of a pending entry that of one that was used since it was asked for.
     pub used: Option<Id>,
     /// Id of the valid, unused key of ours that stands for the entry and stays.
     pub waiting: Option<Id>,
-    /// What lives is older than the entry, which stands for it all the same.
-    pub takes_over: bool,
 }
 
-/// Returns whether nobody holds the key's secret: unused, without groups, and never changed since its creation. Keys are
-/// made without groups and are changed only once sealed: they get their groups then, or a write that changes nothing.
-/// One that was emptied by hand was changed later.
-pub fn never_sealed(key: &objects::SetupKey) -> bool {
-    let untouched = || {
-        let created = key.id.created_at()?;
-        Some((0..=UNTOUCHED_SECS).contains(&(key.updated_at?.as_second() - created)))
+/// A live key that has an entry's name.
+#[derive(Debug, Clone, Copy)]
+pub struct Namesake<'a> {
+    /// The facts.
+    pub key: &'a objects::SetupKey,
+    /// The same in canonical form.
+    pub live: &'a Live,
+    /// How it is recorded, if it is.
+    pub origin: Option<Origin>,
+    /// Whether the event log proves that a run of ours made it.
+    pub is_made: bool,
+    /// Whether the inventory of another environment has it.
+    pub is_strange: bool,
+}
+
+impl Namesake<'_> {
+    /// Returns whether it did its work.
+    pub fn is_spent(&self) -> bool {
+        self.key.key_type == KeyType::OneOff && self.key.used_times > 0
+    }
+
+    /// Returns whether somebody can still enroll with it.
+    pub fn is_waiting(&self) -> bool {
+        self.key.valid && !self.is_spent()
+    }
+
+    /// Returns whether it was made before the instant from which on the file asks for a new one. A key whose id does not
+    /// tell its age is old if even its last change is.
+    pub fn is_superseded(&self, asked: Option<Timestamp>) -> bool {
+        let changed = || self.key.updated_at.map(Timestamp::as_second);
+        let created = self.key.id.created_at().or_else(changed);
+        asked.is_some_and(|instant| created.is_some_and(|second| second < instant.as_second()))
+    }
+}
+
+/// Returns the live keys of that name, the oldest first.
+fn namesakes<'a>(name: &str, actual: &'a Actual, options: &Options) -> Vec<Namesake<'a>> {
+    let ours = &options.ours;
+    let asked = ours.asked.get(&Address::new(Kind::SetupKey, name));
+    let namesake = |live: &'a Live| {
+        let named = (asked == Some(&live.id)).then_some(Origin::Adopted);
+        Some(Namesake {
+            key: actual.keys.get(&live.id)?,
+            live,
+            origin: ours.origin(&live.id).or(named),
+            is_made: ours.made.contains(&live.id),
+            is_strange: ours.strange.contains_key(&live.id),
+        })
     };
-    key.used_times == 0 && key.auto_groups.is_empty() && untouched() == Some(true)
+    let live = actual.named(Kind::SetupKey, name).iter();
+    live.filter_map(namesake).collect()
 }
 
 /// What is decided about each declared key, by name. The plan's operations, members and enrollments all read it, so that
@@ -81,22 +117,26 @@ pub fn decisions(desired: &Desired, actual: &Actual, options: &Options) -> Decis
 /// Decides about the declared key `name` of an account.
 fn decide(name: &str, declared: &DeclaredKey, actual: &Actual, options: &Options) -> Decision {
     let address = Address::new(Kind::SetupKey, name);
-    let namesakes = namesakes(name, actual, options);
-    let mut decision = choose(&address, declared, &namesakes, options);
-    let touched = decision
-        .operation
-        .iter()
-        .filter_map(|(operation, _)| operation.live())
-        .chain(decision.deletions.iter().map(|(live, _)| live));
-    let mut touched = touched.map(|live| &live.id).chain(&decision.used);
-    let is_named = |id: &Id| {
-        let mut namesakes = namesakes.iter();
-        namesakes.any(|of| of.whose == Whose::Named && of.key.id == *id)
+    let mut namesakes = namesakes(name, actual, options);
+    let ours = &options.ours;
+    let asked = ours.asked.get(&address);
+    let is_new = |id: &Id| ours.inventory.origin(id).is_none();
+    let adopts = asked.filter(|id| is_new(id)).cloned();
+    let adopts = adopts.map(|id| (id, Origin::Adopted));
+    let is_ours = |of: &&Namesake| of.origin.is_some();
+    let lacks = !namesakes.iter().any(|of| is_ours(&of));
+    let adopts = match adopts {
+        None if lacks && ours.standing != Standing::Unknown => {
+            choice::adopted(declared, &namesakes, options)
+        }
+        adopts => adopts,
     };
-    if !declared.enrolled && touched.any(is_named) {
-        let notice = Notice::about(&address, OfKey::ByName);
-        decision.notices.push(notice);
+    if let Some((id, origin)) = &adopts {
+        let adopted = namesakes.iter_mut().filter(|of| of.key.id == *id);
+        adopted.for_each(|of| of.origin = Some(*origin));
     }
+    let mut decision = choose(&address, declared, &namesakes, options);
+    decision.adopts = adopts.filter(|_| ours.standing != Standing::Unknown);
     decision
 }
 

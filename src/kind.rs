@@ -14,7 +14,6 @@ mod descriptor;
 mod dns_record;
 mod dns_settings;
 mod dns_zone;
-mod form;
 mod group;
 mod groups;
 mod live;
@@ -49,7 +48,6 @@ pub use descriptor::{Descriptor, Special};
 pub use dns_record::{DnsRecord, RecordType};
 pub use dns_settings::DnsSettings;
 pub use dns_zone::DnsZone;
-pub use form::{End, Form, Shape, Tie, Trace};
 pub use group::{DeclaredGroup, Group};
 pub use groups::{ALL, Groups, Other, Refers, Unresolved};
 pub use live::{FieldChange, Live, differences};
@@ -61,7 +59,7 @@ pub use network_router::NetworkRouter;
 pub(crate) use peer::EXPIRY;
 pub use peer::Peer;
 pub use peer_ref::PeerRef;
-pub use policy::{Action, Policy, PortRange, Protocol, Target};
+pub use policy::{Action, Policy, PortRange, Protocol, TEMPORARY, Target};
 pub use route::Route;
 pub use setup_key::{DeclaredKey, SealedFor, SetupKey};
 pub use spec::About;
@@ -263,14 +261,9 @@ impl Resource {
         each!(self, it => it.beyond_the_file())
     }
 
-    /// Returns its form: whether a file can say it, and what it connects.
-    pub fn form(&self) -> Form {
-        each!(self, it => it.form())
-    }
-
-    /// Returns what tells it from others of its name, in words that follow its id.
-    pub fn form_in_words(&self) -> &'static str {
-        each!(self, it => it.form_in_words())
+    /// Returns what tells it from others of its name, where several can have one: what it connects.
+    pub fn connects(&self) -> Value {
+        each!(self, it => it.connects())
     }
 
     /// Returns its entry in a file; `Err` says why there can be none, in words that begin with "it".

@@ -1,7 +1,7 @@
 //! netbird-gitops: a NetBird network declared in a JSON file, planned on pull requests, applied from CI.
 //!
 //! A run goes from left to right. `config` and `validate` make `desired` state of the file, `fetch` and `actual` read the
-//! account, `ledger` reads the file's git history, which proves what was ever ours. `plan` compares them in five stages,
+//! account, `inventory` says what of it is ours. `plan` compares them in five stages,
 //! `gates` may refuse the plan, `render` tells it, `apply` carries it out and verifies it. `kind` holds all that is known
 //! of a kind of object, one file each. `commands` name the stages of each command in order.
 //!
@@ -46,18 +46,21 @@ mod http;
 pub mod id;
 mod index;
 mod init;
+pub mod inventory;
 mod json;
 mod key_type;
 mod keys;
 pub mod kind;
-pub mod ledger;
+mod let_go;
 pub mod logging;
 mod mask;
 mod members;
 mod memberships;
+mod merge;
 mod notice;
 pub mod options;
 mod origin;
+pub mod ours;
 mod parallel;
 pub mod plan;
 pub mod problem;
@@ -74,5 +77,6 @@ mod spelling;
 mod testing;
 pub mod text;
 pub mod validate;
+mod versions;
 mod who;
 mod workflows;

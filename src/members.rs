@@ -6,10 +6,9 @@
 //! hostname.
 
 mod doubt;
+mod names;
 
-use std::collections::BTreeSet;
-
-use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actual::Actual;
 use crate::address::Address;
@@ -21,10 +20,23 @@ use crate::hint::{self, Hint};
 use crate::id::Id;
 use crate::keys::Decisions;
 use crate::kind::{KeyType, Kind};
-use crate::ledger::{Ledger, Listing};
 use crate::notice::{Notice, OfMember, OfPeer, WayOut};
 use crate::options::{Options, Prune};
-use doubt::{gone, is_machine, namesakes, several};
+use doubt::{gone, namesakes, several};
+use names::bearing;
+
+pub use names::Names;
+
+/// A declared group that lists members.
+#[derive(Clone, Copy)]
+pub struct OfGroup<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The name that it was recorded by.
+    pub recorded: &'a str,
+    /// The names that it lists.
+    pub wanted: &'a BTreeSet<String>,
+}
 
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]
@@ -35,6 +47,8 @@ pub struct Members {
     pub pending: BTreeSet<String>,
     /// Members that the file does not name and that stay.
     pub unmanaged: BTreeSet<Id>,
+    /// Whom the listed names mean.
+    pub meant: BTreeMap<String, Id>,
     /// What a reader should know.
     pub notices: Vec<Notice>,
 }
@@ -48,6 +62,8 @@ pub struct Known<'a> {
     pub actual: &'a Actual,
     /// What is decided about the file's keys.
     pub decisions: &'a Decisions,
+    /// Whom names mean that are no names of keys.
+    pub names: &'a Names,
     /// Peers of machines that were replaced: they leave their groups by being deleted.
     pub replaced: &'a BTreeSet<Id>,
     /// Peers that wait until somebody lets them in.
@@ -56,19 +72,19 @@ pub struct Known<'a> {
     pub options: &'a Options,
 }
 
-/// Resolves the names in `wanted`, the `peers` of the declared group `name`. `live` are the group's members now.
-pub fn resolve(
-    name: &str,
-    wanted: &BTreeSet<String>,
-    live: &BTreeSet<Id>,
-    known: Known,
-) -> Members {
+/// Resolves the names in `peers` of a declared group. `live` are the group's members now.
+pub fn resolve(of: OfGroup, live: &BTreeSet<Id>, known: Known) -> Members {
     let Known {
         desired,
         actual,
         options,
         ..
     } = known;
+    let OfGroup {
+        name,
+        recorded,
+        wanted,
+    } = of;
     let mut members = Members::default();
     let group = Address::new(Kind::Group, name);
     let mut named = Vec::new();
@@ -78,6 +94,9 @@ pub fn resolve(
         let mut tell = |what| members.notices.push(Notice::member(&group, member, what));
         match found {
             Found::Peers(ids, said) => {
+                if let [only] = &ids[..] {
+                    members.meant.insert(member.clone(), only.clone());
+                }
                 named.extend(ids);
                 said.into_iter().for_each(tell);
             }
@@ -105,13 +124,13 @@ pub fn resolve(
         let peer = actual.peers.get(id);
         peer.is_some_and(|peer| untold.contains(peer.name.as_str()))
     };
+    let inventory = &options.ours.inventory;
+    let was_listed = |id: &Id| inventory.member(recorded, id).is_some();
     let stays = |id: &&Id| match options.prune {
         _ if is_untold(id) => true,
         Prune::None => true,
-        Prune::Owned => !was_listed(id, &group, actual, &options.ledger),
-        Prune::All => {
-            !was_listed(id, &group, actual, &options.ledger) && must_stay(id, name, desired, actual)
-        }
+        Prune::Owned => !was_listed(id),
+        Prune::All => !was_listed(id) && must_stay(id, name, desired, actual),
     };
     members.unmanaged = others.filter(stays).cloned().collect();
     members.peers = named;
@@ -149,7 +168,7 @@ pub fn one(
 fn find(name: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Found {
     match known.decisions.contains_key(name) {
         true => by_key(name, at, live, known),
-        false => by_name(name, at, live, known),
+        false => by_name(name, live, known),
     }
 }
 
@@ -162,8 +181,8 @@ enum Found {
     Nobody(OfMember),
 }
 
-/// A setup-key name is the peer bound to that key; only where the key is marked enrolled and gone from NetBird, it is
-/// the one peer of that name that is no person's, or the one that is a member already.
+/// A setup-key name is the peer bound to that key; where the key is marked enrolled and gone from NetBird, it is whom the
+/// inventory says.
 fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Found {
     let Known {
         desired, actual, ..
@@ -198,62 +217,25 @@ fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Foun
             },
         };
     }
-    let peers: Vec<&objects::Peer> = actual.peers_named(member).filter(is_machine).collect();
-    let ids = peers.iter().map(|peer| peer.id.clone());
-    let members: Vec<Id> = ids.filter(|id| live.contains(id)).collect();
-    if let [first, rest @ ..] = &members[..] {
-        let said = || namesakes(member, first, WayOut::NewKey, known);
-        let said = rest.is_empty().then(said).flatten();
-        return Found::Peers(members, said);
-    }
-    match peers[..] {
-        [peer] => Found::Peers(vec![peer.id.clone()], Some(OfMember::ByName)),
-        [] => Found::Nobody(OfMember::EnrolledNobody),
-        _ => Found::Nobody(OfMember::EnrolledSeveral(peers.len())),
-    }
+    by_name(member, live, known)
 }
 
-/// Another name is the one live peer of that name; of namesakes the one that is a member or came by a key.
-fn by_name(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Found {
+/// Another name is the machine that it was bound to. Of one that means nobody, whom somebody put there by hand stays there.
+fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
     let Known {
         desired, actual, ..
     } = known;
-    let peers: Vec<&objects::Peer> = actual
-        .peers_named(member)
-        .filter(|peer| !peer.ephemeral)
-        .collect();
-    let members: Vec<Id> = peers
-        .iter()
-        .filter(|peer| live.contains(&peer.id))
-        .map(|peer| peer.id.clone())
-        .collect();
-    if let [member_id, rest @ ..] = &members[..] {
-        let way_out = WayOut::Delete(member_id.clone());
-        let said = || namesakes(member, member_id, way_out, known);
-        let is_twin = rest.is_empty() && peers.len() > 1;
-        let said = is_twin.then(said).flatten();
-        return Found::Peers(members, said);
+    if let Some(id) = known.names.meant(member) {
+        let said = namesakes(member, id, WayOut::Adopt, known);
+        return Found::Peers(vec![id.clone()], said);
     }
-    let listing = known.options.listings.of(at, member);
-    let created = |peer: &objects::Peer| {
-        let by_list = || peer.created_at.map(Timestamp::as_second);
-        peer.id.created_at().or_else(by_list)
-    };
-    // who took the name after it was listed is not meant, and is in nobody's way
-    let could_be_meant = |peer: &&&objects::Peer| match listing {
-        Listing::Since(listed) => created(peer).is_some_and(|created| created <= listed),
-        Listing::New | Listing::Unknown => true,
-    };
-    let older: Vec<&&objects::Peer> = peers.iter().filter(could_be_meant).collect();
-    let is_bound = |peer: &&&&objects::Peer| actual.bindings.key_of(&peer.id).is_some();
-    let bound: Vec<&&&objects::Peer> = older.iter().filter(is_bound).collect();
-    match (&older[..], &bound[..]) {
-        _ if peers.is_empty() => Found::Nobody(OfMember::Absent(meant(member, desired, actual))),
-        ([], _) => Found::Nobody(OfMember::TooYoung),
-        (_, _) if listing == Listing::Unknown => Found::Nobody(OfMember::Unproved),
-        ([peer], _) => Found::Peers(vec![peer.id.clone()], None),
-        (_, [peer]) => Found::Peers(vec![peer.id.clone()], None),
-        _ => Found::Nobody(OfMember::Several(older.len())),
+    let bearing = bearing(member, known);
+    let there = bearing.iter().filter(|machine| live.contains(&machine.id));
+    let there: Vec<Id> = there.map(|machine| machine.id.clone()).collect();
+    match bearing.is_empty() {
+        _ if !there.is_empty() => Found::Peers(there, None),
+        true => Found::Nobody(OfMember::Absent(meant(member, desired, actual))),
+        false => Found::Nobody(OfMember::MeansNobody(bearing)),
     }
 }
 
@@ -283,11 +265,6 @@ pub fn listed_names<'a>(peer: &Id, actual: &'a Actual) -> impl Iterator<Item = &
 /// The same, to keep.
 pub fn names_of(peer: &Id, actual: &Actual) -> BTreeSet<String> {
     listed_names(peer, actual).map(str::to_owned).collect()
-}
-
-/// A member that the file listed once and lists no more.
-fn was_listed(peer: &Id, group: &Address, actual: &Actual, ledger: &Ledger) -> bool {
-    listed_names(peer, actual).any(|name| ledger.was_listed(group, name))
 }
 
 /// Unmanaged members that stay even under `--prune all`: persons' and ephemeral peers, and peers that came by a declared

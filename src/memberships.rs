@@ -23,10 +23,11 @@ pub struct Memberships {
 
 impl Memberships {
     /// Compares the file with an earlier version of it. Keys that one of the two does not have pending are looked at where
-    /// the other has: one that is done joined already, and one that is removed joins nothing.
-    pub fn between(desired: &Desired, base: &Desired) -> Self {
+    /// the other has: one that is done joined already, and one that is removed joins nothing. `followed`: groups that the
+    /// file calls by the name that somebody gave them in NetBird, by their old names.
+    pub fn between(desired: &Desired, base: &Desired, followed: &BTreeMap<String, String>) -> Self {
         let now = granted(desired);
-        let before = under_new_names(granted(base), desired);
+        let before = under_new_names(granted(base), desired, followed);
         let none = BTreeSet::new();
         let mut memberships = Memberships::default();
         for (key, groups) in now {
@@ -86,14 +87,18 @@ pub fn granted(desired: &Desired) -> ByKey {
 }
 
 /// A group that was renamed is the same group.
-fn under_new_names(mut granted: ByKey, desired: &Desired) -> ByKey {
-    for (at, old) in &desired.renamed_from {
-        if at.kind != Kind::Group {
-            continue;
-        }
+fn under_new_names(
+    mut granted: ByKey,
+    desired: &Desired,
+    followed: &BTreeMap<String, String>,
+) -> ByKey {
+    let renamed = desired.renamed_from.iter();
+    let renamed = renamed.filter(|(at, _)| at.kind == Kind::Group);
+    let renamed = renamed.map(|(at, old)| (old, &at.name));
+    for (old, new) in renamed.chain(followed) {
         for groups in granted.values_mut() {
             if groups.remove(old) {
-                groups.insert(at.name.clone());
+                groups.insert(new.clone());
             }
         }
     }
@@ -124,7 +129,7 @@ mod tests {
 
     /// `KEY joins GROUP` and `KEY leaves GROUP`, sorted.
     fn between(file: Value, base: Value) -> Vec<String> {
-        let memberships = Memberships::between(&desired(file), &desired(base));
+        let memberships = Memberships::between(&desired(file), &desired(base), &BTreeMap::new());
         let lines = |list: &ByKey, verb: &str| -> Vec<String> {
             let pairs = list.iter().flat_map(|(key, groups)| {
                 groups.iter().map(move |group| (key.clone(), group.clone()))
@@ -153,7 +158,7 @@ mod tests {
             ["k joins a", "k joins b"]
         );
         assert_eq!(between(granted.clone(), granted.clone()), [""; 0]);
-        let all = Memberships::between(&desired(granted), &desired(listed)).all;
+        let all = Memberships::between(&desired(granted), &desired(listed), &BTreeMap::new()).all;
         assert_eq!(all["k"], BTreeSet::from(["a".to_owned(), "b".to_owned()]));
     }
 

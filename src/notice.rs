@@ -1,7 +1,7 @@
 //! What a reader of a plan should know and that changes nothing, as data: its sentence is made in `render`.
 
 mod agreement;
-mod history;
+mod inventory;
 mod key;
 mod member;
 mod object;
@@ -12,7 +12,7 @@ use crate::code::Code;
 use crate::config::{self, Place};
 
 pub use agreement::{OfAgreement, Void};
-pub use history::{NoHistory, OfHistory, OfMerge};
+pub use inventory::{OfInventory, OfMerge};
 pub use key::{Dead, OfKey, Open, PeerStays, Remark, Stays};
 pub use member::{Machine, OfMember, WayOut};
 pub use object::{Logins, Meanwhile, OfObject, OfPeer, Users};
@@ -36,8 +36,8 @@ pub struct Notice {
 pub enum What {
     /// Something odd in a valid file.
     File(config::Finding),
-    /// The file's history.
-    History(OfHistory),
+    /// The inventory, or what git says of the file since it was applied last.
+    Inventory(OfInventory),
     /// The merge of a pull request.
     Merge(OfMerge),
     /// An agreement to deletions.
@@ -97,7 +97,7 @@ impl Notice {
     pub fn code(&self) -> Code {
         match &self.what {
             What::File(problem) => problem.code,
-            What::History(_) => Code::History,
+            What::Inventory(_) => Code::Inventory,
             What::Merge(_) => Code::Merge,
             What::Agreement(_) => Code::Agreement,
             What::Run(of) => of.code(),
@@ -133,7 +133,7 @@ macro_rules! into_what {
 }
 
 into_what! {
-    OfHistory => History,
+    OfInventory => Inventory,
     OfMerge => Merge,
     OfAgreement => Agreement,
     OfRun => Run,

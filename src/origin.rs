@@ -19,6 +19,12 @@ impl std::fmt::Display for Origin {
 }
 
 impl Origin {
+    /// Returns the origin of that text, as the inventory has it.
+    pub fn of_text(text: &str) -> Self {
+        let number = text.strip_prefix('#').and_then(|text| text.parse().ok());
+        number.map_or_else(|| Origin::Commit(text.to_owned()), Origin::Pull)
+    }
+
     /// Returns it in words, a commit by the beginning of its id.
     pub fn words(&self) -> String {
         match self {
@@ -29,6 +35,6 @@ impl Origin {
 
     /// Returns whose deletions those of a cause are, in words.
     pub fn whose(cause: Option<&Origin>) -> String {
-        cause.map_or_else(|| "what no commit has yet".into(), Origin::words)
+        cause.map_or_else(|| "no known commit".into(), Origin::words)
     }
 }

@@ -4,6 +4,7 @@
 //! what it found with its notices and its problems. Whatever is impossible is a `Problem`, and all of them are found; whatever
 //! a reader should know is a `Notice`.
 
+mod bind;
 mod check;
 mod claim;
 mod diff;
@@ -11,12 +12,11 @@ mod digest;
 mod follow_up;
 mod labels;
 mod order;
+mod record;
 mod referrers;
-mod renames;
 mod resolve;
 mod rows;
-mod standing;
-mod twins;
+mod skip;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,22 +26,24 @@ use crate::change::Change;
 use crate::desired::Desired;
 use crate::held::Held;
 use crate::id::Id;
+use crate::inventory::{Adoption, Delta, Origin};
 use crate::kind::{Kind, Live};
-use crate::ledger::{Cause, Proof};
+use crate::let_go::{LeftBy, LetGo};
 use crate::notice::{Gone, Notice};
 use crate::options::Options;
 use crate::problem::Problem;
-
-pub(crate) use twins::Twins;
+use crate::reason::Reason;
+use crate::versions::Cause;
 
 use claim::Claimed;
 
 pub(crate) use labels::name_peers;
 
+pub use bind::{Binding, read};
 pub use digest::Unlike;
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};
-pub use renames::{Renames, renames};
+pub use record::people;
 pub use rows::{Piece, Row};
 
 /// What a plan is made from.
@@ -51,15 +53,23 @@ struct Given<'a> {
     desired: &'a Desired,
     /// The live account.
     actual: &'a Actual,
-    /// What was asked for beside the file, and its history.
+    /// What its entries stand for.
+    binding: &'a Binding,
+    /// What was asked for beside the file, and what is ours.
     options: &'a Options,
 }
 
-impl Given<'_> {
-    /// Returns whether an object was made while its entry was declared.
-    fn made(&self, address: &Address, live: &Live) -> bool {
-        self.options.ledger.proof(address, live.id.created_at()) == Proof::Ours
-    }
+/// An object that an entry adopts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adopting {
+    /// The entry.
+    pub address: Address,
+    /// The object.
+    pub id: Id,
+    /// As what: the event log can tell that a run made it.
+    pub origin: Origin,
+    /// How many objects the entry has.
+    pub room: usize,
 }
 
 /// What an apply would do.
@@ -73,8 +83,22 @@ pub struct Plan {
     pub notices: Vec<Notice>,
     /// Objects of managed kinds that the file does not declare and that stay.
     pub unmanaged: BTreeSet<Address>,
-    /// What was declared once and stays all the same, sorted.
+    /// What is to go and stays all the same, sorted.
     pub held: Vec<Held>,
+    /// What entries adopt, by address.
+    pub adoptions: Vec<Adopting>,
+    /// What is let go, now or by an earlier run, sorted.
+    pub let_go: Vec<LetGo>,
+    /// Entries about which nothing is done: nobody can tell which objects they mean.
+    pub skipped: BTreeSet<Address>,
+    /// Rows of agreements of what does not exist any more, though its entry was taken out since the last apply.
+    pub dead: Vec<(String, LeftBy)>,
+    /// What a run writes down, whatever it changes: what became of recorded objects, and who is meant by names.
+    pub record: Delta,
+    /// The keys of the recorded objects.
+    pub keys: BTreeMap<Id, String>,
+    /// The names by which members are recorded, by group and peer.
+    pub listed: BTreeMap<(String, Id), String>,
     /// By which change of the file something goes.
     pub causes: BTreeMap<Row, Cause>,
     /// Sections that the file no longer has.
@@ -119,39 +143,92 @@ impl Plan {
         self.changes.iter().flat_map(Row::of).collect()
     }
 
-    /// Returns how many live objects are held back until somebody agrees.
-    pub fn held_for_agreement(&self) -> usize {
-        self.held.iter().map(Held::weight).sum()
+    /// Returns what of that counts: second copies and the old keys of replacements do not, nobody misses them.
+    pub fn counted_rows(&self) -> BTreeSet<Row> {
+        let counts = |change: &&Change| {
+            !matches!(
+                change.reason,
+                Some(
+                    Reason::Surplus
+                        | Reason::SecondKey
+                        | Reason::BeforeReissue
+                        | Reason::ReplacedBefore
+                        | Reason::NeverSealed
+                )
+            )
+        };
+        let changes = self.changes.iter().filter(counts);
+        changes.flat_map(Row::of).collect()
+    }
+
+    /// Returns the name by which a group lists a member.
+    pub fn listed(&self, group: &str, peer: &Id) -> Option<&str> {
+        let listed = self.listed.get(&(group.to_owned(), peer.clone()));
+        listed.map(String::as_str)
+    }
+
+    /// Returns the text by which agreements name a row: machines by their ids, all else by the names of the file.
+    pub fn row_text(&self, row: &Row) -> String {
+        let Row {
+            address,
+            object,
+            piece,
+        } = row;
+        let key = || match self.keys.get(object) {
+            Some(key) => key.clone(),
+            None => address.key(),
+        };
+        match piece {
+            Piece::Whole if address.kind == Kind::Peer => format!("peers/{object}"),
+            Piece::Whole => key(),
+            Piece::Member(id) => {
+                let listed = self.listed.get(&(address.name.clone(), id.clone()));
+                let name = listed.or(self.peer_labels.get(id)).map(String::as_str);
+                format!("{} member {}", key(), name.unwrap_or(&id.0))
+            }
+            Piece::Field { field, value } => format!("{} {field}={value}", address.key()),
+        }
+    }
+
+    /// Returns what a run writes down before its first other write: what it adopts, and what belongs to another entry by now.
+    pub fn first_record(&self) -> Delta {
+        let adoption = |of: &Adopting| Adoption {
+            key: of.address.key(),
+            id: of.id.clone(),
+            origin: of.origin,
+            room: of.room,
+        };
+        Delta {
+            adopted: self.adoptions.iter().map(adoption).collect(),
+            ..self.record.clone()
+        }
     }
 }
 
-/// Makes the plan that brings `actual` to `desired`. `renames` are those that `actual` was read with.
+/// Makes the plan that brings `actual` to `desired`, read together with its binding ([`read`]).
 pub fn plan(
     desired: &Desired,
     actual: &Actual,
-    renames: &Renames,
+    binding: &Binding,
     options: &Options,
 ) -> Result<Plan, Vec<Problem>> {
     let given = Given {
         desired,
         actual,
+        binding,
         options,
     };
-    let resolved = resolve::resolve(given);
+    let mut resolved = resolve::resolve(given);
+    let skipped = skip::skip(given, &mut resolved);
     let claimed = claim::claim(given, &resolved);
-    let difference = diff::diff(given, &resolved, &claimed, renames);
+    let difference = diff::diff(given, &resolved, &claimed);
     let followed = follow_up::follow_up(given, difference.changes, &resolved, &claimed);
     let checked = check::check(given, &followed.changes, &resolved);
+    let record = record::record(given, &resolved, &skipped.entries);
 
     let counted = count(given, &claimed, &followed.changes);
     let parents = claimed.parents();
-    let mut problems = [
-        claimed.problems,
-        difference.problems,
-        followed.problems,
-        checked.problems,
-    ]
-    .concat();
+    let mut problems = [difference.problems, followed.problems, checked.problems].concat();
     if !problems.is_empty() {
         problems.sort();
         problems.dedup();
@@ -159,8 +236,8 @@ pub fn plan(
     }
     let notices = [
         resolved.notices,
+        skipped.notices,
         claimed.notices,
-        difference.notices,
         followed.notices,
         checked.notices,
     ];
@@ -184,6 +261,13 @@ pub fn plan(
         notices: notices.concat(),
         unmanaged: claimed.unmanaged,
         held: followed.held,
+        adoptions: record.adoptions,
+        let_go: claimed.let_go,
+        skipped: skipped.entries,
+        dead: record.dead,
+        record: record.delta,
+        keys: record.keys,
+        listed: record.listed,
         causes: followed.causes,
         gone_sections: claimed.gone_sections,
         unmanaged_members,

@@ -18,12 +18,16 @@ pub struct Problem {
 /// What cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Impossible {
-    /// Its name stands for these live objects.
-    Ambiguous(Vec<Id>),
     /// `--replace` names what the file does not have.
     ReplaceUndeclared,
     /// `--replace` names what is of a kind that is never made anew.
     ReplaceOfKind,
+    /// `--adopt` names what the file does not have.
+    AdoptUndeclared,
+    /// `--adopt` names an object that there is not.
+    AdoptAbsent(Id),
+    /// `--adopt` names an object for an entry that has as many recorded ones as it has places.
+    AdoptOneMore(Id),
     /// Objects exchange what only one of them can have.
     Exchange,
     /// Another route for the same network and routers lives.
@@ -81,21 +85,6 @@ pub enum Impossible {
     },
     /// It is the domain of that zone, and NetBird does not take both.
     DomainOfZone(String),
-    /// It is to be renamed from that name, which cannot be.
-    Rename(String, Rename),
-}
-
-/// Why something cannot be renamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rename {
-    /// The file never declared the old name.
-    NeverDeclared,
-    /// The API did not make it.
-    NotOfApi,
-    /// The new name lives, too.
-    BothLive,
-    /// Several bear the old name.
-    Several,
 }
 
 impl Problem {

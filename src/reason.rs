@@ -10,19 +10,19 @@ use crate::who::Who;
 pub enum Reason {
     /// Its entry left the file.
     NoLongerDeclared {
-        /// It was held back until somebody agreed.
+        /// It would be let go, and somebody agreed to its deletion.
         agreed: bool,
     },
     /// The file never declared it, and `--prune all` takes such things away.
     NotDeclared,
-    /// Of equal objects of one name this one goes: the other one stays, and does what it did.
-    Second,
+    /// Its entry stands for another one: two runs at once made both.
+    Surplus,
     /// Of equal keys of one name this one goes. Each has a secret of its own.
     SecondKey,
-    /// Of groups of one name this one goes: an older one takes over its members and what refers to it.
-    SecondGroup,
-    /// What it refers to is such a second group.
-    RefersToSecondGroup,
+    /// It was deleted in NetBird.
+    Lost,
+    /// Somebody gave it this name.
+    RenamedBack(String),
     /// This field of it cannot be changed.
     Fixed(&'static str),
     /// What it stands in is made anew.
@@ -57,7 +57,7 @@ pub enum Reason {
         /// The key's name.
         key: String,
         /// What tells so.
-        evidence: Option<Evidence>,
+        evidence: Evidence,
     },
     /// The peer came by an older key of the name, and another machine by the newer one.
     Replaced {

@@ -22,6 +22,7 @@ pub(crate) mod words;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::access::Delta;
+use crate::address::Address;
 use crate::agreement::{Agreement, Origin};
 use crate::change::{Change, Operation};
 use crate::gates::Refusal;
@@ -177,8 +178,21 @@ impl Document {
 
     /// Returns whether an apply had nothing to do, or left it to another run.
     pub fn did_nothing(&self) -> bool {
-        let is_idle = || self.plan.as_ref().is_some_and(Plan::is_empty) && self.error.is_none();
+        let is_idle = |plan: &Plan| plan.is_empty() && plan.adoptions.is_empty();
+        let is_idle = || self.plan.as_ref().is_some_and(is_idle) && self.error.is_none();
         self.superseded.is_some() || is_idle()
+    }
+
+    /// Returns what became of the adoptions: an apply writes them down before its first change.
+    fn adoption(&self, applied: bool) -> Status {
+        let is_tried = |status: &Status| !matches!(status, Status::Pending | Status::Skipped);
+        let is_over = self.error.is_none() && !self.statuses.contains(&Status::Pending);
+        let is_written = is_over || self.statuses.iter().any(is_tried);
+        match applied {
+            false => Status::Pending,
+            true if is_written && self.superseded.is_none() => Status::Success,
+            true => Status::Skipped,
+        }
     }
 
     /// Returns who agreed to deletions, and where; empty where nobody had to.
@@ -236,11 +250,11 @@ impl Document {
         }
     }
 
-    /// Returns what is unmanaged, in words by kind: `groups "a", "b"`.
-    pub fn unmanaged(&self) -> Vec<(String, Vec<&str>)> {
-        let mut kinds: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    /// Returns what is unmanaged, by kind and with its word for that many.
+    pub fn unmanaged(&self) -> Vec<(String, Vec<&Address>)> {
+        let mut kinds: BTreeMap<_, Vec<&Address>> = BTreeMap::new();
         for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
-            kinds.entry(address.kind).or_default().push(&address.name);
+            kinds.entry(address.kind).or_default().push(address);
         }
         let label = |kind: Kind, number| match number {
             1 => kind.label().to_owned(),
@@ -248,7 +262,7 @@ impl Document {
         };
         let kinds = kinds.into_iter();
         kinds
-            .map(|(kind, names)| (label(kind, names.len()), names))
+            .map(|(kind, objects)| (label(kind, objects.len()), objects))
             .collect()
     }
 }

@@ -27,9 +27,7 @@ mod ssh_key;
 mod test_keys;
 
 pub use file_name::{file_name, file_stem};
-pub use keys_dir::{
-    KeysDir, Removal, Reservation, StoredFile, is_temporary, present, remove_leftovers,
-};
+pub use keys_dir::{KeysDir, Removal, Reservation, StoredFile, is_temporary, remove_leftovers};
 pub use recipient::Described;
 pub use recipients::{ENVIRONMENT, Recipients};
 pub use sources::{RecipientError, RecipientErrors, Sources, literal};

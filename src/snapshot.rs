@@ -55,7 +55,7 @@ impl Snapshot {
     /// Returns whether the list of a kind was asked for.
     pub fn has(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Peer => !self.peers.is_empty(),
+            Kind::Peer => self.peers.is_known,
             kind => self.lists.contains_key(&kind),
         }
     }
@@ -128,6 +128,9 @@ impl<'de> Deserialize<'de> for Snapshot {
 #[serde(transparent)]
 pub struct PeerList {
     entries: Vec<Entry>,
+    /// Whether the list was asked for: an account without machines has an empty one.
+    #[serde(skip)]
+    is_known: bool,
     #[serde(skip)]
     read: OnceLock<Arc<Peers>>,
 }
@@ -165,6 +168,7 @@ impl From<Listed<objects::Peer>> for PeerList {
         });
         PeerList {
             entries,
+            is_known: true,
             read: peers.map(OnceLock::from).unwrap_or_default(),
         }
     }
@@ -174,6 +178,7 @@ impl From<Vec<Entry>> for PeerList {
     fn from(entries: Vec<Entry>) -> Self {
         PeerList {
             entries,
+            is_known: true,
             read: OnceLock::new(),
         }
     }
@@ -196,6 +201,7 @@ impl Deref for PeerList {
 /// What is changed is read again.
 impl DerefMut for PeerList {
     fn deref_mut(&mut self) -> &mut Self::Target {
+        self.is_known = true;
         self.read = OnceLock::new();
         &mut self.entries
     }

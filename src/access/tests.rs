@@ -394,7 +394,7 @@ fn a_membership_to_come_is_told_where_the_file_grants_it() {
     );
     let case = Case::new(file.clone(), live);
     let plan = case.possible();
-    let memberships = Memberships::between(&desired(&file), &desired(&base));
+    let memberships = Memberships::between(&desired(&file), &desired(&base), &Default::default());
     let delta = Delta::of(&case.actual(), &plan, &memberships, false);
     assert_data_eq!(
         access_lines(&delta).join("\n"),

@@ -3,11 +3,10 @@
 use super::{Agreement, Origin};
 use crate::text::count;
 
-/// Returns what goes once somebody agrees, and nobody did.
+/// Returns what is deleted once somebody agrees, and nobody did.
 pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
-    agreements
-        .iter()
-        .filter(|agreement| agreement.agreed_by.is_none() && agreement.line.is_some())
+    let agreements = agreements.iter();
+    agreements.filter(|agreement| agreement.is_open())
 }
 
 /// Where a line can be said besides, in a job. A workflow of pushes that change the file does not start by such a commit, and
@@ -57,38 +56,18 @@ fn where_to(agreements: &[Agreement], then: &str) -> String {
     }
 }
 
-/// Returns what is to be copied where a gate refuses, or something is held: a sentence, and the line.
+/// Returns what is to be copied where a gate refuses: a sentence, and the line.
 pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
-    let mut ways = Vec::new();
-    for agreement in agreements
-        .iter()
-        .filter(|agreement| agreement.agreed_by.is_none())
-    {
-        let whose = agreement.whose();
-        // a setting that moves machines deletes nothing
-        let losses = count(agreement.rows, "loss", "losses");
-        let held = count(
-            agreement.held,
-            "object that is held back",
-            "objects that are held back",
-        );
-        ways.extend(agreement.line.as_ref().map(|line| {
-            (
-                format!("to agree to the {losses} of {whose}"),
-                line.to_string(),
-            )
-        }));
-        ways.extend(agreement.line_with_held.as_ref().map(|line| {
-            let what = match agreement.rows {
-                0 => format!("to agree to the deletion of the {held}, of {whose}"),
-                _ => {
-                    format!(
-                        "to agree to the {losses} of {whose}, and to the deletion of the {held}"
-                    )
-                }
-            };
-            (what, line.to_string())
-        }));
-    }
-    ways
+    let way = |agreement: &Agreement| {
+        let deletions = count(agreement.rows, "deletion", "deletions");
+        let what = match (&agreement.cause, agreement.is_proposed) {
+            (None, true) => format!("to agree to the {deletions} of this change"),
+            (None, false) => {
+                format!("to agree to the {deletions} that no commit since the last apply asks for")
+            }
+            (Some(_), _) => format!("to agree to the {deletions} of {}", agreement.whose()),
+        };
+        Some((what, agreement.line.as_ref()?.to_string()))
+    };
+    open(agreements).filter_map(way).collect()
 }

@@ -5,14 +5,15 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 
-use super::Custody;
 use super::members::GroupWrites;
+use super::{Custody, Recorder};
 use crate::address::Address;
 use crate::change::Change;
 use crate::id::Id;
+use crate::inventory::Inventory;
 use crate::notice::Notice;
+use crate::ours::Ours;
 use crate::render::{CreatedKey, Status};
-use crate::secret::StoredFile;
 
 /// Is told what happens while it happens.
 pub trait Observer {
@@ -26,7 +27,8 @@ pub trait Observer {
     fn say(&mut self, text: &str);
     /// The state of things after each step, for a report that outlives a killed run.
     fn state(&mut self, _applied: &Applied) {}
-    /// The last new key is made, and other kinds come next: what is to be kept of the sealed keys is kept now.
+    /// New keys are sealed, and nobody can use them yet or other kinds come next: what is to be kept of the sealed keys is kept
+    /// now.
     fn keys_made(&mut self, _applied: &Applied) {}
 }
 
@@ -63,6 +65,8 @@ pub type Fresh<'a> = &'a dyn Fn() -> Result<()>;
 pub struct Conduct<'a> {
     /// Where new secrets go; only a plan without new keys needs none.
     pub custody: Option<&'a Custody>,
+    /// Where the run writes down what it makes; only a plan that makes and deletes nothing needs none.
+    pub records: Option<Records<'a>>,
     /// Carry on after a failure with what does not depend on it.
     pub keep_going: bool,
     /// Set by a signal: the operation in hand is finished, the rest is not tried.
@@ -73,7 +77,16 @@ pub struct Conduct<'a> {
     pub puts_back: bool,
 }
 
-/// What an apply leaves for its report and for `verify`.
+/// Where a run writes down what it makes, and what it knew when the plan was made.
+#[derive(Clone, Copy)]
+pub struct Records<'a> {
+    /// Where it writes it down.
+    pub recorder: &'a dyn Recorder,
+    /// What was known of what is ours.
+    pub ours: &'a Ours,
+}
+
+/// What an apply leaves for its report, for the inventory and for `verify`.
 #[derive(Default)]
 pub struct Applied {
     /// What became of each change of the plan.
@@ -88,8 +101,16 @@ pub struct Applied {
     pub hint: Option<String>,
     /// Whether the file is still the one to apply could not be said, or it is not.
     pub stale: Option<anyhow::Error>,
-    /// Objects that this run made, by id.
-    pub(super) made: BTreeMap<Id, Made>,
+    /// Objects that this run made and that live, by id.
+    pub(super) made: BTreeMap<Id, Address>,
+    /// Objects that another run made meanwhile for entries of this plan, by id.
+    pub(super) met: BTreeMap<Id, Address>,
+    /// The inventory as it was after this run wrote its newest keys into it.
+    pub recorded: Option<Inventory>,
+    /// Objects that do not exist any more, by this run or when it was about to delete them.
+    pub(super) deleted: BTreeSet<Id>,
+    /// Changes whose object is not deleted after all, since another run or a machine needs it by now.
+    pub(super) kept: BTreeSet<usize>,
     /// Ids of the objects that were there before.
     pub(super) known: BTreeSet<Id>,
     /// DNS labels that the server made of new names of peers.
@@ -102,19 +123,16 @@ pub struct Applied {
     pub(super) groups: GroupWrites,
 }
 
-/// An object that a run made.
-pub(super) struct Made {
-    pub(super) address: Address,
-    /// Where the secret is, of a key.
-    pub(super) file: Option<StoredFile>,
-}
-
 impl Applied {
-    /// Returns whether everything was carried out.
+    /// Returns whether everything was carried out, but for what is not to be deleted after all.
     pub fn is_complete(&self) -> bool {
-        self.statuses
-            .iter()
-            .all(|status| *status == Status::Success)
+        let mut statuses = self.statuses.iter().enumerate();
+        statuses.all(|(at, status)| *status == Status::Success || self.kept.contains(&at))
+    }
+
+    /// Returns whether the object of that change is not deleted after all.
+    pub fn is_kept(&self, change: usize) -> bool {
+        self.kept.contains(&change)
     }
 
     /// Returns whether the account may differ from what it was.

@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::Result;
 use serde_json::Value;
 
+use super::deletions::Stays;
 use super::write::NotKnown;
 use super::{Conduct, Run, StepOutcome, keys};
 use crate::api::ApiError;
@@ -75,6 +76,9 @@ impl<'r, 'a> Course<'r, 'a> {
         if !self.may_start(number, breaks && !self.breaking) {
             return;
         }
+        if breaks && !self.breaking {
+            self.run.look = None;
+        }
         self.breaking = breaks;
         let outcome = self.timed(number, |run| run.step(step, change));
         self.finish(number, outcome);
@@ -134,7 +138,6 @@ impl<'r, 'a> Course<'r, 'a> {
     pub(super) fn finish(&mut self, number: usize, outcome: Result<StepOutcome>) {
         let at = self.plan.steps[number].change;
         let (total, change) = (self.plan.steps.len(), self.change(number));
-        self.failed |= outcome.is_err();
         let (status, said) = match outcome {
             Ok(said) => {
                 log_write(change);
@@ -146,6 +149,11 @@ impl<'r, 'a> Course<'r, 'a> {
                 };
                 (status, said)
             }
+            Err(error) if error.is::<Stays>() => {
+                self.run.applied.kept.insert(at);
+                let said = StepOutcome::otherwise(format!("{error:#}"));
+                (Status::Skipped, said)
+            }
             Err(error) => self.failure(&error),
         };
         self.run.applied.statuses[at] = status;
@@ -155,6 +163,7 @@ impl<'r, 'a> Course<'r, 'a> {
 
     /// What a step that failed leaves: the status of its change, and what to say.
     fn failure(&mut self, error: &anyhow::Error) -> (Status, StepOutcome) {
+        self.failed = true;
         let of_api = error.downcast_ref::<ApiError>();
         let applied = &mut *self.run.applied;
         applied.interrupted |= of_api.is_some_and(ApiError::is_access);

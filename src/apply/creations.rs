@@ -9,8 +9,10 @@ use super::write::{NotKnown, not_known};
 use super::{Run, StepOutcome, paths, same};
 use crate::address::Address;
 use crate::api::ApiError;
+use crate::api::objects::Event;
 use crate::id::Id;
 use crate::kind::{Live, Resource, Unresolved, differences};
+use crate::ours;
 
 impl Run<'_> {
     pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<StepOutcome> {
@@ -18,7 +20,7 @@ impl Run<'_> {
         match self.api.post(&self.collection(address)?, &body) {
             Ok(answer) => {
                 let live = self.read(address.kind, answer)?;
-                self.record(address, &live);
+                self.made(address, &live);
                 self.complete(address, after, &live)?;
                 Ok(StepOutcome::as_planned("created"))
             }
@@ -50,14 +52,14 @@ impl Run<'_> {
         same(after, &stored)
     }
 
-    /// Another run made it meanwhile: then it is taken as it is, if it is what is wanted.
-    pub(super) fn adopt(
+    /// Another run made it meanwhile: then it is adopted as it is, if it is what is wanted.
+    fn adopt(
         &mut self,
         address: &Address,
         after: &Resource,
         error: ApiError,
     ) -> Result<StepOutcome> {
-        // of several the lowest id stays
+        // of several the lowest id stands
         let found = self.appeared(address)?.into_iter();
         let Some(live) = found.min_by(|a, b| a.id.cmp(&b.id)) else {
             return Err(error.into());
@@ -75,11 +77,13 @@ impl Run<'_> {
             }
             _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
         }
+        let met = &mut self.applied.met;
+        met.insert(live.id, address.clone());
         Ok(StepOutcome::otherwise("was made by another run meanwhile"))
     }
 
     /// The answer of a creation was lost. It is not sent again: the list tells whether it arrived.
-    pub(super) fn settle(
+    fn settle(
         &mut self,
         address: &Address,
         after: &Resource,
@@ -92,7 +96,13 @@ impl Run<'_> {
         let error = anyhow::Error::from(error);
         match (found.pop(), found.is_empty()) {
             (Some(live), true) => {
-                self.record(address, &live);
+                self.learn(address, &live);
+                // without a proof it is adopted: then it is never deleted for having been made
+                let of_whom = match self.is_made_by_us(&live.id).unwrap_or_default() {
+                    true => &mut self.applied.made,
+                    false => &mut self.applied.met,
+                };
+                of_whom.insert(live.id.clone(), address.clone());
                 same(after, &live)?;
                 self.observer
                     .say(&format!("{address}: {error:#}; it arrived all the same"));
@@ -108,6 +118,24 @@ impl Run<'_> {
                 Err(error.context(NotKnown(text.into())))
             }
         }
+    }
+
+    /// Returns whether the event log proves that this run made an object whose answer was lost. A list of another environment
+    /// that has the same service user would make that no proof.
+    pub(super) fn is_made_by_us(&self, id: &Id) -> Result<bool> {
+        let (Some(me), Some(records)) = (self.me, self.records) else {
+            return Ok(false);
+        };
+        if !records.ours.strange.is_empty() {
+            return Ok(false);
+        }
+        let events = self
+            .api
+            .list("/events")
+            .context("cannot read the event log")?;
+        let events = events.iter().filter_map(|event| event.read().ok());
+        let events: Vec<Event> = events.collect();
+        Ok(ours::made_by(me, &events).contains(id))
     }
 
     /// Returns the path of the collection that an object of that address is made in.

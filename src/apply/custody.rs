@@ -1,7 +1,5 @@
 //! Where the secrets of new keys go.
 
-use std::time::Duration;
-
 use crate::id::Id;
 use crate::kind::Resource;
 use crate::secret::{KeysDir, Recipients};
@@ -12,10 +10,8 @@ pub struct Custody {
     pub recipients: Recipients,
     /// Where the sealed files are.
     pub dir: KeysDir,
-    /// Where copies of them are kept that outlive the job, if anywhere.
-    pub copies: Option<Box<dyn Copies>>,
-    /// How to wait for a key's age.
-    pub wait: Box<dyn Fn(Duration)>,
+    /// Whether copies of them are kept with the inventory, where they outlive the job.
+    pub copies: bool,
 }
 
 impl Custody {
@@ -26,21 +22,6 @@ impl Custody {
             _ => self.recipients.clone(),
         }
     }
-}
-
-/// A place for copies of sealed keys that outlives disk, artifact and log of a job.
-pub trait Copies {
-    /// Stores all of these, or none, and says where each is. What it cannot store is not used.
-    fn store(&self, keys: &[KeyCopy]) -> Result<Vec<String>, NotStored>;
-}
-
-/// Why no copy could be stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotStored {
-    /// What became of it.
-    pub text: String,
-    /// What to do about it.
-    pub hint: Option<String>,
 }
 
 /// A sealed key, to be copied.

@@ -1,37 +1,37 @@
-//! Setup keys in an apply: sealed, stored, and usable only then.
+//! Setup keys in an apply: sealed, recorded, and usable only then.
 //!
-//! A run can be killed at any instant. A key is made without groups, so it is one whose secret may not be sealed; the next
-//! plan sees that and makes it anew. What marks it as sealed, its groups or a write that changes nothing, comes once the
-//! sealed text is on disk and a copy of it where it outlives the job. Whatever goes wrong before takes the key back.
+//! A run can be killed at any instant. A key is made without groups and gets them once its id is in the inventory, in the
+//! same commit as a copy of the sealed text; where no copies are kept, the sealed text is out before that commit. So a
+//! recorded key was sealed, and the next run deletes an unrecorded one without groups that a run of ours made. Whatever goes
+//! wrong before takes the key back.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use jiff::Timestamp;
 use serde_json::Value;
 
+use super::deletions::Stays;
 use super::write::NotKnown;
-use super::{Course, KeyCopy, Made, NotStored, Run, StepOutcome, same, unreadable};
+use super::{Course, KeyCopy, NotRecorded, Run, StepOutcome, same, unreadable};
 use crate::address::Address;
 use crate::api::objects;
 use crate::api::{ApiError, NewKey, object_path};
 use crate::change::{Change, Operation};
 use crate::entry::Entry;
 use crate::id::Id;
-use crate::keys::{MARKABLE_SECS, never_sealed};
+use crate::inventory::Delta;
+use crate::keys::must_be_replaced;
 use crate::kind::{Kind, Live, Resource};
-use crate::plan::Plan;
-use crate::reason::Reason;
+use crate::plan::{Plan, Step};
 use crate::render::CreatedKey;
 use crate::secret::{Sealed, StoredFile};
 
-/// The most keys that are made before they are stored, in one commit.
+/// The most keys that are made before they are recorded, in one commit.
 const BLOCK: usize = 25;
 
 /// Returns how many steps from `number` on make keys one after the other, up to [`BLOCK`].
 pub(super) fn block(plan: &Plan, number: usize) -> usize {
-    let makes = |step: &&crate::plan::Step| plan.changes[step.change].makes_key();
+    let makes = |step: &&Step| plan.changes[step.change].makes_key();
     let steps = plan.steps[number..].iter().take(BLOCK);
     steps.take_while(makes).count()
 }
@@ -45,9 +45,6 @@ struct Waiting<'a> {
     object: Value,
     sealed: Sealed,
     file: StoredFile,
-    /// When the answer came, and what the server's clock said then.
-    made: Instant,
-    server_time: Option<Timestamp>,
 }
 
 impl Waiting<'_> {
@@ -55,21 +52,10 @@ impl Waiting<'_> {
         matches!(self.after, Resource::SetupKey(key)
             if key.auto_groups.as_ref().is_some_and(|groups| !groups.is_empty()))
     }
-
-    /// How long until a write moves `updated_at` away from the key's creation, by the server's clock.
-    fn until_markable(&self) -> Duration {
-        let Some(created) = self.id.created_at() else {
-            return Duration::ZERO;
-        };
-        // whole seconds, so the server's clock is not behind this
-        let then = self.server_time.map_or(created, Timestamp::as_second);
-        let left = u64::try_from(created + MARKABLE_SECS - then).unwrap_or(0);
-        Duration::from_secs(left).saturating_sub(self.made.elapsed())
-    }
 }
 
 impl Course<'_, '_> {
-    /// Makes the keys of these steps and seals them one after the other, stores them together, and then makes them usable.
+    /// Makes the keys of these steps and seals them one after the other, records them together, and then makes them usable.
     /// Where one fails, what was made before goes on to its end.
     pub(super) fn make_keys(&mut self, steps: Range<usize>) {
         let mut waiting = Vec::new();
@@ -81,81 +67,65 @@ impl Course<'_, '_> {
             (asks, self.breaking) = (false, false);
             let change = self.change(number);
             match self.timed(number, |run| run.make_key(change, number)) {
-                Ok(Some(key)) => waiting.push(key),
-                Ok(None) => {
-                    let said = "was finished by another run meanwhile";
-                    self.finish(number, Ok(StepOutcome::otherwise(said)));
-                }
+                Ok(key) => waiting.push(key),
                 Err(error) => self.finish(number, Err(error)),
             }
         }
-        let places = match self.run.store(&waiting) {
-            Ok(places) => places,
-            Err(NotStored { text, hint }) => {
-                // taken back one by one, and each says why
-                self.ended = true;
-                self.run.applied.hint = self.run.applied.hint.take().or(hint);
-                for key in waiting {
-                    let (number, error) = (key.number, anyhow!(text.clone()));
-                    let error = self
-                        .run
-                        .take_back(key.address, &key.id, Some(key.file), error);
-                    self.finish(number, Err(error));
-                }
-                return;
+        if waiting.is_empty() {
+            return;
+        }
+        let recorded = self.run.record_keys(&waiting);
+        if let Err(NotRecorded { text, hint }) = recorded {
+            // taken back one by one, and each says why
+            self.ended = true;
+            self.run.applied.hint = self.run.applied.hint.take().or(hint);
+            for key in waiting {
+                let (number, error) = (key.number, anyhow!(text.clone()));
+                let error = self.run.take_back(key, error);
+                self.finish(number, Err(error));
             }
-        };
-        // those that wait for their age come last, so that they wait together
-        let mut waiting: Vec<_> = waiting.into_iter().zip(places).collect();
-        waiting.sort_by_key(|(key, _)| !key.wants_groups());
-        for (key, place) in waiting {
+            return;
+        }
+        for key in waiting {
             let (number, change) = (key.number, self.change(key.number));
-            let outcome = self.timed(number, |run| run.make_usable(key, place, change));
+            let outcome = match self.run.is_listed(&key) {
+                true => self.timed(number, |run| run.make_usable(key, change)),
+                false => {
+                    self.ended = true;
+                    let text = "the inventory does not have the new key any more; run again";
+                    Err(self.run.take_back(key, anyhow!(text)))
+                }
+            };
             self.finish(number, outcome);
         }
     }
 }
 
 impl Run<'_> {
-    /// Makes a key without groups and seals it. `None`: the one that was to be replaced is good by now.
-    fn make_key<'a>(&mut self, change: &'a Change, number: usize) -> Result<Option<Waiting<'a>>> {
+    /// Makes a key without groups and seals it.
+    fn make_key<'a>(&mut self, change: &'a Change, number: usize) -> Result<Waiting<'a>> {
         let address = &change.address;
-        let after = match &change.operation {
-            Operation::Create { after } => after,
-            Operation::Replace { live, after, .. } => {
-                if change.reason == Some(Reason::NeverSealed) && !self.still_unsealed(live)? {
-                    return Ok(None);
-                }
-                after
-            }
-            Operation::Update { .. } | Operation::Delete { .. } => {
-                bail!("{address} is not to be made")
-            }
-        };
+        let after = change.operation.after();
+        let after = after.with_context(|| format!("{address} is not to be made"))?;
         let custody = self.custody.context("nobody to seal the new key for")?;
-        // resolved first: a key whose groups are not there is not made
+        // resolved first: a key whose groups do not exist is not made
         after.request(&address.name, Some(&Value::Null), &self.groups)?;
         let reservation = custody.dir.reserve(&address.name)?;
         let body = after.request(&address.name, None, &self.groups)?;
-        let NewKey {
-            object,
-            secret,
-            server_time,
-        } = self.post_key(address, &body)?;
-        let made = Instant::now();
+        let NewKey { object, secret } = self.post_key(address, &body)?;
         let id = Id::from(object["id"].as_str().context("the answer has no id")?);
 
         let sealed = match custody.recipients_of(after).seal(&secret) {
             Ok(sealed) => sealed,
-            Err(error) => return Err(self.take_back(address, &id, None, error)),
+            Err(error) => return Err(self.withdraw(address, &id, None, error)),
         };
         drop(secret);
         self.observer.sealed(&address.name, &sealed.armored);
         let file = match reservation.store(&sealed) {
             Ok(file) => file,
-            Err(error) => return Err(self.take_back(address, &id, None, error)),
+            Err(error) => return Err(self.withdraw(address, &id, None, error)),
         };
-        Ok(Some(Waiting {
+        Ok(Waiting {
             number,
             address,
             after,
@@ -163,111 +133,161 @@ impl Run<'_> {
             object,
             sealed,
             file,
-            made,
-            server_time,
-        }))
+        })
     }
 
-    /// Stores copies of the sealed keys; says of each where it is, where copies are kept.
-    fn store(&self, keys: &[Waiting]) -> Result<Vec<Option<String>>, NotStored> {
-        let copies = self.custody.and_then(|custody| custody.copies.as_ref());
-        let Some(copies) = copies.filter(|_| !keys.is_empty()) else {
-            return Ok(vec![None; keys.len()]);
+    /// Writes the ids of sealed keys into the inventory, with copies where copies are kept, and reads it again.
+    fn record_keys(&mut self, keys: &[Waiting]) -> Result<(), NotRecorded> {
+        let refused = |text: String| NotRecorded { text, hint: None };
+        let Some(records) = self.records else {
+            return Err(refused("no inventory is written, so no key is made".into()));
         };
-        let files = keys.iter().map(|key| KeyCopy {
+        let has_copies = self.custody.is_some_and(|custody| custody.copies);
+        if !has_copies {
+            // nothing else outlives a run that is killed after the commit
+            keys.iter().for_each(|key| self.tell_key(key, None));
+            self.observer.state(self.applied);
+            self.observer.keys_made(self.applied);
+        }
+        let created = keys.iter().map(|key| (key.address.key(), key.id.clone()));
+        let delta = Delta {
+            created: created.collect(),
+            ..Delta::default()
+        };
+        let copy = |key: &Waiting| KeyCopy {
             name: key.address.name.clone(),
             id: key.id.clone(),
             armored: key.sealed.armored.clone(),
-        });
-        let places = copies.store(&files.collect::<Vec<_>>())?;
-        Ok(places.into_iter().map(Some).collect())
-    }
-
-    /// Gives a sealed key its groups, or marks it as sealed where it wants none; then what it replaces goes.
-    fn make_usable(
-        &mut self,
-        key: Waiting,
-        place: Option<String>,
-        change: &Change,
-    ) -> Result<StepOutcome> {
-        let done = match key.wants_groups() {
-            true => self.write_key(&key).map(drop),
-            false => self.mark(&key),
         };
-        let address = key.address;
-        if let Err(error) = done {
-            return Err(self.take_back(address, &key.id, Some(key.file), error));
-        }
-        let path = key.file.path.display();
-        let copied = place.as_ref().map(|place| format!(" and {place}"));
-        let created = format!("created, sealed in {path}{}", copied.unwrap_or_default());
-        self.keep_key(key, place);
-        match &change.operation {
-            Operation::Replace { live, .. } => {
-                let deleted = self.delete_key(address, live, change.reason.as_ref())?;
-                Ok(StepOutcome {
-                    text: format!("{created}; the old one {}", deleted.text),
-                    ..deleted
-                })
-            }
-            _ => Ok(StepOutcome::as_planned(created)),
-        }
-    }
-
-    /// Moves a key's `updated_at`, so that it reads as sealed: there are no groups that would tell.
-    fn mark(&mut self, key: &Waiting) -> Result<()> {
-        let custody = self.custody.context("nobody to seal the new key for")?;
-        (custody.wait)(key.until_markable());
-        for is_last in [false, true] {
-            let stored: objects::SetupKey = wire_key(&self.write_key(key)?.wire)?;
-            if !never_sealed(&stored) {
-                return Ok(());
-            }
-            // a clock that stood still, or ran backwards
-            if !is_last {
-                (custody.wait)(Duration::from_secs(MARKABLE_SECS.unsigned_abs()));
-            }
-        }
-        bail!(
-            "{} was written, and NetBird's answer says that it never was: whether it is sealed could not be told from \
-             that later",
-            key.address
-        )
-    }
-
-    /// Writes the key as it is to be, and returns what NetBird has then.
-    fn write_key(&mut self, key: &Waiting) -> Result<Live> {
-        let after = key.after;
-        let body = after.request(&key.address.name, Some(&key.object), &self.groups)?;
-        // what changes nothing is told by its time
-        let is_marked = |found: &Live| {
-            let found = found.wire.read();
-            found.is_ok_and(|found| !never_sealed(&found))
+        let copies: Vec<KeyCopy> = match has_copies {
+            true => keys.iter().map(copy).collect(),
+            false => Vec::new(),
         };
-        let is_done =
-            |found: &Live| same(after, found).is_ok() && (key.wants_groups() || is_marked(found));
-        let path = object_path(Kind::SetupKey.path(), &key.id.0)?;
-        let (stored, _) = self.put(key.address, &path, &body, is_done)?;
-        same(after, &stored)?;
-        Ok(stored)
+        let recorded = records.recorder.record(&delta, &copies)?;
+        let made = keys.iter().map(|key| (key.id.clone(), key.address.clone()));
+        self.applied.made.extend(made);
+        for (key, place) in keys.iter().zip(recorded.places) {
+            self.tell_key(key, place);
+        }
+        self.applied.recorded = Some(recorded.inventory);
+        self.look_again()
+            .map_err(|error| refused(format!("{error:#}")))
     }
 
-    /// Notes a key that is usable, and where a copy of it is.
-    fn keep_key(&mut self, key: Waiting, stored: Option<String>) {
-        let address = key.address.clone();
+    /// Notes a sealed key, and where a copy of it is.
+    fn tell_key(&mut self, key: &Waiting, stored: Option<String>) {
         let custody = self.custody.iter();
         let recipients = custody.flat_map(|custody| custody.recipients_of(key.after).describe());
         let created = CreatedKey {
             file: key.file.path.display().to_string(),
             fingerprint: key.sealed.fingerprint(),
-            sealed: key.sealed.armored,
+            sealed: key.sealed.armored.clone(),
             recipients: recipients.map(|recipient| recipient.to_string()).collect(),
             stored,
         };
         let keys = &mut self.applied.created_keys;
-        keys.insert(address.name.clone(), created);
-        let file = Some(key.file);
-        self.applied.made.insert(key.id, Made { address, file });
+        keys.insert(key.address.name.clone(), created);
+    }
+
+    /// Returns whether the inventory that was read again has a key.
+    fn is_listed(&self, key: &Waiting) -> bool {
+        let inventory = self.look.as_ref().map(|look| &look.inventory);
+        inventory.is_some_and(|inventory| inventory.origin(&key.id).is_some())
+    }
+
+    /// Returns the key of another run that stands for the entry, if that is not this run's: of the recorded ones that this run
+    /// did not know the first that lives and needs no replacement.
+    fn other_stands(&self, key: &Waiting) -> Result<Option<Live>> {
+        let (Some(records), Some(look)) = (self.records, &self.look) else {
+            return Ok(None);
+        };
+        let adopted = |id: &Id| self.plan.adoptions.iter().any(|adopted| adopted.id == *id);
+        let is_new = |id: &&Id| records.ours.inventory.origin(id).is_none() && !adopted(id);
+        let recorded = look.inventory.created.get(&key.address.key());
+        // sorted, so those that come first are the older ones
+        let older = recorded.into_iter().flatten().filter(is_new);
+        for id in older.take_while(|id| **id != key.id) {
+            let found = match self.api.get(&object_path(Kind::SetupKey.path(), &id.0)?) {
+                Ok(found) => self.read(Kind::SetupKey, found)?,
+                Err(error) if error.is_gone() => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let of_wire = wire_key(&found.wire)?;
+            let is_alive = of_wire.valid || of_wire.used_times > 0;
+            if is_alive && !must_be_replaced(key.after, &found) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives a recorded key its groups, if it wants any; then what it replaces is deleted. Where another run's key stands for
+    /// the entry, this run's is deleted and that one gets the groups.
+    fn make_usable(&mut self, key: Waiting, change: &Change) -> Result<StepOutcome> {
+        let made = match self.other_stands(&key) {
+            Ok(None) => self.grant(&key),
+            Ok(Some(other)) => return self.go_on_with(&other, key, change),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = made {
+            return Err(self.take_back(key, error));
+        }
+        let path = key.file.path.display();
+        let told = self.applied.created_keys.get(&key.address.name);
+        let copied = told.and_then(|told| told.stored.as_ref());
+        let copied = copied.map(|place| format!(" and {place}"));
+        let created = format!("created, sealed in {path}{}", copied.unwrap_or_default());
+        self.end_old(change, StepOutcome::as_planned(created))
+    }
+
+    /// Gives a key its groups. One that wants none is usable already.
+    fn grant(&mut self, key: &Waiting) -> Result<()> {
+        match key.wants_groups() {
+            true => self.write_key(key.address, key.after, &key.id, &key.object),
+            false => same(key.after, &self.read(Kind::SetupKey, key.object.clone())?),
+        }
+    }
+
+    /// Deletes this run's key, and goes on with that of another run.
+    fn go_on_with(&mut self, other: &Live, key: Waiting, change: &Change) -> Result<StepOutcome> {
+        let (address, after, wants_groups) = (key.address, key.after, key.wants_groups());
+        self.delete_made(address, &key.id, Some(key.file))?;
+        // a used one has done its work
+        if wants_groups && wire_key(&other.wire)?.valid && same(after, other).is_err() {
+            self.write_key(address, after, &other.id, &other.wire.value()?)?;
+        }
+        let said = "another run made it at the same time; this run deleted its own key again";
+        self.end_old(change, StepOutcome::otherwise(said))
+    }
+
+    /// Deletes what a new key replaces.
+    fn end_old(&mut self, change: &Change, made: StepOutcome) -> Result<StepOutcome> {
+        let Operation::Replace { live, .. } = &change.operation else {
+            return Ok(made);
+        };
+        let deleted = match self.remove(change, live) {
+            Err(error) if error.is::<Stays>() => StepOutcome::otherwise(format!("{error:#}")),
+            deleted => deleted?,
+        };
+        Ok(StepOutcome {
+            text: format!("{}; the old one: {}", made.text, deleted.text),
+            is_as_planned: made.is_as_planned && deleted.is_as_planned,
+        })
+    }
+
+    /// Writes a key as it is to be.
+    fn write_key(
+        &mut self,
+        address: &Address,
+        after: &Resource,
+        id: &Id,
+        object: &Value,
+    ) -> Result<()> {
+        let body = after.request(&address.name, Some(object), &self.groups)?;
+        let is_done = |found: &Live| same(after, found).is_ok();
+        let path = object_path(Kind::SetupKey.path(), &id.0)?;
+        let (stored, _) = self.put(address, &path, &body, is_done)?;
+        same(after, &stored)
     }
 
     /// Makes a key. If the answer is lost, so is the secret: the key that appeared is deleted, and since then the first
@@ -288,7 +308,7 @@ impl Run<'_> {
 
     /// Sends the request for a key. The inner error is that of an answer that was `lost`, once the key that appeared is
     /// deleted.
-    fn try_key(&self, address: &Address, body: &Value, lost: &str) -> Result<Result<NewKey>> {
+    fn try_key(&mut self, address: &Address, body: &Value, lost: &str) -> Result<Result<NewKey>> {
         let error = match self.api.create_key(Kind::SetupKey.path(), body) {
             Ok(made) => return Ok(Ok(made)),
             Err(error) if error.outcome_unknown() => Error::from(error),
@@ -304,82 +324,82 @@ impl Run<'_> {
     }
 
     /// Takes back a key that was made and whose secret cannot be used.
-    fn unusable(&self, address: &Address, error: ApiError) -> Error {
+    fn unusable(&mut self, address: &Address, error: ApiError) -> Error {
         let id = match &error {
             ApiError::KeyUnusable { id: Some(id), .. } => Id::from(id.as_str()),
             _ => return error.into(),
         };
-        self.take_back(address, &id, None, error.into())
+        self.withdraw(address, &id, None, error.into())
     }
 
-    /// Deletes keys of that name that appeared since the run began, were never used and have no groups: the secret of
-    /// such a key went with its answer. Returns how many.
-    fn delete_orphans(&self, address: &Address) -> Result<usize> {
+    /// Deletes keys of that name that appeared since the run began, were never used, have no groups and are not recorded,
+    /// if the event log proves that this run made them: the secret of such a key went with its answer. Returns how many.
+    fn delete_orphans(&mut self, address: &Address) -> Result<usize> {
+        const LOST: &str = "the answer was lost";
         let mut deleted = 0;
-        for live in self.appeared(address).context("the answer was lost")? {
+        let appeared = self.appeared(address).context(LOST)?;
+        self.look_again()?;
+        for live in appeared {
             let key = wire_key(&live.wire)?;
-            if key.used_times == 0 && key.auto_groups.is_empty() {
-                let path = object_path(Kind::SetupKey.path(), &live.id.0)?;
-                let gone = self.api.delete(&path);
-                let lost = || format!("the secret of key {} is lost; delete it by hand", live.id);
-                gone.or_else(|error| if error.is_gone() { Ok(()) } else { Err(error) })
-                    .with_context(lost)?;
-                deleted += 1;
+            let is_sealed = self.newest()?.origin(&live.id).is_some();
+            if key.used_times > 0 || !key.auto_groups.is_empty() || is_sealed {
+                continue;
             }
+            let id = &live.id;
+            if !self.is_made_by_us(id).context(LOST)? {
+                bail!(
+                    "{LOST}, and nothing proves who made the key {id}, which appeared meanwhile: if it is this run's, \
+                     nobody has its secret; look at it in NetBird, delete it there, and run again"
+                );
+            }
+            let path = object_path(Kind::SetupKey.path(), &id.0)?;
+            let gone = self.api.delete(&path);
+            let lost = || format!("the secret of key {id} is lost; delete it by hand");
+            gone.or_else(|error| if error.is_gone() { Ok(()) } else { Err(error) })
+                .with_context(lost)?;
+            deleted += 1;
         }
         Ok(deleted)
     }
 
+    /// Takes back a key that was sealed and cannot be used.
+    fn take_back(&mut self, key: Waiting, error: Error) -> Error {
+        self.withdraw(key.address, &key.id, Some(key.file), error)
+    }
+
     /// Deletes a key that could not be finished, and its file; returns the error with what became of them.
-    fn take_back(
-        &self,
+    fn withdraw(
+        &mut self,
         address: &Address,
         id: &Id,
         file: Option<StoredFile>,
         error: Error,
     ) -> Error {
-        let deleted =
-            object_path(Kind::SetupKey.path(), &id.0).and_then(|path| self.api.delete(&path));
-        match deleted {
+        match self.delete_made(address, id, file) {
+            // whatever became of its writes, it is known that it is deleted
+            Ok(()) => settled(error).context("the new key was deleted again"),
+            Err(failed) => anyhow!("{error:#}; and {failed:#}"),
+        }
+    }
+
+    /// Deletes a key that this run made, and its file.
+    fn delete_made(&mut self, address: &Address, id: &Id, file: Option<StoredFile>) -> Result<()> {
+        let path = object_path(Kind::SetupKey.path(), &id.0);
+        match path.and_then(|path| self.api.delete(&path)) {
             Err(failed) if !failed.is_gone() => {
                 // the file stays: the key lives, and this is its only copy
-                anyhow!(
-                    "{error:#}; and the new key {id} of {address} could not be deleted again: {failed}; delete it in NetBird"
+                bail!(
+                    "the new key {id} of {address} could not be deleted again: {failed}; delete it in NetBird"
                 )
             }
-            // whatever became of its writes, it is known that it is gone
-            _ => match (file.map(StoredFile::remove), settled(error)) {
-                (Some(Err(failed)), error) => error.context(format!(
-                    "the new key was deleted again, its file was not: {failed:#}"
-                )),
-                (_, error) => error.context("the new key was deleted again"),
-            },
+            _ => {}
         }
-    }
-
-    /// Deletes a key, looked at again right before where it goes because nobody holds its secret.
-    pub(super) fn delete_key(
-        &mut self,
-        address: &Address,
-        old: &Live,
-        reason: Option<&Reason>,
-    ) -> Result<StepOutcome> {
-        if reason == Some(&Reason::NeverSealed) && !self.still_unsealed(old)? {
-            let said = "was finished by another run meanwhile and stays";
-            return Ok(StepOutcome::otherwise(said));
+        self.applied.created_keys.remove(&address.name);
+        if self.applied.made.remove(id).is_some() {
+            self.applied.deleted.insert(id.clone());
         }
-        self.delete(address, old)
-    }
-
-    fn still_unsealed(&self, old: &Live) -> Result<bool> {
-        match self
-            .api
-            .get(&object_path(Kind::SetupKey.path(), &old.id.0)?)
-        {
-            Ok(found) => Ok(never_sealed(&wire_key(&found.into())?)),
-            Err(error) if error.is_gone() => Ok(true),
-            Err(error) => Err(error.into()),
-        }
+        let removed = file.map_or(Ok(()), |file| file.remove().map(drop));
+        removed.context("the new key was deleted again, its file was not")
     }
 }
 

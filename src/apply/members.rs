@@ -72,7 +72,7 @@ impl Run<'_> {
     ) -> Result<StepOutcome> {
         let added: BTreeSet<Id> = change.added_members().into_iter().collect();
         let removed: BTreeSet<Id> = change.removed_members().into_iter().collect();
-        let unmanaged = self.unmanaged_members.get(&change.address.name);
+        let unmanaged = self.plan.unmanaged_members.get(&change.address.name);
         let declared = members_of(change.operation.after())
             .into_iter()
             .filter(|id| !added.contains(id) && !unmanaged.is_some_and(|ids| ids.contains(id)))
@@ -120,7 +120,7 @@ impl Run<'_> {
         let name = match planned {
             Some((change, live)) => {
                 self.tell_renamed(change, live, &fresh);
-                change.address.name.clone()
+                change.name().to_owned()
             }
             None => fresh.name.clone(),
         };
@@ -167,22 +167,6 @@ impl Run<'_> {
         }
     }
 
-    /// Lets those who joined a surplus group since the plan was made join the one that stays.
-    pub(super) fn move_newcomers(&mut self, address: &Address, surplus: &Live) -> Result<()> {
-        let fresh = match self.read_again(surplus) {
-            Ok(fresh) => members_of(Some(&fresh.resource)),
-            // the deletion sees that it is gone
-            Err(_) => return Ok(()),
-        };
-        let known = members_of(Some(&surplus.resource));
-        let joined: BTreeSet<Id> = fresh.difference(&known).cloned().collect();
-        if !joined.is_empty() {
-            let stays = self.groups.id(&address.name)?.clone();
-            self.write_members(&stays, None, &Moves::joining(joined))?;
-        }
-        Ok(())
-    }
-
     /// Events that were there before the first replacement tell of nothing that this run did. Their times do not tell
     /// that, since the server's answers have whole seconds.
     fn remember_events(&mut self) -> Result<()> {
@@ -199,7 +183,7 @@ impl Run<'_> {
     }
 
     pub(super) fn label(&self, peer: &Id) -> String {
-        let label = self.labels.get(peer).cloned();
+        let label = self.plan.peer_labels.get(peer).cloned();
         label.unwrap_or_else(|| peer.to_string())
     }
 }

@@ -23,7 +23,7 @@ use crate::fetch::{Needs, fetch};
 use crate::id::Id;
 use crate::kind::{Kind, Resource};
 use crate::notice::Meanwhile;
-use crate::plan::Plan;
+use crate::plan::ordered;
 use crate::snapshot::Snapshot;
 
 /// How often members are put back: each time that is a replacement, too, that somebody can run into.
@@ -87,14 +87,10 @@ fn put_back(
     applied: &mut Applied,
     observer: &mut dyn Observer,
 ) -> Result<()> {
-    let nothing = Plan {
-        peer_labels: actual
-            .peers
-            .iter()
-            .map(|peer| (peer.id.clone(), actual.peer_label(&peer.id)))
-            .collect(),
-        ..Plan::default()
-    };
+    let mut nothing = ordered(Vec::new(), actual);
+    let labels = actual.peers.iter();
+    let labels = labels.map(|peer| (peer.id.clone(), actual.peer_label(&peer.id)));
+    nothing.peer_labels = labels.collect();
     Run::with(api, &nothing, actual, None, observer, applied, |run| {
         for (group, peers) in lost {
             let name = run.groups.name(&group);

@@ -1,14 +1,12 @@
 //! After an apply: fetch and plan again. It must be empty, but for what other runs and enrollments did meanwhile.
 //!
 //! No lock exists, so two runs may work at once, and a peer may enroll between the reading of a group and its
-//! replacement. What such races leave is put right here: of namesakes the oldest stays, and members that a replacement
-//! threw out come back.
+//! replacement: members that a replacement threw out come back here. What two runs made at once is deleted by the next one.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 
-use super::namesakes::{Namesakes, take_back};
 use super::put_back::settle_from;
 use super::{Applied, Observer};
 use crate::actual::Actual;
@@ -18,6 +16,7 @@ use crate::change::{Change, Operation};
 use crate::desired::Desired;
 use crate::fetch::{More, Needs, complete, fetch};
 use crate::id::Id;
+use crate::inventory::Delta;
 use crate::kind::Kind;
 use crate::options::Options;
 use crate::plan::{self, Plan, plan};
@@ -32,10 +31,12 @@ pub struct Verified {
     pub problems: Vec<Problem>,
     /// What a peer that enrolled meanwhile leaves to do.
     pub enrolled: Vec<(&'static str, Address)>,
+    /// What is still to be written into the inventory.
+    pub record: Delta,
 }
 
-/// Fetches and plans again. Takes back what this run made second, and puts back members that its
-/// writes threw out.
+/// Fetches and plans again, and puts back members that this run's writes threw out. `options` has the inventory as it is by
+/// now.
 pub fn verify(
     api: &Api,
     desired: &Desired,
@@ -49,29 +50,21 @@ pub fn verify(
     if settle_from(api, &snapshot, before, applied, observer)? {
         *snapshot.list_mut(Kind::Group) = api.list(Kind::Group.path()).context("cannot verify")?;
     }
-    let actual = Actual::read(&snapshot)?;
-    let namesakes = Namesakes::find(desired, &actual, applied);
-    if !namesakes.ours.is_empty() {
-        take_back(&namesakes.ours, api, desired, &actual, applied, observer)?;
-        snapshot = fetch(api, needs, desired).context("cannot verify")?;
-    }
-    namesakes.without_theirs(&mut snapshot)?;
-    let renames = plan::renames(desired, &snapshot, options);
-    let actual = Actual::read_renamed(&snapshot, renames.names())?;
     // what was asked to be made anew is made
     let options = Options {
         replace: BTreeSet::new(),
         ..options.clone()
     };
-    let mut planned = plan(desired, &actual, &renames, &options);
+    let (actual, binding) = plan::read(desired, &snapshot, &options)?;
+    let mut planned = plan(desired, &actual, &binding, &options);
     // what keeps something from being deleted stands in lists that no other plan needs
     let more = More {
         referrers: planned.as_ref().is_ok_and(Plan::deletes_referred),
         events: false,
     };
     if complete(api, more, &mut snapshot).context("cannot verify")? {
-        let actual = Actual::read_renamed(&snapshot, renames.names())?;
-        planned = plan(desired, &actual, &renames, &options);
+        let (actual, binding) = plan::read(desired, &snapshot, &options)?;
+        planned = plan(desired, &actual, &binding, &options);
     }
     let mut verified = Verified::default();
     match planned {
@@ -84,6 +77,7 @@ pub fn verify(
                     verified.left.push(format!("{word} {address}"))
                 }
             }
+            verified.record = plan.record;
         }
         Err(problems) => verified.problems = problems,
     }

@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::api::objects;
 use crate::api::{ApiError, object_path};
 use crate::change::Change;
-use crate::kind::{Answers, FieldChange, KeyType, Kind, Live, PeerRef, Refers, Resource};
+use crate::kind::{FieldChange, Kind, Live, Resource};
 use crate::notice::{Meanwhile, Notice};
 use crate::render::words;
 
@@ -27,7 +27,7 @@ impl fmt::Display for NotKnown {
 }
 
 /// Why a write whose answer was lost counts as not done.
-const NOT_DONE: &str = "it was not carried out, as far as NetBird shows";
+pub(super) const NOT_DONE: &str = "it was not carried out, as far as NetBird shows";
 
 impl Run<'_> {
     /// Changes an object that is no group. What the file says is set, whoever changed it since; the rest stays as it is now.
@@ -37,14 +37,14 @@ impl Run<'_> {
         live: &Live,
         after: &Resource,
     ) -> Result<StepOutcome> {
-        let Change { address, .. } = change;
+        let address = &change.address;
         let fresh = self.read_again(live)?;
         self.same_form(live, &fresh)?;
         self.tell_overwritten(change, live, &fresh, after)?;
         // a peer's entry bears the name of its key, or its own: whether it is renamed, the change says
         let is_peer = matches!(after, Resource::Peer(_));
         let is_right =
-            |found: &Live| (is_peer || found.name == address.name) && same(after, found).is_ok();
+            |found: &Live| (is_peer || found.name == change.name()) && same(after, found).is_ok();
         // what moves to another object is written there
         let moved = Live {
             within: self.within(address)?.cloned(),
@@ -56,7 +56,7 @@ impl Run<'_> {
             let said = "is so already: somebody else changed it meanwhile";
             return Ok(StepOutcome::otherwise(said));
         }
-        let body = after.request(&address.name, Some(&fresh.wire.value()?), &self.groups)?;
+        let body = after.request(change.name(), Some(&fresh.wire.value()?), &self.groups)?;
         let path = paths::object(&moved)?;
         let (stored, lost) = self.put(address, &path, &body, is_right)?;
         same(after, &stored)?;
@@ -145,80 +145,6 @@ impl Run<'_> {
         }
     }
 
-    /// Deletes an object, unless it is no longer what was to go.
-    pub(super) fn delete(&mut self, address: &Address, live: &Live) -> Result<StepOutcome> {
-        const GONE: &str = "was gone already";
-        let path = paths::object(live)?;
-        let fresh = match self.api.get(&path) {
-            Ok(found) => self.read(address.kind, found)?,
-            Err(error) if error.is_gone() => return Ok(StepOutcome::otherwise(GONE)),
-            Err(error) => return Err(error.into()),
-        };
-        self.still_to_go(address, live, &fresh)?;
-        holds_nothing(&fresh)?;
-        let error = match self.api.delete(&path) {
-            Ok(()) => return Ok(StepOutcome::as_planned("deleted")),
-            Err(error) if error.is_gone() => return Ok(StepOutcome::otherwise(GONE)),
-            Err(error) if error.outcome_unknown() => error,
-            Err(error) => return Err(error.into()),
-        };
-        match self.api.get(&path) {
-            Err(failed) if failed.is_gone() => {
-                let lost = self.tell_lost(address, error);
-                Ok(StepOutcome::otherwise(format!("deleted{lost}")))
-            }
-            Ok(_) => Err(anyhow::Error::from(error).context(NOT_DONE)),
-            Err(failed) => Err(not_known(error, &failed)),
-        }
-    }
-
-    /// Errors where an object is not the one any more whose deletion was planned. Its name and its form are what says that
-    /// it is ours to delete (docs/ownership.md, "The form"); a key that was used meanwhile is the only proof of the
-    /// machine that came by it.
-    fn still_to_go(&self, address: &Address, live: &Live, fresh: &Live) -> Result<()> {
-        const STAYS: &str = "so it stays; run again";
-        // who a peer is, is told by its id and its key
-        if address.kind == Kind::Peer {
-            return self.nobody_names(live, "be deleted whole");
-        }
-        if address.kind == Kind::NetworkResource {
-            self.nobody_names(live, "lead nowhere")?;
-        }
-        // a group that is renamed by the same plan bears its new name already
-        if ![live.name.as_str(), address.name.as_str()].contains(&fresh.name.as_str()) {
-            bail!("somebody renamed it to {:?} meanwhile, {STAYS}", fresh.name);
-        }
-        self.same_form(live, fresh)?;
-        if let Kind::SetupKey = address.kind {
-            let read = |live: &Live| live.wire.read::<objects::SetupKey>();
-            let (before, now) = (read(live)?, read(fresh)?);
-            if now.key_type == KeyType::OneOff && now.used_times > before.used_times {
-                bail!("a machine enrolled with it meanwhile, {STAYS}");
-            }
-        }
-        Ok(())
-    }
-
-    /// The server deletes every policy that names a peer with it, and lets one that names a network resource dangle
-    /// (docs/netbird-api.md, "Peers", "Networks"). Those of the plan's time were seen.
-    fn nobody_names(&self, live: &Live, fate: &str) -> Result<()> {
-        let peer = PeerRef::Id(live.id.clone());
-        let resource = (Refers::Resource, live.name.as_str());
-        for policy in self.api.list(Kind::Policy.path())? {
-            let policy = self.read(Kind::Policy, policy)?;
-            let of = &policy.resource;
-            if of.peers().contains(&peer) || of.others().contains(&resource) {
-                bail!(
-                    "the policy {:?} ({}) names it and would {fate} with it, so it stays; \
-                     take it out of that policy first",
-                    policy.name,
-                    policy.id
-                );
-            }
-        }
-        Ok(())
-    }
-
     /// Errors where somebody gave the object a form meanwhile that the file cannot say: what would be lost by writing it
     /// was in no plan.
     pub(super) fn same_form(&self, live: &Live, fresh: &Live) -> Result<()> {
@@ -285,28 +211,12 @@ impl Run<'_> {
         self.applied.notices.push(notice);
     }
 
-    fn tell_lost(&mut self, address: &Address, error: ApiError) -> &'static str {
+    pub(super) fn tell_lost(&mut self, address: &Address, error: ApiError) -> &'static str {
         self.observer.say(&format!(
             "{address}: {error}; it was carried out all the same"
         ));
         ", though the answer was lost"
     }
-}
-
-/// Errors where something stands in an object that is to go: it would go along, and was in no plan.
-fn holds_nothing(fresh: &Live) -> Result<()> {
-    let answer = fresh.wire.value()?;
-    for (kind, inside) in fresh.resource.kind().children().filter_map(Kind::inside_as) {
-        let (Answers::Embedded(field) | Answers::Listed { ids: field, .. }) = inside.answers;
-        let held = answer[field].as_array();
-        if held.is_some_and(|held| !held.is_empty()) {
-            bail!(
-                "there are {} in it by now, which would go along, so it stays; run again",
-                kind.plural()
-            );
-        }
-    }
-    Ok(())
 }
 
 /// The error of a write whose answer was lost and that could not be looked up.

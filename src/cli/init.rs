@@ -27,17 +27,16 @@ pub struct InitArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Also make the repository's secrets and variables, let the bot write, and protect the branch and that of sealed
-    /// keys. Takes the owner's token (GITEA_TOKEN), and each value from the variable of its name, or the file that NAME_FILE names
+    /// Also make the repository's secrets and variables, let the bot write, and protect the branch and that of the
+    /// inventory. Takes the owner's token (GITEA_TOKEN), and each value from the variable of its name, or the file that NAME_FILE names
     #[arg(long)]
     pub setup: bool,
     /// The bot's login [default: that of the token BOT_TOKEN, if it has the scope read:user]
     #[arg(long, requires = "setup", value_name = "LOGIN")]
     pub bot: Option<String>,
-    /// Branch of sealed keys that --setup protects, none for none [default: netbird-sealed-keys, none where everybody may
-    /// read the repository]
-    #[arg(long, env = "NETBIRD_GITOPS_KEYS_BRANCH", value_name = "NAME")]
-    pub keys_branch: Option<String>,
+    /// Branch of the inventory that --setup protects [default: netbird-gitops/inventory]
+    #[arg(long, env = "NETBIRD_GITOPS_INVENTORY_BRANCH", value_name = "NAME")]
+    pub inventory_branch: Option<String>,
     /// See Server.
     #[command(flatten)]
     pub server: Server,

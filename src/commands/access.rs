@@ -7,7 +7,7 @@ use serde_json::json;
 use super::export::read;
 use super::failure::Failure;
 use super::session::{Origin, Request, Session, recorded};
-use super::settings::{connect, keys_dir, readable};
+use super::settings::{connect, readable};
 use super::versions::of_netbird;
 use super::{Said, blank, finish};
 use crate::access::{End, Ports, Question, Traffic, ask};
@@ -75,7 +75,7 @@ fn account(
         };
         return Ok((read(&snapshot, say)?, None, Memberships::default()));
     }
-    let scope = Scope::of_history(&args.history);
+    let scope = Scope::plain();
     let origin = match &args.live {
         Some(path) => Origin::File(path),
         None => Origin::Server(&args.server),
@@ -84,8 +84,11 @@ fn account(
         cli,
         origin,
         scope: &scope,
-        keys_dir: keys_dir(None),
         sealing: &Sealing::default(),
+        inventory: &args.inventory,
+        gitea: &args.gitea,
+        adopt: &[],
+        writes: false,
         committed: false,
         access: AccessLevel::Groups,
     };

@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 
 use super::export::{account, read};
 use super::failure::Failure;
+use super::inventory::{Others, Place, Wanted};
 use super::session::check;
-use super::settings::{file, readable, replaced};
+use super::settings::{environment_name, file, readable, replaced};
 use super::{Said, finish};
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::ci::Context;
 use crate::cli::{AdoptArgs, Cli};
 use crate::code::Code;
 use crate::config::{self, Source};
@@ -20,6 +22,7 @@ use crate::desired::Desired;
 use crate::edit;
 use crate::exit::Exit;
 use crate::export::{Export, export};
+use crate::inventory::{Inventory, Origin};
 use crate::keys;
 use crate::kind::{self, ALL, Declared, FieldChange, Kind, Resource};
 use crate::logging::Say;
@@ -55,7 +58,8 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Said, Failure> {
     let actual = read(&account(&args.server, false)?, say)?;
     let export = export(&actual);
     if args.candidates {
-        return Ok(candidates(&export, &desired));
+        let recorded = recorded(cli, args, &path, &actual, say);
+        return Ok(candidates(&export, &desired, &actual, &recorded));
     }
     let theirs = match export.entries.is_empty() {
         true => Arc::default(),
@@ -223,7 +227,7 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
         (Some(Declared::Resources(ours)), Some(Declared::Resources(theirs))) => {
             let sorted = |all: &[Resource]| {
                 let mut all = all.to_vec();
-                all.sort_by_key(|one| one.form().ties); // stable
+                all.sort_by_key(|one| one.connects().to_string()); // stable
                 all
             };
             let (ours, theirs) = (sorted(ours), sorted(theirs));
@@ -237,13 +241,81 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
     all.filter(|one| one.before != one.after).collect()
 }
 
-fn candidates(export: &Export, desired: &Desired) -> Said {
+/// What inventories have of the account.
+#[derive(Default)]
+struct Recorded {
+    own: Inventory,
+    others: Others,
+}
+
+/// Reads the inventories. One that cannot be read is no reason to list nothing.
+fn recorded(cli: &Cli, args: &AdoptArgs, file: &Path, actual: &Actual, say: Say) -> Recorded {
+    let context = Context::of_process();
+    let environment = environment_name(&cli.global);
+    let read = || -> Result<Recorded, Failure> {
+        let place = Place::find(&Wanted {
+            inventory: &args.inventory,
+            key_copies: None,
+            gitea: &args.gitea,
+            file,
+            context: &context,
+            environment: &environment,
+            writes: false,
+            is_wanted: true,
+        })?;
+        let found = place.read()?;
+        place.of_account(&found, actual)?;
+        let account = actual.named(Kind::AccountSettings, "").first();
+        let others = match account {
+            Some(account) => place.others(&account.id.0)?,
+            None => Others::default(),
+        };
+        Ok(Recorded {
+            own: found.inventory,
+            others,
+        })
+    };
+    read().unwrap_or_else(|failure| {
+        say.note(&format!("what is recorded is not told: {}", failure.error));
+        Recorded::default()
+    })
+}
+
+impl Recorded {
+    /// Returns what inventories say of the objects of an address, in words.
+    fn says(&self, address: &Address, actual: &Actual) -> Option<String> {
+        let mut objects = actual.at(address).iter();
+        objects.find_map(|live| {
+            let other = self.others.strange.get(&live.id);
+            other.map_or_else(
+                || match self.own.origin(&live.id)? {
+                    Origin::Created => {
+                        Some("created by this file, so the next apply deletes it".into())
+                    }
+                    Origin::Adopted => {
+                        Some("adopted by this file, so the next apply lets it go".into())
+                    }
+                },
+                |file| Some(format!("managed by {file}")),
+            )
+        })
+    }
+}
+
+fn candidates(export: &Export, desired: &Desired, actual: &Actual, recorded: &Recorded) -> Said {
     let is_new = |address: &Address| !desired.declares(address);
     let (mut entries, mut lines) = (Vec::new(), String::new());
     for (address, entry) in export.entries.iter().filter(|(at, _)| is_new(at)) {
-        entries
-            .push(json!({ "kind": address.kind.section(), "name": address.name, "entry": entry }));
-        lines.push_str(&format!("{}\n", visible(&address.path())));
+        let says = recorded.says(address, actual);
+        entries.push(
+            json!({ "kind": address.kind.section(), "name": address.name, "entry": entry,
+                             "recorded": says }),
+        );
+        let says = says.map(|says| format!("  ({says})")).unwrap_or_default();
+        lines.push_str(&format!(
+            "{}\n",
+            visible(&format!("{}{says}", address.path()))
+        ));
     }
     let (mut left, mut left_lines) = (Vec::new(), String::new());
     for (address, why) in export.left_out.iter().filter(|(at, _)| is_new(at)) {

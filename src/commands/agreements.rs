@@ -1,25 +1,34 @@
 //! Where somebody can have agreed to deletions: commits' messages, pull requests' descriptions, `--allow-deletes`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::History;
-use crate::agreement::{Brought, Said, Statements, Void};
+use crate::agreement::{
+    AllowDeletes, Brought, Origin, Outcome, Place, Said, Statements, Void, text_allow_deletes,
+};
 use crate::ci::Context;
 use crate::git::{Git, Message, Sha};
 use crate::gitea::{Pull, Repo};
-use crate::ledger::{AllowDeletes, Cause, Ledger, text_allow_deletes};
+use crate::ours::Ours;
 use crate::text::visible;
 
 /// How far the pull request that brought a commit is looked for, in first-parent commits.
 const FARTHEST: usize = 50;
 
 /// Reads `--allow-deletes`: in a job `N DIGEST`, several of them with commas or one a line; at a terminal a number, too.
-pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Statements, Failure> {
-    let mut statements = Statements::default();
+pub(super) fn asked(
+    text: Option<&str>,
+    environment: &str,
+    context: &Context,
+) -> Result<Statements, Failure> {
+    let mut statements = Statements {
+        environment: environment.to_owned(),
+        ..Statements::default()
+    };
     let by = match &context.actor {
         Some(actor) if context.is_ci => format!("{}, by --allow-deletes", visible(actor)),
         _ => "--allow-deletes".to_owned(),
@@ -32,8 +41,7 @@ pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Statements,
             Some(line) if line.digest.is_some() => statements.lines.push(Said {
                 line,
                 by: by.clone(),
-                first: Cause::Commit(0),
-                last: Cause::Proposed,
+                place: Place::Run,
                 void: None,
             }),
             Some(line) if !context.is_ci => statements.number = Some((line.number, by.clone())),
@@ -52,40 +60,62 @@ pub(super) fn asked(text: Option<&str>, context: &Context) -> Result<Statements,
     Ok(statements)
 }
 
-/// Adds the lines in the messages of the commits from the earliest of `causes` to the tip.
+/// Adds the lines in the messages of the commits since the last apply. Where something has a cause that was applied before,
+/// those from there on count, too.
 pub(super) fn in_messages(
     statements: &mut Statements,
     history: &History,
-    causes: impl Iterator<Item = Cause>,
+    ours: &Ours,
 ) -> Result<()> {
-    let (Some((git, _)), Some(tip)) = (history.checkout(), history.ledger.tip()) else {
+    let Some((git, tip)) = checkout(history) else {
         return Ok(());
     };
-    let ledger = &history.ledger;
-    let newest = ledger.commits().len().checked_sub(1).map(Cause::Commit);
-    let first = causes
-        .chain(newest)
-        .filter(|cause| *cause != Cause::Proposed)
-        .min();
-    let Some(Cause::Commit(first)) = first else {
-        return Ok(());
-    };
-    let messages = git.messages(&ledger.commits()[first].sha, tip)?;
-    let mut reached = first;
-    for message in messages.iter().rev() {
-        let places = ledger.commits().iter().skip(reached);
-        if let Some(steps) = { places }.position(|commit| commit.sha == message.commit) {
-            reached += steps;
-        }
+    let mut messages = git.messages(&start(git, tip, ours), tip)?;
+    messages.reverse();
+    for (at, message) in messages.into_iter().enumerate() {
         let (author, commit) = (visible(&message.author), message.commit.short());
         let said = Described {
             by: format!("{author}, in commit {commit}"),
-            text: message.text.clone(),
+            text: message.text,
             void: None,
         };
-        add(statements, said, Cause::Commit(0), Cause::Commit(reached));
+        add(statements, said, Place::Message(at));
+        statements.commits.push(message.commit.to_string());
     }
+    let place = |id: &str| statements.commits.iter().position(|commit| commit == id);
+    let newest = ours.versions.commits().last();
+    let applied = ours.inventory.applied_commit.as_deref();
+    let last = statements.commits.len().saturating_sub(1);
+    let first = match newest {
+        Some(newest) => place(newest.sha.as_str()),
+        // that of a tip that is applied counts as well
+        None => applied.and_then(place).map(|at| (at + 1).min(last)),
+    };
+    statements.first_for_unknown = first.unwrap_or_default();
     Ok(())
+}
+
+fn checkout(history: &History) -> Option<(&Git, &Sha)> {
+    let (git, _) = history.checkout()?;
+    Some((git, history.tip()?))
+}
+
+/// Returns the commit from which on messages are read: the earliest of those that something is known of.
+fn start(git: &Git, tip: &Sha, ours: &Ours) -> Sha {
+    let inventory = &ours.inventory;
+    let left = inventory.let_go.values().chain(inventory.gone.values());
+    let known = left.filter_map(|left| left.cause.as_deref());
+    let known = known.chain(inventory.applied_commit.as_deref());
+    let first = ours.versions.commits().first();
+    let first = first.map(|version| version.sha.clone());
+    let known: BTreeSet<Sha> = known.filter_map(Sha::parse).chain(first).collect();
+    known.into_iter().fold(tip.clone(), |start, commit| {
+        // what the checkout lacks says nothing
+        match git.is_ancestor(&commit, &start).unwrap_or(false) {
+            true => commit,
+            false => start,
+        }
+    })
 }
 
 /// The pull request of a job brings what its merge would take away.
@@ -95,8 +125,8 @@ pub(super) fn of_this_job(statements: &mut Statements, context: &Context) {
         .extend(context.pull_request.as_ref().map(|pull| Brought {
             number: pull.number,
             is_fork: pull.is_fork,
-            first: Cause::Proposed,
-            last: Cause::Proposed,
+            is_proposed: true,
+            commits: BTreeSet::new(),
         }));
 }
 
@@ -118,57 +148,66 @@ pub(super) fn in_this_description(
             void: pull.is_fork.then_some(Void::Fork),
         },
     };
-    add(statements, asked, Cause::Proposed, Cause::Proposed);
+    add(statements, asked, Place::Description(pull.number));
     Ok(())
 }
 
-/// Finds the pull requests that brought these commits, and adds the lines of their descriptions.
+/// Finds the pull requests that brought the commits of an outcome, and adds the lines of their descriptions. For what no known
+/// change took out that is the one that brought the newest change of the file, or the tip.
 pub(super) fn in_descriptions(
     statements: &mut Statements,
     history: &History,
     forge: &Forge,
-    causes: impl Iterator<Item = Cause>,
+    ours: &Ours,
+    outcome: &Outcome,
 ) -> Result<()> {
-    let (Some((git, _)), Some(tip)) = (history.checkout(), history.ledger.tip()) else {
-        return Ok(());
-    };
-    let mut places: Vec<usize> = causes
-        .filter_map(|cause| match cause {
-            Cause::Commit(place) => Some(place),
-            Cause::Proposed => None,
-        })
-        .collect();
-    places.sort_unstable();
-    places.dedup();
-    let Some(first) = places.first() else {
-        return Ok(());
-    };
-    let ledger = &history.ledger;
-    // a pull request can have begun before
-    let start = &ledger.commits()[first.saturating_sub(FARTHEST)].sha;
-    let mut search = Search {
-        repo: &forge.repo,
-        git,
-        line: git.messages(start, tip)?,
-        known: BTreeMap::new(),
-    };
-    for place in places {
-        let is_known = |pull: &Brought| (pull.first..=pull.last).contains(&Cause::Commit(place));
-        if statements.pulls.iter().any(is_known) {
-            continue;
-        }
-        let Some((pull, first, last)) = search.bringer(place, ledger)? else {
-            continue;
+    let unsaid = outcome.agreements.iter().filter(|it| it.is_unsaid());
+    let causes: BTreeSet<Option<&Origin>> = unsaid.map(|it| it.cause.as_ref()).collect();
+    let numbers = causes.iter().filter_map(|cause| match cause {
+        Some(Origin::Pull(number)) => Some(*number),
+        _ => None,
+    });
+    let mut commits = outcome.commits.clone();
+    if causes.contains(&None) {
+        let newest = ours.versions.commits().last();
+        commits.extend(newest.map(|version| version.sha.to_string()));
+        commits.extend(history.tip().map(Sha::to_string));
+    }
+    let mut found = Vec::new();
+    if let Some((git, tip)) = checkout(history).filter(|_| !commits.is_empty()) {
+        let mut search = Search {
+            repo: &forge.repo,
+            git,
+            line: git.messages(&start(git, tip, ours), tip)?,
+            known: BTreeMap::new(),
         };
-        let (first, last) = (Cause::Commit(first), Cause::Commit(last));
+        for id in commits {
+            let mut known = found
+                .iter()
+                .flat_map(|(_, commits): &(_, BTreeSet<_>)| commits);
+            if known.any(|known| *known == id) {
+                continue;
+            }
+            found.extend(search.bringer(&id)?);
+        }
+    }
+    for number in numbers {
+        let is_found = |(pull, _): &(Pull, _)| pull.number == number;
+        let is_known = statements.pulls.iter().any(|pull| pull.number == number);
+        if !is_known && !found.iter().any(is_found) {
+            found.push((forge.repo.pull(number)?, BTreeSet::new()));
+        }
+    }
+    for (pull, commits) in found {
+        let number = pull.number;
         statements.pulls.push(Brought {
-            number: pull.number,
+            number,
             is_fork: is_fork(&pull),
-            first,
-            last,
+            is_proposed: false,
+            commits,
         });
         let described = described(&forge.repo, pull)?;
-        add(statements, described, first, last);
+        add(statements, described, Place::Description(number));
     }
     Ok(())
 }
@@ -182,14 +221,13 @@ struct Described {
     void: Option<Void>,
 }
 
-fn add(statements: &mut Statements, described: Described, first: Cause, last: Cause) {
+fn add(statements: &mut Statements, described: Described, place: Place) {
     let Described { by, text, void } = described;
     let lines = text_allow_deletes(&text).into_iter();
     statements.lines.extend(lines.map(|line| Said {
         line,
         by: by.clone(),
-        first,
-        last,
+        place,
         void: void.clone(),
     }));
 }
@@ -254,12 +292,11 @@ impl Search<'_> {
         is_single && base.is_some_and(|base| !is_before(&base))
     }
 
-    /// Returns the pull request that brought the commit of that place in the ledger, and the first and the last place that it
-    /// brought: after a rebase or a fast-forward the server knows its last commit alone.
-    fn bringer(&mut self, place: usize, ledger: &Ledger) -> Result<Option<(Pull, usize, usize)>> {
-        let commits = ledger.commits();
+    /// Returns the pull request that brought a commit, and all commits that it brought: after a rebase or a fast-forward the
+    /// server knows its last commit alone.
+    fn bringer(&mut self, commit: &str) -> Result<Option<(Pull, BTreeSet<String>)>> {
         let mut line = self.line.iter();
-        let Some(at) = line.position(|entry| entry.commit == commits[place].sha) else {
+        let Some(at) = line.position(|entry| entry.commit.as_str() == commit) else {
             return Ok(None);
         };
         let nearest = at.saturating_sub(FARTHEST);
@@ -280,16 +317,8 @@ impl Search<'_> {
         {
             oldest += 1;
         }
-        let brought = |commit: &crate::ledger::Commit| {
-            let brought = &self.line[merged..=oldest];
-            brought.iter().any(|entry| entry.commit == commit.sha)
-        };
-        let places = commits
-            .iter()
-            .enumerate()
-            .filter(|(_, commit)| brought(commit));
-        let places: Vec<usize> = places.map(|(place, _)| place).collect();
-        let first = places.first().copied().unwrap_or(place);
-        Ok(Some((pull, first, places.last().copied().unwrap_or(place))))
+        let brought = self.line[merged..=oldest].iter();
+        let brought = brought.map(|entry| entry.commit.to_string());
+        Ok(Some((pull, brought.collect())))
     }
 }

@@ -1,4 +1,7 @@
-//! `apply`: the same plan, carried out and verified.
+//! `apply`: the same plan, carried out, written down and verified.
+
+mod earlier;
+mod recording;
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -6,7 +9,6 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::branch::{Overtaken, STALE, overtaken, refuse_other_branches};
-use super::copies;
 use super::failure::Failure;
 use super::forge::{Forge, Stale};
 use super::progress::{Announcer, Publish};
@@ -16,17 +18,23 @@ use super::settings::{file, halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
 use super::{Ending, blank, end, end_posted, refused};
-use crate::apply::{Applied, Conduct, Custody, Verified, apply, settle_members, verify};
+use crate::apply::{
+    Applied, Conduct, Custody, NotRecorded, Records, Verified, apply, settle_members, verify,
+};
 use crate::change::Change;
 use crate::ci::Context;
 use crate::cli::{AccessLevel, ApplyArgs, Cli};
 use crate::exit::Exit;
+use crate::inventory::Delta;
 use crate::logging::Say;
 use crate::notice::{Notice, OfRun};
 use crate::plan::{Plan, answered_labels};
 use crate::render::{Document, Status, terminal, words};
 use crate::secret::{KeysDir, remove_leftovers};
 use crate::text::{count, visible};
+
+use earlier::made_earlier;
+use recording::{Recording, names};
 
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = blank(cli);
@@ -61,24 +69,36 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         origin,
         scope: &planning.scope,
         sealing: &planning.sealing,
-        keys_dir: keys_dir(args.keys_dir.as_ref()),
+        inventory: &planning.inventory,
+        gitea: &planning.gitea,
+        adopt: &args.adopt,
         committed: false,
         access,
+        writes: true,
     };
     let mut session = Session::open(&request, document)?;
     session.expected.clone_from(&args.expect_digest);
     let plan = session.judged(planning, &file(&cli.global), true, document)?;
     if let Some(mut failure) = refused(&document.refusals) {
+        let mut refusals = document.refusals.iter();
+        if refusals.all(|refusal| !refusal.rows.is_empty())
+            && let Err(NotRecorded { text, .. }) = names(&session, &plan)
+        {
+            say.note(&format!(
+                "what new names mean could not be written down: {text}"
+            ));
+        }
         failure.error.push_str("\nnothing was changed");
         return Err(failure);
     }
+    let session = session;
+    document.notices.extend(made_earlier(&session, &plan)?);
+    let mut recording = Recording::of(&session)?;
     // without a change there is nothing to spoil, but a comment of an old file would say so as if it were the branch's
-    let forge = match plan.is_empty() && !args.comment {
-        true => None,
-        false => Forge::open(&planning.gitea, &session.context, &file(&cli.global))?,
-    };
+    let is_due = !plan.is_empty() || recording.is_due(&plan);
+    let forge = session.place.forge().filter(|_| is_due || args.comment);
     remove_leftovers(&keys_dir(args.keys_dir.as_ref()));
-    let mut custody = custody(&plan, args, &session)?;
+    let custody = custody(&plan, args, &session, say)?;
     // the comment says so, where one was asked for
     if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
         let why = Forge::not_configured(&planning.gitea, &session.context);
@@ -87,31 +107,18 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         ));
     }
     let ours = session.source.text().as_bytes();
-    let guard = forge.as_ref().filter(|_| !args.any_commit);
+    let guard = forge.filter(|_| !args.any_commit);
     let fresh = || guard.map_or(Ok(()), |forge| forge.fresh(ours));
     let retry_wait = Duration::from_secs_f64(planning.server.retry_wait);
-    let overtaken = |error| match &forge {
+    let overtaken = |error| match forge {
         Some(forge) => overtaken(error, forge, &context, retry_wait),
         None => Overtaken::Stopped(Failure::from(error)),
     };
     if let Err(error) = fresh() {
         return before_the_first_write(overtaken(error), document);
     }
-    let environment = &document.environment;
-    let copies = match &custody {
-        Some(_) => copies::open(&planning.sealing, forge.as_ref(), environment, Some(say))?,
-        None => None,
-    };
-    if args.comment {
-        let ledger = &session.options.ledger;
-        let told = copies::made_before(
-            &planning.sealing,
-            forge.as_ref(),
-            environment,
-            &plan,
-            ledger,
-        );
-        document.notices.extend(told);
+    if is_due {
+        document.notices.extend(recording.try_out(&plan)?);
     }
     if !plan.is_empty() {
         tell(document, asks(args, &context), say);
@@ -125,9 +132,14 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     // only now: until here a signal ends the run at once, and nothing was changed
     let stop = signals();
 
-    if let (Some(custody), Some(copies)) = (&mut custody, copies) {
-        copies.begin()?;
-        custody.copies = Some(Box::new(copies));
+    session.place.begin();
+    if let Err(NotRecorded { text, hint }) = recording.first(&plan) {
+        let why = text.strip_prefix("cannot write the inventory ");
+        let why = why.map_or_else(|| format!("({text})"), str::to_owned);
+        let failure = Failure::refused(format!(
+            "this run cannot write the inventory {why}, so no later run would know what it makes. Nothing was changed."
+        ));
+        return Err(failure.aside(hint));
     }
 
     let api = session
@@ -141,8 +153,13 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     });
     let mut observer =
         Announcer::reporting(say, &stop, cli.global.report.as_ref(), document, comments)?;
+    let records = Records {
+        recorder: &session.place,
+        ours: &session.options.ours,
+    };
     let conduct = Conduct {
         custody: custody.as_ref(),
+        records: Some(records),
         keep_going: args.keep_going,
         stop: &stop,
         fresh: &fresh,
@@ -154,22 +171,27 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     {
         return before_the_first_write(overtaken(error), document);
     }
+    recording.last(&mut applied, &plan);
     observer.verifies();
     let mut exit = match applied.is_complete() {
         true => Exit::Done,
         false => Exit::Partial,
     };
     let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
+    let mut learnt = Delta::default();
     if exit == Exit::Done && !args.no_verify && !plan.is_empty() {
-        let verified = verify(
+        let mut verified = verify(
             api,
             &session.valid.desired,
             &session.needs,
-            &session.options,
+            &recording.options(),
             &session.actual,
             &mut applied,
             &mut observer,
         );
+        if let Ok(verified) = &mut verified {
+            learnt = std::mem::take(&mut verified.record);
+        }
         failure = judge(verified, &mut document.notices);
         if failure.is_some() {
             exit = Exit::Partial;
@@ -184,6 +206,15 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         say.note(&format!(
             "whether a group lost a member is not known: {error:#}"
         ));
+    }
+    recording.end(learnt, exit == Exit::Done);
+    let more = [recording.failure(&applied), skipped(&plan)];
+    for (text, hint) in more.into_iter().flatten() {
+        exit = Exit::Partial;
+        failure = Some(match failure {
+            Some((first, first_hint)) => (format!("{first}\n{text}"), first_hint),
+            None => (text, hint.unwrap_or_default()),
+        });
     }
     let old = failure.is_some().then(|| old_netbird(api)).flatten();
     session.measure(document);
@@ -247,6 +278,23 @@ fn judge(
     }
 }
 
+/// Returns why entries that were skipped are no success, and what to do about them.
+fn skipped(plan: &Plan) -> Option<(String, Option<String>)> {
+    if plan.skipped.is_empty() {
+        return None;
+    }
+    let names = plan
+        .skipped
+        .iter()
+        .map(|address| format!("  {}", visible(&address.to_string())));
+    let text = format!(
+        "skipped, because nobody can tell which object of NetBird is meant:\n{}",
+        names.collect::<Vec<_>>().join("\n")
+    );
+    let hint = "the notices have the ids: say which one is meant with --adopt KIND/NAME=ID";
+    Some((text, Some(hint.into())))
+}
+
 /// What is refused before anything is read.
 pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Failure> {
     let refuse = |error: &str, hint: &str| Err(Failure::refused(error).hint(hint));
@@ -267,7 +315,12 @@ pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Failur
 }
 
 /// Recipients and keys directory are tried before the first write, if there is anything to seal.
-fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Custody>, Failure> {
+fn custody(
+    plan: &Plan,
+    args: &ApplyArgs,
+    session: &Session,
+    say: Say,
+) -> Result<Option<Custody>, Failure> {
     if !plan.changes.iter().any(Change::makes_key) {
         return Ok(None);
     }
@@ -275,8 +328,7 @@ fn custody(plan: &Plan, args: &ApplyArgs, session: &Session) -> Result<Option<Cu
     let custody = Custody {
         recipients: session.recipients.clone(),
         dir,
-        copies: None,
-        wait: Box::new(std::thread::sleep),
+        copies: session.place.copies(Some(say))?,
     };
     for change in plan.changes.iter().filter(|change| change.makes_key()) {
         let key = change.operation.after();
@@ -335,8 +387,8 @@ fn tell(document: &mut Document, before_a_question: bool, say: Say) {
 
 fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
     let (mut done, mut failed, mut unknown, mut skipped) = (vec![], vec![], vec![], vec![]);
-    let mut errors = Vec::new();
-    for (change, status) in plan.changes.iter().zip(&applied.statuses) {
+    let (mut kept, mut errors) = (Vec::new(), Vec::new());
+    for (at, (change, status)) in plan.changes.iter().zip(&applied.statuses).enumerate() {
         let name = visible(&change.address.to_string()).into_owned();
         if let Status::Failed(error) | Status::Unknown(error) = status {
             errors.push(format!("  {name}: {}", visible(error)));
@@ -345,6 +397,7 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
             Status::Success => done.push(name),
             Status::Failed(_) => failed.push(name),
             Status::Unknown(_) => unknown.push(name),
+            _ if applied.is_kept(at) => kept.push(name),
             Status::Skipped | Status::Pending => skipped.push(name),
         }
     }
@@ -367,6 +420,7 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
         ("done:     ", &done),
         ("failed:   ", &failed),
         ("not known:", &unknown),
+        ("stays:    ", &kept),
         ("not tried:", &skipped),
     ] {
         if !names.is_empty() {

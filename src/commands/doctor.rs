@@ -5,6 +5,7 @@
 
 mod checkout;
 mod gitea;
+mod inventory;
 mod job;
 mod netbird;
 mod rights;
@@ -31,8 +32,8 @@ use crate::logging::Say;
 use crate::render::doctor as render;
 use crate::text::count;
 
-/// The largest difference of two clocks that is taken for none, in seconds: the times in ids are compared with those of
-/// commits.
+/// The largest difference of two clocks that is taken for none, in seconds: the times in ids are compared with those in the
+/// file.
 const CLOCK_SECS: i64 = 10;
 
 pub(super) fn run(cli: &Cli, args: &DoctorArgs, say: Say) -> Exit {
@@ -84,11 +85,17 @@ fn checks(cli: &Cli, args: &DoctorArgs) -> Vec<Check> {
     };
     let mut checks = vec![file(&mut scene)];
     let (workflows, via_pr, are_there) = checkout::workflows(&scene);
-    let (netbird, me) = netbird::checks(&scene);
-    let purpose = told.or_else(|| purpose_of(me.as_ref()?));
+    let (netbird, known) = netbird::checks(&scene);
+    let purpose = told.or_else(|| purpose_of(known.me.as_ref()?));
     checks.extend([sealing(&scene, purpose), kill_switch(purpose)]);
     checks.extend(netbird);
-    checks.extend(gitea::checks(&scene, purpose, via_pr, are_there));
+    let forge = gitea::checks(&scene, purpose, via_pr, are_there);
+    let inventory = match (gitea::is_closed(&forge), scene.file.is_file()) {
+        (true, _) => inventory::not_made("the forge cannot be read"),
+        (false, false) => inventory::not_made("there is no such file"),
+        (false, true) => inventory::checks(&scene, &known),
+    };
+    checks.extend(forge.into_iter().chain(inventory));
     checks.extend([workflows, checkout::history(&scene)]);
     checks.extend([job::terminal(&scene), job::job(&scene, purpose)]);
     checks
@@ -218,7 +225,7 @@ fn clock(
         _ => Check::wrong(
             name,
             text,
-            "set both by NTP: the times in NetBird's ids are compared with those of commits to tell what is ours",
+            "set both by NTP: the times in NetBird's ids tell which keys are made again, and which expired",
         ),
     }
 }

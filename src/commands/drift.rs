@@ -10,20 +10,20 @@ use super::forge::{Forge, SETTINGS};
 use super::history::History;
 use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
-use super::settings::{environment_name, file, keys_dir};
+use super::settings::{environment_name, file};
 use super::{Said, blank, finish, report_failure};
 use crate::ci::Context;
 use crate::cli::{AccessLevel, Cli, DriftArgs, Format, Gates, Scope, Sealing};
-use crate::config::Source;
+use crate::desired::Desired;
 use crate::drift::{self, Drift, Version};
 use crate::exit::Exit;
+use crate::git::Sha;
 use crate::gitea::issue::{self, Kept, Report};
 use crate::logging::Say;
 use crate::plan::Plan;
 use crate::render::drift as render;
 use crate::render::words;
 use crate::text::visible;
-use crate::validate::validate;
 
 /// How many versions of the file are looked at for the last agreement.
 const VERSIONS: usize = 50;
@@ -73,13 +73,16 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
         let (context, path) = (Context::of_process(), file(&cli.global));
         refuse_other_branches("drift --issue", &args.gitea, &context, &path)?;
     }
-    let scope = Scope::of_history(&args.history);
+    let scope = Scope::plain();
     let request = Request {
         cli,
         origin: Origin::Server(&args.server),
         scope: &scope,
-        keys_dir: keys_dir(None),
         sealing: &Sealing::default(),
+        inventory: &args.inventory,
+        gitea: &args.gitea,
+        adopt: &[],
+        writes: false,
         committed: true,
         access: AccessLevel::None,
     };
@@ -99,7 +102,7 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
     }
     if drift.is_alarming() {
         let versions = versions(&session.history)?;
-        drift::blame_versions(&mut drift, versions, &session.actual, &session.options);
+        drift::blame_versions(&mut drift, versions, &session.snapshot, &session.options);
         if let Some(api) = &session.api {
             let events = api.list("/events")?;
             let events: Vec<_> = events
@@ -114,29 +117,15 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
 
 /// Versions of the file, the newest first; those that are no valid file are passed over.
 fn versions(history: &History) -> Result<Vec<Version>, Failure> {
-    let Some((git, path)) = history.checkout() else {
-        return Ok(Vec::new());
+    let newest = history.newest(VERSIONS)?.into_iter();
+    let version = |(commit, at, desired): (Sha, i64, Arc<Desired>)| {
+        Some(Version {
+            commit: commit.short().to_owned(),
+            at: Timestamp::from_second(at).ok()?,
+            desired: Arc::unwrap_or_clone(desired),
+        })
     };
-    let mut versions = Vec::new();
-    for commit in history.ledger.commits().iter().rev().take(VERSIONS) {
-        let text = match git.show(&commit.sha, path) {
-            Err(error) if error.is_too_big() => continue,
-            text => text?,
-        };
-        let Some(text) = text else { continue };
-        let valid = Source::from_bytes("netbird.json", text)
-            .ok()
-            .and_then(|source| validate(&source).ok());
-        let at = Timestamp::from_second(commit.begins).ok();
-        if let (Some(valid), Some(at)) = (valid, at) {
-            versions.push(Version {
-                commit: commit.sha.short().to_owned(),
-                at,
-                desired: Arc::unwrap_or_clone(valid.desired),
-            });
-        }
-    }
-    Ok(versions)
+    Ok(newest.filter_map(version).collect())
 }
 
 fn keep_issue(

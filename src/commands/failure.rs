@@ -11,7 +11,6 @@ use crate::edit::MarkError;
 use crate::exit::Exit;
 use crate::git::GitError;
 use crate::gitea;
-use crate::ledger::LedgerError;
 use crate::secret::RecipientErrors;
 use crate::text::file_error;
 
@@ -120,17 +119,14 @@ macro_rules! from {
     )*};
 }
 
-from!(ApiError gitea::Error GitError LedgerError RecipientErrors);
+from!(ApiError gitea::Error GitError RecipientErrors);
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let text = format!("{error:#}");
         let api = error.downcast_ref::<ApiError>();
         let gitea = error.downcast_ref::<gitea::Error>();
-        let git = match error.downcast_ref() {
-            Some(LedgerError::Git(error)) => Some(error),
-            _ => error.downcast_ref::<GitError>(),
-        };
+        let git = error.downcast_ref::<GitError>();
         let refused = api.is_some_and(ApiError::is_url_refused)
             || gitea.is_some_and(gitea::Error::is_url_refused)
             || git.is_some_and(GitError::is_too_big);

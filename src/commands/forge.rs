@@ -13,12 +13,11 @@ use super::versions::{of_gitea, old_gitea};
 use crate::ci::Context;
 use crate::cli::GiteaArgs;
 use crate::config::Source;
-use crate::edit::Edit;
+use crate::edit::{Edit, content_differs_but_for_enrolled};
 use crate::git::{Git, Opened};
 use crate::gitea::commit::{self, CommitError, Outcome, Policy, Target};
 use crate::gitea::propose::{self, Moved, Proposed};
 use crate::gitea::{self, Repo};
-use crate::ledger::content_differs_but_for_enrolled;
 
 /// What to do where Gitea is not configured.
 pub(super) const SETTINGS: &str = "in the workflows GITEA_TOKEN comes from the secret BOT_TOKEN, for a plan's comment from \
@@ -151,6 +150,34 @@ impl Forge {
             .map(|(_, name)| name)
             .collect();
         format!("Gitea is not configured ({} not set)", missing.join(", "))
+    }
+
+    /// The file's path in the repository.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The branch that is applied, where one is named.
+    pub(super) fn branch(&self) -> Option<&str> {
+        self.branch.as_deref()
+    }
+
+    /// Returns whether a commit takes the place of one that was applied: it follows that one, or the branch was pushed by force
+    /// and has it no more.
+    pub(super) fn is_newer(&self, applied: &str, commit: &str) -> Result<bool, Failure> {
+        match self.repo.is_descendant(commit, applied) {
+            Ok(true) => Ok(true),
+            Ok(false) => Ok(!self.repo.is_descendant(applied, commit)?),
+            Err(error) if error.is_not_found() => Ok(true),
+            // Gitea answers 500 of two commits that have no ancestor in common: the history was written anew
+            Err(error)
+                if error.answer().is_some_and(|answer| answer.status == 500)
+                    && self.repo.is_descendant(commit, commit).is_ok() =>
+            {
+                Ok(true)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn target(&self) -> Result<Target<'_>> {

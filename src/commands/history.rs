@@ -1,83 +1,79 @@
-//! The file's git history for a run: the ledger, and in a pull request the merge that it is about.
+//! What git says to a run: the merge that a pull request is about, and what each commit since the last apply made of the
+//! file.
+
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::failure::Failure;
 use crate::ci::{Context, Event};
-use crate::cli;
 use crate::config::Source;
 use crate::desired::Desired;
-use crate::git::{Git, GitError, Opened, RepoPath, Sha};
-use crate::ledger::{Ledger, LedgerError, Listings, MergedFile, NoHistory, merge_view};
-use crate::notice::{Notice, OfHistory, OfMerge};
-use crate::options::Prune;
+use crate::edit::content_differs_but_for_enrolled;
+use crate::git::{Git, GitError, MergedFile, Opened, RepoPath, Sha};
+use crate::merge::{MergeView, merge_view};
+use crate::notice::{Notice, OfInventory, OfMerge};
 use crate::render::words;
 use crate::validate::validate;
+use crate::versions::{Version, Versions};
+
+/// The most commits since the last apply that are looked at.
+const MOST: usize = 10_000;
+
+/// Versions of the file that are larger are not read, in bytes; the gates take 10 MiB.
+const LARGEST: u64 = 16 << 20;
 
 /// What the checkout says.
 pub(super) struct History {
     checkout: Option<(Git, RepoPath)>,
-    pub(super) ledger: Arc<Ledger>,
-    pub(super) listings: Listings,
+    tip: Option<Sha>,
     /// The file that a merge would leave, in a pull request.
     pub(super) merged: Option<Source>,
+    /// What a reader of the plan should know of the merge.
     pub(super) notices: Vec<Notice>,
-    /// The newest commit of the history.
-    pub(super) commit: Option<String>,
+    /// What a reader of a plan that takes something away should know.
+    pub(super) too_short: Option<Notice>,
+}
+
+/// How far an apply is that comes to its end.
+pub(super) struct Through {
+    /// The commit that is applied then.
+    pub(super) commit: String,
+    /// Whether it has another file than the commit that was applied before.
+    pub(super) is_other_file: bool,
+    /// Whether that file differs in more than `enrolled`.
+    pub(super) changes_more: bool,
 }
 
 impl History {
-    /// Reads the history of the file.
-    pub(super) fn read(
-        file: &Path,
-        args: &cli::HistoryArgs,
-        prune: Prune,
-        context: &Context,
-    ) -> Result<History, Failure> {
+    /// Reads what the checkout of the file says.
+    pub(super) fn read(file: &Path, context: &Context) -> Result<History, Failure> {
+        let mut history = History {
+            checkout: None,
+            tip: None,
+            merged: None,
+            notices: Vec::new(),
+            too_short: None,
+        };
         let git = match Git::around(file)? {
             Opened::Checkout(git) => git,
-            Opened::NotACheckout => return Ok(History::none(NoHistory::NotACheckout)),
-            Opened::NoGit => return Ok(History::none(NoHistory::NoGit)),
+            Opened::NotACheckout | Opened::NoGit => return Ok(history),
         };
         let path = git.locate(file)?;
-        let mut history = History::none(NoHistory::NoCommit);
-        let pull_request = context
-            .pull_request
-            .as_ref()
-            .filter(|_| args.ledger_ref.is_none());
-        let merge = match pull_request {
-            Some(_) => merge(&git, &path, context)?,
-            None => None,
-        };
-        let is_unmerged = pull_request.is_some() && merge.is_none();
+        let pull_request = context.pull_request.is_some();
+        let merge = merge(&git, &path, context)?;
         // there the checkout is the base's: its file is not the one that was proposed
-        let needs_merge = pull_request.is_some() && context.event == Event::PullRequestTarget;
-        if is_unmerged && needs_merge {
+        let needs_merge = pull_request && context.event == Event::PullRequestTarget;
+        if merge.is_none() && needs_merge {
             return Err(unknown_head(context));
         }
-        let tip = match (&merge, &args.ledger_ref) {
-            (Some(merge), _) => Some(merge.base.clone()),
-            (None, Some(rev)) => Some(git.resolve(rev)?),
-            (None, None) => git.head()?,
+        history.tip = match &merge {
+            Some(merge) => Some(merge.base.clone()),
+            None => git.head()?,
         };
-        if let Some(tip) = tip {
-            let mut paths = vec![path.clone()];
-            for earlier in &args.ledger_path {
-                paths.push(git.locate(earlier)?);
-            }
-            match Ledger::read(&git, &tip, &paths, Timestamp::now().as_second()) {
-                Ok(ledger) => history.take(ledger, &tip),
-                // nothing will be deleted, so nothing has to be proved
-                Err(LedgerError::Shallow) if prune == Prune::None => {
-                    history.notices = vec![Notice::general(OfHistory::Shallow)];
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        if is_unmerged {
+        if merge.is_none() && pull_request {
             history.notices.push(Notice::general(OfMerge::NoBase));
         }
         if let Some(merge) = merge {
@@ -110,52 +106,114 @@ impl History {
         Ok(history)
     }
 
-    fn none(why: NoHistory) -> History {
-        let ledger = Ledger::none(why);
-        History {
-            checkout: None,
-            notices: ledger.notices().to_vec(),
-            listings: ledger.listings(),
-            ledger: Arc::new(ledger),
-            merged: None,
-            commit: None,
-        }
+    /// The checkout and the file's path in it.
+    pub(super) fn checkout(&self) -> Option<&(Git, RepoPath)> {
+        self.checkout.as_ref()
     }
 
-    fn take(&mut self, ledger: Ledger, tip: &Sha) {
-        self.notices = ledger.notices().to_vec();
-        self.listings = ledger.listings();
-        self.ledger = Arc::new(ledger);
-        self.commit = Some(tip.short().to_owned());
+    /// The newest commit; of a pull request that of its base.
+    pub(super) fn tip(&self) -> Option<&Sha> {
+        self.tip.as_ref()
     }
 
-    /// Makes the ledger take over the file, which may be in no commit yet: its renames, and what it takes away.
-    pub(super) fn follow(&mut self, desired: &Arc<Desired>) {
-        if let Some(ledger) = Arc::get_mut(&mut self.ledger) {
-            for (address, old) in &desired.renamed_from {
-                ledger.follow(address, old);
-            }
-            ledger.propose(desired.clone());
-            self.listings = ledger.listings();
+    /// Returns what the commits since `applied` made of the file, which had the path `before` then. Where that is not told,
+    /// there are no versions: all that leaves the file is one change.
+    pub(super) fn versions(
+        &mut self,
+        applied: Option<&str>,
+        before: &str,
+    ) -> Result<Versions, Failure> {
+        let Some(applied) = applied.and_then(Sha::parse) else {
+            return Ok(Versions::default());
+        };
+        let (Some((git, path)), Some(tip)) = (&self.checkout, &self.tip) else {
+            return Ok(Versions::default());
+        };
+        if let Some(versions) = versions(git, path, &applied, before, tip)? {
+            return Ok(versions);
         }
+        self.too_short = Some(Notice::general(OfInventory::TooShort {
+            applied: applied.short().to_owned(),
+            is_shallow: git.is_shallow(),
+        }));
+        Ok(Versions::default())
+    }
+
+    /// Returns how far an apply of this file is, once it is through; none where what counts as applied stays. `is_newer` asks
+    /// a forge about two commits of which the checkout does not tell which one is the newer.
+    pub(super) fn through(
+        &self,
+        file: &[u8],
+        applied: Option<&str>,
+        is_newer: impl FnOnce(&Sha, &Sha) -> Result<bool, Failure>,
+    ) -> Result<Option<Through>, Failure> {
+        let (Some((git, path)), Some(tip)) = (&self.checkout, &self.tip) else {
+            return Ok(None);
+        };
+        // a file that is in no commit yet is none that counts as applied
+        if git
+            .show(tip, path)?
+            .is_none_or(|committed| committed != file)
+        {
+            return Ok(None);
+        }
+        let through = |other: Option<Vec<u8>>| Through {
+            commit: tip.to_string(),
+            is_other_file: other.as_ref().is_none_or(|other| other != file),
+            changes_more: other.is_none_or(|other| content_differs_but_for_enrolled(&other, file)),
+        };
+        let Some(applied) = applied.and_then(Sha::parse) else {
+            return Ok(Some(through(None)));
+        };
+        let known = git.find(applied.as_str())?;
+        let is_new = match &known {
+            Some(applied) if applied == tip => false,
+            Some(applied) if git.is_ancestor(applied, tip)? => true,
+            Some(applied) if git.is_ancestor(tip, applied)? => false,
+            // the branch was pushed by force
+            Some(_) if !git.is_shallow() => true,
+            _ => is_newer(&applied, tip)?,
+        };
+        if !is_new {
+            return Ok(None);
+        }
+        let other = match &known {
+            Some(applied) => git.show(applied, path)?,
+            None => None,
+        };
+        Ok(Some(through(other)))
+    }
+
+    /// Returns the newest versions of the file that are valid, `most` at most, the newest first, each with its second since
+    /// 1970.
+    pub(super) fn newest(&self, most: usize) -> Result<Vec<(Sha, i64, Arc<Desired>)>, Failure> {
+        let (Some((git, path)), Some(tip)) = (&self.checkout, &self.tip) else {
+            return Ok(Vec::new());
+        };
+        let changes = git.changes(None, tip, &[path], most)?;
+        let commits: Vec<&Sha> = changes.iter().map(|(commit, _)| commit).collect();
+        let texts = git.show_each(&commits, &[path], LARGEST)?;
+        let version = |((commit, at), text): (&(Sha, i64), Option<Vec<u8>>)| {
+            Some((commit.clone(), *at, desired(text?)?))
+        };
+        Ok(changes.iter().zip(texts).filter_map(version).collect())
     }
 
     /// A file beside the file, such as one of recipients, as the base branch (without a pull request: the newest commit)
     /// has it.
     pub(super) fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
-        let ((git, _), tip) = (self.checkout.as_ref()?, self.ledger.tip()?);
+        let ((git, _), tip) = (self.checkout.as_ref()?, self.tip.as_ref()?);
         git.show(tip, &git.locate(file).ok()?).ok()?
     }
 
     /// What the base branch (without a pull request: the newest commit) asks for; `None` where it has no valid file.
     pub(super) fn base(&self, file: &Path) -> Option<Arc<Desired>> {
-        let source = Source::from_bytes("the base", self.base_version(file)?).ok()?;
-        Some(validate(&source).ok()?.desired)
+        desired(self.base_version(file)?)
     }
 
     /// The file as the newest commit has it; `None` where there is no commit.
     pub(super) fn committed(&self, file: &Path) -> Result<Option<Source>, Failure> {
-        let (Some((git, path)), Some(tip)) = (&self.checkout, self.ledger.tip()) else {
+        let (Some((git, path)), Some(tip)) = (&self.checkout, &self.tip) else {
             return Ok(None);
         };
         let name = file.display().to_string();
@@ -165,11 +223,58 @@ impl History {
                 .hint("drift is told from the committed file: commit it, or name it with --file")),
         }
     }
+}
 
-    /// The checkout and the file's path in it.
-    pub(super) fn checkout(&self) -> Option<&(Git, RepoPath)> {
-        self.checkout.as_ref()
+/// What a text asks for; `None` where no command would accept it.
+fn desired(text: Vec<u8>) -> Option<Arc<Desired>> {
+    let source = Source::from_bytes("a version", text).ok()?;
+    Some(validate(&source).ok()?.desired)
+}
+
+/// Returns what the commits behind `applied` made of the file; `None` where the checkout does not have them all, or `applied`
+/// is not among the ancestors of the tip.
+fn versions(
+    git: &Git,
+    path: &RepoPath,
+    applied: &Sha,
+    before: &str,
+    tip: &Sha,
+) -> Result<Option<Versions>, GitError> {
+    if git.find(applied.as_str())?.is_none() || !git.is_ancestor(applied, tip)? {
+        return Ok(None);
     }
+    // the present path goes before the one that the file was moved from
+    let before = RepoPath::parse(before).filter(|before| before != path);
+    let paths: Vec<&RepoPath> = std::iter::once(path).chain(&before).collect();
+    let changes = git.changes(Some(applied), tip, &paths, MOST)?;
+    let commits = changes.into_iter().rev().map(|(commit, _)| commit);
+    let commits: Vec<Sha> = commits.collect();
+    let asked: Vec<&Sha> = std::iter::once(applied).chain(&commits).collect();
+    let texts = match git.show_each(&asked, &paths, LARGEST) {
+        Ok(texts) => texts,
+        // a clone that leaves blobs out
+        Err(error) => {
+            log::info!("which change takes something away is not known: {error}");
+            return Ok(None);
+        }
+    };
+    let files = texts.chunks(paths.len());
+    let mut files = files.map(|texts| texts.iter().flatten().next());
+    let Some(start) = files.next().flatten() else {
+        return Ok(None);
+    };
+    // a file that no command would accept asks for what the one before it did
+    let mut last = desired(start.clone());
+    let start = last.clone();
+    let mut versions = Vec::new();
+    for (sha, text) in commits.into_iter().zip(files) {
+        let read = text.and_then(|text| desired(text.clone()));
+        last = read.or(last);
+        if let Some(desired) = last.clone() {
+            versions.push(Version { sha, desired });
+        }
+    }
+    Ok(Some(Versions::new(start, versions)))
 }
 
 fn unknown_head(context: &Context) -> Failure {
@@ -219,16 +324,8 @@ fn ends(git: &Git, context: &Context) -> Result<Option<(Sha, Sha)>, GitError> {
 }
 
 /// Returns the merge that a pull request stands for; `None` where its commits are not told.
-fn merge(
-    git: &Git,
-    path: &RepoPath,
-    context: &Context,
-) -> Result<Option<crate::ledger::MergeView>, Failure> {
-    match ends(git, context)? {
-        Some((base, head)) => Ok(Some(merge_view(git, &base, &head, path)?)),
-        None if context.pull_request.is_some() && git.is_shallow() => {
-            Err(LedgerError::Shallow.into())
-        }
-        None => Ok(None),
-    }
+fn merge(git: &Git, path: &RepoPath, context: &Context) -> Result<Option<MergeView>, GitError> {
+    let ends = ends(git, context)?;
+    let merge = ends.map(|(base, head)| merge_view(git, &base, &head, path));
+    merge.transpose()
 }

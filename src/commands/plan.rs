@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use super::copies;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::is_touched;
 use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
-use super::settings::{file, keys_dir};
+use super::settings::file;
 use super::{Ending, blank, end_posted, refused};
 use crate::change::Change;
 use crate::ci::{Context, PullRequest};
@@ -57,9 +56,7 @@ fn make(
 ) -> Result<Exit, Failure> {
     let planning = &args.planning;
     let (path, context) = (file(&cli.global), Context::of_process());
-    let of_pull_request = context.is_pull_request_event()
-        && context.pull_request.is_some()
-        && planning.scope.history.ledger_ref.is_none();
+    let of_pull_request = context.is_pull_request_event() && context.pull_request.is_some();
     // before any secret is needed: the workflow runs for each pull request
     let unplanned = match &context.pull_request {
         Some(pull) if of_pull_request && is_closed(pull, args, &context, &path)? => {
@@ -82,8 +79,11 @@ fn make(
         cli,
         origin,
         scope: &planning.scope,
-        keys_dir: keys_dir(None),
         sealing: &planning.sealing,
+        inventory: &planning.inventory,
+        gitea: &planning.gitea,
+        adopt: &[],
+        writes: false,
         committed: false,
         access: planning.access,
     };
@@ -94,12 +94,6 @@ fn make(
     // they may be known to the apply's job alone, so this is no refusal yet
     if session.recipients.is_empty() && plan.changes.iter().any(lacks) {
         document.notices.push(Notice::general(OfRun::NoRecipient));
-    }
-    if session.api.is_some() {
-        let forge = || Forge::open(&planning.gitea, &session.context, &file(&cli.global));
-        let name = &document.environment;
-        let missing = copies::missing(&planning.sealing, forge, name, &plan);
-        document.notices.extend(missing);
     }
     let pending = args.detailed_exitcode && !plan.is_empty();
     let exit = match pending {

@@ -3,36 +3,42 @@
 mod gating;
 pub(super) mod notices;
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::failure::Failure;
-use super::history::History;
+use super::history::{History, Through};
+use super::inventory::{Found, Place, Wanted};
 use super::settings::{
-    connect, environment, file, protected, readable, recipients, replaced, setting,
+    adopted, connect, environment, environment_name, file, protected, readable, recipients,
+    replaced, setting,
 };
 use super::versions::of_netbird;
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::agreement::Statements;
 use crate::api::Api;
-use crate::api::objects::SetupKey;
+use crate::api::objects::Event;
 use crate::ci::Context;
-use crate::cli::{AccessLevel, Cli, Scope, Sealing, Server};
-use crate::config::{self, Place, Source};
+use crate::cli::{AccessLevel, Cli, GiteaArgs, InventoryArgs, Scope, Sealing, Server};
+use crate::config::{self, Place as Position, Source};
 use crate::fetch::{self, Ahead, More, Needs};
 use crate::held::{Held, Why};
+use crate::id::Id;
 use crate::json;
-use crate::kind::{KeyType, Kind, Refers};
+use crate::kind::{Kind, Live, Refers};
 use crate::memberships::Memberships;
 use crate::options::{Options, Prune};
-use crate::plan::{self, Plan, Renames, Row};
+use crate::ours::{Ours, Standing, made_by};
+use crate::plan::{self, Binding, Plan, Row};
 use crate::problem::Problem;
 use crate::render::{Document, words};
-use crate::secret::{Recipients, present};
+use crate::secret::Recipients;
 use crate::snapshot::Snapshot;
 use crate::validate::{Valid, validate};
 
@@ -54,11 +60,16 @@ pub(super) struct Session {
     pub(super) needs: Needs,
     pub(super) api: Option<Api>,
     pub(super) snapshot: Snapshot,
-    pub(super) renames: Renames,
     pub(super) actual: Actual,
+    /// Which object each entry stands for.
+    pub(super) binding: Binding,
     pub(super) recipients: Recipients,
     pub(super) history: History,
+    /// Where the inventory is.
+    pub(super) place: Place,
     pub(super) context: Context,
+    /// What was said of deletions, and what is known of the changes that cause them.
+    statements: Statements,
     /// What of the plan somebody agreed to.
     agreed: BTreeSet<Row>,
     access: AccessLevel,
@@ -83,8 +94,12 @@ pub(super) struct Request<'a> {
     pub(super) origin: Origin<'a>,
     pub(super) scope: &'a Scope,
     pub(super) sealing: &'a Sealing,
-    /// Where sealed keys are kept.
-    pub(super) keys_dir: PathBuf,
+    pub(super) inventory: &'a InventoryArgs,
+    pub(super) gitea: &'a GiteaArgs,
+    /// What a person names for entries (`--adopt`).
+    pub(super) adopt: &'a [String],
+    /// The run writes the inventory.
+    pub(super) writes: bool,
     /// The committed file is meant, not the one on disk.
     pub(super) committed: bool,
     /// How finely it is said who reaches whom: that takes lists which a plan may not need else.
@@ -102,32 +117,49 @@ impl Session {
         let context = Context::of_process();
         document.actor.clone_from(&context.actor);
         document.run.clone_from(&context.run_url);
-        let (api, account) = match request.origin {
-            Origin::Server(server) => (
-                Some(connect(server, context.is_pull_request_event())),
-                setting(server.account.as_ref()),
-            ),
-            Origin::File(_) => (None, None),
+        let api = match request.origin {
+            Origin::Server(server) => Some(connect(server, context.is_pull_request_event())),
+            Origin::File(_) => None,
         };
         let ahead = match (&api, request.access) {
             (Some(Ok(api)), AccessLevel::Groups | AccessLevel::Peers) => Ahead::begin(api),
             _ => Ahead::default(),
         };
-        // git takes its time, and what it has to say of another file than the one on disk is seldom
-        let (on_disk, history) = std::thread::scope(|scope| {
-            let Scope { history, prune, .. } = request.scope;
-            let history = scope.spawn(|| History::read(&path, history, *prune, &context));
+        let asked = match request.writes {
+            true => adopted(request.adopt)?,
+            false => BTreeMap::new(),
+        };
+        let name = environment_name(global);
+        let wanted = Wanted {
+            inventory: request.inventory,
+            key_copies: request.sealing.key_copies.as_ref(),
+            gitea: request.gitea,
+            file: &path,
+            context: &context,
+            environment: &name,
+            writes: request.writes,
+            // a recorded account has none, but one that is named
+            is_wanted: api.is_some() || setting(request.inventory.inventory.as_ref()).is_some(),
+        };
+        // git and the forge take their time, and what git has to say of another file than the one on disk is seldom
+        let (on_disk, history, found) = std::thread::scope(|scope| {
+            let history = scope.spawn(|| History::read(&path, &context));
+            let found = scope.spawn(|| -> Result<(Place, Found), Failure> {
+                let place = Place::find(&wanted)?;
+                let found = place.read()?;
+                Ok((place, found))
+            });
             let on_disk = config::load(&path).map(|file| (validate(&file), file));
             (
                 on_disk,
                 history.join().expect("a reading thread does not panic"),
+                found.join().expect("a reading thread does not panic"),
             )
         });
         let mut history = history?;
-        document.commit = document.commit.take().or(history.commit.clone());
-        if history.ledger.is_known() {
-            document.notices.append(&mut history.notices);
-        }
+        let commit = history.tip().map(|tip| tip.short().to_owned());
+        document.commit = document.commit.take().or(commit);
+        document.notices.append(&mut history.notices);
         let committed = match request.committed {
             true => history.committed(&path)?,
             false => None,
@@ -138,13 +170,10 @@ impl Session {
         };
         document.file_digest = short_digest(source.text().as_bytes());
         let valid = valid.map_err(|problems| Failure::from(&problems))?;
-        history.follow(&valid.desired);
         document.notices.extend(notices::of_planned_file(&valid));
-        if history.ledger.is_known() {
-            // a base without a valid file grants nothing
-            let base = history.base(&path).unwrap_or_default();
-            document.memberships = Memberships::between(&valid.desired, &base);
-        }
+        // a base without a valid file grants nothing
+        let base = history.tip().is_some();
+        let base = base.then(|| history.base(&path).unwrap_or_default());
         let recipients = recipients(request.sealing)?;
         document
             .notices
@@ -161,18 +190,36 @@ impl Session {
             .map(|text| replaced(text))
             .collect::<Result<_, _>>()?;
         let protected = protected(&request.scope.protect)?;
+        let api = api.transpose()?;
+        let (place, found) = found?;
+        let inventory = &found.inventory;
+        let mut versions =
+            history.versions(inventory.applied_commit.as_deref(), &inventory.file)?;
+        versions.propose(valid.desired.clone());
+        let standing = match (&request.origin, request.scope.prune) {
+            // of a recorded account everything is meant, whosever it is
+            (Origin::File(_), Prune::All) if found.standing == Standing::Unknown => Standing::First,
+            _ => found.standing,
+        };
+        let ours = Ours {
+            inventory: inventory.clone(),
+            standing,
+            asked,
+            versions,
+            ..Ours::default()
+        };
+        // the account is compared with that of the inventory
+        let needs = Needs::of(&valid.desired, true).and_recorded(inventory);
         let options = Options {
             prune: request.scope.prune,
             replace,
             now: Timestamp::now(),
-            ledger: history.ledger.clone(),
-            listings: history.listings.clone(),
+            ours: Arc::new(ours),
             release: BTreeSet::new(),
-            keys_files: present(&request.keys_dir),
         };
-        let api = api.transpose()?;
-        let needs = Needs::of(&valid.desired, account.is_some());
-        let needs = needs.and_gone(&valid.desired, &options.ledger);
+        if let Some(tip) = history.tip() {
+            place.of_commit(tip);
+        }
         let snapshot = match (&api, &request.origin) {
             (Some(api), _) => {
                 document.server = Some(server_name(api));
@@ -197,11 +244,13 @@ impl Session {
             needs,
             api,
             snapshot,
-            renames: Renames::default(),
             actual: Actual::default(),
+            binding: Binding::default(),
             recipients,
             history,
+            place,
             context,
+            statements: Statements::default(),
             agreed: BTreeSet::new(),
             access: request.access,
             protected,
@@ -209,15 +258,111 @@ impl Session {
             started,
         };
         session.read()?;
+        session.place.of_account(&found, &session.actual)?;
+        session.learn()?;
+        if let Some(base) = base {
+            let followed = session.binding.followed_groups(&found.inventory);
+            document.memberships = Memberships::between(&session.valid.desired, &base, &followed);
+        }
+        document.notices.extend(found.notices);
+        document.requests = session.api.as_ref().map_or(0, Api::requests);
         Ok(session)
     }
 
-    /// Reads the snapshot into actual state.
+    /// Reads the snapshot into actual state, and finds which object each entry stands for.
     fn read(&mut self) -> Result<(), Failure> {
-        self.renames = plan::renames(&self.valid.desired, &self.snapshot, &self.options);
-        let actual = Actual::read_renamed(&self.snapshot, self.renames.names());
-        self.actual = actual.map_err(unreadable)?;
+        let read = plan::read(&self.valid.desired, &self.snapshot, &self.options);
+        (self.actual, self.binding) = read.map_err(unreadable)?;
         Ok(())
+    }
+
+    /// Asks, where an entry may adopt something, or all that is not declared is pruned: what the inventories of other
+    /// environments have, and what the event log proves that a run of ours made.
+    fn learn(&mut self) -> Result<(), Failure> {
+        let ours = &self.options.ours;
+        if ours.standing == Standing::Unknown {
+            return Ok(());
+        }
+        let account = self.actual.named(Kind::AccountSettings, "").first();
+        let Some(account) = account.map(|account| account.id.to_string()) else {
+            return Ok(());
+        };
+        let waits = self.has_unrecorded();
+        if !waits && ours.asked.is_empty() && self.options.prune != Prune::All {
+            return Ok(());
+        }
+        let others = self.place.others(&account)?;
+        let me = self.actual.me.as_ref();
+        let is_service_user = me.is_some_and(|me| me.is_service_user);
+        let mut made = BTreeSet::new();
+        if waits && !others.share_account && is_service_user {
+            let more = More {
+                events: true,
+                referrers: false,
+            };
+            self.complete(more)?;
+            made = self.made();
+        }
+        let ours = Arc::make_mut(&mut self.options.ours);
+        ours.strange = others.strange;
+        ours.made = made;
+        self.read()
+    }
+
+    /// Whether an object that is not recorded bears a declared name, or one that a commit since the last apply took out. Keys
+    /// count while they could be used, or where their entry has none.
+    fn has_unrecorded(&self) -> bool {
+        let (desired, ours) = (&self.valid.desired, &self.options.ours);
+        let known = ours.inventory.ids();
+        let is_open = |address: &Address, live: &Live| match address.kind {
+            Kind::SetupKey => {
+                let key = self.actual.keys.get(&live.id);
+                let is_usable = key.is_some_and(|key| key.valid && key.used_times == 0);
+                is_usable || ours.inventory.of(&address.key()).is_empty()
+            }
+            _ => true,
+        };
+        let is_old_name = |address: &Address| {
+            let mut renamed = desired.renamed_from.iter();
+            renamed.any(|(new, old)| new.kind == address.kind && *old == address.name)
+        };
+        let mut unrecorded = self
+            .actual
+            .each()
+            .filter(|(_, live)| !known.contains(&live.id));
+        unrecorded.any(|(address, live)| {
+            let kind = address.kind;
+            // of several groups of a name the plan calls each otherwise
+            let own = Address {
+                name: live.name.clone(),
+                ..address.clone()
+            };
+            kind != Kind::Peer
+                && !kind.is_one()
+                && (desired.has(&own) || ours.was_declared(address) || is_old_name(address))
+                && is_open(address, live)
+        })
+    }
+
+    /// Returns what the event log says that our own user made.
+    fn made(&self) -> BTreeSet<Id> {
+        let events = self.snapshot.rest.events.iter().flatten();
+        let events: Vec<Event> = events.filter_map(|event| event.read().ok()).collect();
+        match &self.actual.me {
+            Some(me) => made_by(me, &events),
+            None => BTreeSet::new(),
+        }
+    }
+
+    /// Returns how far the file is applied once this apply is through; none where what counts as applied stays.
+    pub(super) fn through(&self) -> Result<Option<Through>, Failure> {
+        let applied = self.options.ours.inventory.applied_commit.as_deref();
+        let text = self.source.text().as_bytes();
+        self.history
+            .through(text, applied, |applied, commit| match self.place.forge() {
+                Some(forge) => forge.is_newer(applied.as_str(), commit.as_str()),
+                None => Ok(false),
+            })
     }
 
     /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again, so that all
@@ -227,7 +372,7 @@ impl Session {
             let planned = plan::plan(
                 &self.valid.desired,
                 &self.actual,
-                &self.renames,
+                &self.binding,
                 &self.options,
             );
             let more = match &planned {
@@ -238,7 +383,11 @@ impl Session {
                 },
             };
             if !self.complete(more)? {
-                return planned.map_err(|problems| self.stop(&problems));
+                let mut plan = planned.map_err(|problems| self.stop(&problems))?;
+                if !plan.counted_rows().is_empty() || !plan.let_go.is_empty() {
+                    plan.notices.extend(self.history.too_short.clone());
+                }
+                return Ok(plan);
             }
             self.read()?;
         }
@@ -252,21 +401,13 @@ impl Session {
         }
     }
 
-    /// Whether a used one-off key lives whose entry was removed: with it may go a peer.
+    /// Whether the entry of a key is gone by which a machine came: with it may go the machine.
     fn offboards(&self) -> bool {
         let desired = &self.valid.desired;
-        let removed = |key: &SetupKey| {
-            key.key_type == KeyType::OneOff
-                && key.used_times > 0
-                && desired.setup_key(&key.name).is_none()
-                && self
-                    .options
-                    .ledger
-                    .was_declared(&Address::new(Kind::SetupKey, &key.name))
-        };
+        let mut enrolled = self.options.ours.inventory.enrolled.keys();
         self.options.prune != Prune::None
             && desired.manages(Kind::SetupKey)
-            && self.actual.keys.values().any(removed)
+            && enrolled.any(|key| desired.setup_key(key).is_none())
     }
 
     fn more(&self, plan: &Plan) -> More {
@@ -276,12 +417,7 @@ impl Session {
                 .any(|change| !change.removed_members().is_empty())
         };
         // what is held back since something needs it names all that does
-        let is_needed = |held: &Held| {
-            matches!(
-                held.why,
-                Why::Needed(_) | Why::NeededByGone(_) | Why::PeerNeeded { .. }
-            )
-        };
+        let is_needed = |held: &Held| matches!(held.why, Why::Needed(_) | Why::NeededByGone(_));
         More {
             referrers: plan.deletes_referred() || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All
@@ -321,7 +457,7 @@ impl Session {
         };
         for told in words::problems(problems) {
             let problem = told.problem;
-            let at = place(problem).map(|Place { path, line, column }| {
+            let at = place(problem).map(|Position { path, line, column }| {
                 format!("{}:{line}:{column}  {path}\n    ", self.valid.file)
             });
             let what = format!("{} {}", problem.address.quoted(), told.text);

@@ -1,6 +1,6 @@
 //! Settings: flags and environment, of which an empty one is unset.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use crate::api::{self, Api, Token};
 use crate::cli::{Global, Sealing, Server};
 use crate::files;
 use crate::http::Config;
+use crate::id::Id;
 use crate::kind::Kind;
 use crate::secret::{Recipients, Sources};
 use crate::text::{ask, nearest, visible};
@@ -92,10 +93,9 @@ pub(super) fn file(global: &Global) -> PathBuf {
         .into()
 }
 
-/// The directory of sealed keys. Only an apply has a flag for it.
+/// The directory of sealed keys.
 pub(super) fn keys_dir(flag: Option<&String>) -> PathBuf {
-    let named = setting(flag).or_else(|| environment("NETBIRD_GITOPS_KEYS_DIR"));
-    named.unwrap_or_else(|| "sealed-keys".into()).into()
+    setting(flag).unwrap_or_else(|| "sealed-keys".into()).into()
 }
 
 /// The network's name in comments and issues.
@@ -131,6 +131,28 @@ pub(super) fn protected(flags: &[String]) -> Result<BTreeSet<Address>, Failure> 
         }
     };
     texts.map(protected).collect()
+}
+
+/// The objects that `--adopt` and its variable name for entries, or for names of machines. A name with a comma in it is for the
+/// flag.
+pub(super) fn adopted(flags: &[String]) -> Result<BTreeMap<Address, Id>, Failure> {
+    let variable = environment("NETBIRD_GITOPS_ADOPT").unwrap_or_default();
+    let more = variable.split([',', '\n']);
+    let texts = flags.iter().map(String::as_str).chain(more).map(str::trim);
+    let texts = texts.filter(|text| !text.is_empty());
+    let adopted = |text: &str| {
+        let found = text.rsplit_once('=').and_then(|(key, id)| {
+            let address = Address::of_key(key)?;
+            let is_told = !id.is_empty() && !address.key().ends_with('/');
+            is_told.then(|| (address, Id::from(id)))
+        });
+        found.ok_or_else(|| {
+            let text = visible(text).into_owned();
+            Failure::error(format!("--adopt {text:?}: KIND/NAME=ID is wanted"))
+                .hint("as in setup_keys/NAME=ID, peers/NAME=ID, routers/NETWORK=ID or records/ZONE/NAME TYPE=ID")
+        })
+    };
+    texts.map(adopted).collect()
 }
 
 /// Reads KIND/NAME; of what there is one of, KIND.

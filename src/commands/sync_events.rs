@@ -1,13 +1,13 @@
 //! `sync-events`: finds peers that enrolled with a declared key, renames them, puts them into their groups, and commits
 //! `enrolled: true` for all of them at once.
 //!
-//! Nothing here depends on when it ran last: it looks at keys, peers and events as they are. An idle run makes one request.
+//! Nothing here depends on when it ran last: it looks at keys, peers and events as they are. An idle run makes one request. One
+//! that finds news reads the inventory, which says which keys are the file's, and writes down who came by them.
 
 mod done;
 mod output;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -17,6 +17,7 @@ use super::branch::refuse_other_branches;
 use super::failure::Failure;
 use super::forge::{Forge, Marked};
 use super::history::History;
+use super::inventory::{Place as Store, Wanted};
 use super::progress::Announcer;
 use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file, readable};
@@ -24,12 +25,11 @@ use super::signals::signals;
 use super::versions::of_netbird;
 use super::{Said, finish};
 use crate::actual::Actual;
-use crate::address::Address;
 use crate::api::Api;
 use crate::api::objects;
-use crate::apply::{Conduct, apply, settle_members};
+use crate::apply::{Conduct, NotRecorded, Recorder, apply, settle_members};
 use crate::ci::Context;
-use crate::cli::{self, Cli, SyncArgs};
+use crate::cli::{Cli, SyncArgs};
 use crate::config;
 use crate::desired::Desired;
 use crate::enrollment::{self, Enrollment, sync};
@@ -38,15 +38,17 @@ use crate::exit::Exit;
 use crate::fetch::{Needs, fetch};
 use crate::gates;
 use crate::id::Id;
+use crate::inventory::Inventory;
 use crate::keys;
 use crate::kind::{KeyType, Kind};
-use crate::ledger::Ledger;
 use crate::logging::Say;
 use crate::notice::{Notice, Open, Remark};
-use crate::options::{Options, Prune};
-use crate::plan::Plan;
+use crate::options::Options;
+use crate::ours::{Ours, Standing};
+use crate::plan::{self, Plan};
 use crate::render::Status;
 use crate::text::visible;
+use crate::versions::Versions;
 use done::{Done, done};
 
 /// Where a file stands.
@@ -170,8 +172,18 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
             let why = Forge::not_configured(&args.gitea, &context);
             say.note(&format!("{why}: nothing is committed"));
         }
-        let job = (path.as_path(), &context);
-        enroll(&api, args, job, &valid.desired, synced, say)?;
+        let environment = environment_name(&cli.global);
+        let wanted = Wanted {
+            inventory: &args.inventory,
+            key_copies: None,
+            gitea: &args.gitea,
+            file: &path,
+            context: &context,
+            environment: &environment,
+            writes: true,
+            is_wanted: true,
+        };
+        enroll(&api, args, &wanted, &valid.desired, synced, say)?;
     }
 
     let ready = synced.done.iter().filter(|done| done.is_ready());
@@ -204,16 +216,20 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     })
 }
 
-/// Finds who enrolled, renames the peers and puts them into their groups.
+/// Finds who enrolled, renames the peers, puts them into their groups, and writes that down.
 fn enroll(
     api: &Api,
     args: &SyncArgs,
-    (path, context): (&Path, &Context),
+    wanted: &Wanted,
     desired: &Desired,
     synced: &mut Synced,
     say: Say,
 ) -> Result<(), Failure> {
-    let snapshot = fetch(api, &Needs::enrollment(), desired);
+    // before the lists: what is recorded after that is newer than they are
+    let store = Store::find(wanted)?;
+    let found = store.read()?;
+    let needs = Needs::enrollment().and_account();
+    let snapshot = fetch(api, &needs, desired);
     synced.requests = api.requests();
     let snapshot = snapshot.map_err(|error| of_netbird(api, error))?;
     if snapshot
@@ -224,7 +240,20 @@ fn enroll(
     {
         say.note("NetBird keeps the newest 10,000 events: older enrollments are told by the times of key and peer");
     }
-    let actual = Actual::read(&snapshot).map_err(unreadable)?;
+    let versions = versions(wanted, &store, &found.inventory)?;
+    let ours = Ours {
+        standing: match found.standing {
+            Standing::Read => Standing::Read,
+            // only an apply makes one: until then the names of keys tell
+            Standing::First | Standing::Unknown => Standing::Unknown,
+        },
+        inventory: found.inventory.clone(),
+        versions,
+        ..Ours::default()
+    };
+    let options = Options::of_enrollment(Arc::new(ours), Timestamp::now());
+    let (actual, binding) = plan::read(desired, &snapshot, &options).map_err(unreadable)?;
+    store.of_account(&found, &actual)?;
     if let Some(refusal) = actual.me.as_ref().and_then(gates::reads_only)
         && !args.dry_run
     {
@@ -232,12 +261,13 @@ fn enroll(
             Failure::refused(format!("{}; nothing was changed", refusal.text)).hint(refusal.hint),
         );
     }
-    let ledger = ledger(path, context, desired, &actual)?;
-    let options = Options::of_enrollment(ledger, Timestamp::now());
     let decisions = keys::decisions(desired, &actual, &options);
     let detection = enrollment::detect(desired, &actual, &decisions, &options);
-    if !options.ledger.is_known() && !detection.enrollments.is_empty() {
-        say.note("no git history tells when the file declared these keys: they are told by their names alone");
+    let is_known = options.ours.standing == Standing::Read;
+    if !is_known && !detection.enrollments.is_empty() {
+        say.note(
+            "there is no inventory yet, so which keys are this file's is told by their names alone",
+        );
     }
     let waits = |enrollment: &Enrollment| sync::waits_for(enrollment, &actual);
     let waiting = detection.enrollments.iter();
@@ -281,29 +311,40 @@ fn enroll(
         &labels,
         args.dry_run,
         &actual,
-        &options.ledger,
     );
+    if is_known && !args.dry_run {
+        let mut delta = plan::people(desired, &actual, &binding, &options);
+        delta.members.extend(joined(&synced.done, desired));
+        if let Err(NotRecorded { text, hint }) = store.record(&delta, &[]) {
+            // the next run finds it again
+            let failure = Failure::error(format!("the inventory could not be written: {text}"));
+            synced.fail(failure.aside(hint));
+        }
+    }
     Ok(())
 }
 
-/// The history that tells which keys are the file's; none where the checkout has none, or is older than the file: a key
-/// that its newest version does not declare would be taken for somebody else's.
-fn ledger(
-    path: &Path,
-    context: &Context,
-    desired: &Desired,
-    actual: &Actual,
-) -> Result<Arc<Ledger>, Failure> {
-    // nothing is deleted here, so a shallow checkout is none
-    let History { ledger, .. } =
-        History::read(path, &cli::HistoryArgs::default(), Prune::None, context)?;
-    let is_known = |name: &String| ledger.is_declared(&Address::new(Kind::SetupKey, name));
-    let mut used = desired.setup_keys().map(|(name, _)| name);
-    let is_old = used.any(|name| actual.keys_named(name).next().is_some() && !is_known(name));
-    Ok(match is_old {
-        true => Arc::default(),
-        false => ledger,
-    })
+/// Returns the members that this run put into groups that list the names of their keys.
+fn joined(done: &[Done], desired: &Desired) -> Vec<(String, String, Id)> {
+    let lists = |group: &String, key: &String| {
+        let listed = desired.group(group).and_then(|group| group.peers.as_ref());
+        listed.is_some_and(|listed| listed.contains(key))
+    };
+    let members = done.iter().flat_map(|done| {
+        let Enrollment { key, peer, .. } = &done.enrollment;
+        let groups = done.joined.iter().filter(|group| lists(group, key));
+        groups.map(|group| (group.clone(), key.clone(), peer.clone()))
+    });
+    members.collect()
+}
+
+/// Returns what the commits since the last apply made of the file: a mark that a person took back is not made again.
+fn versions(wanted: &Wanted, store: &Store, inventory: &Inventory) -> Result<Versions, Failure> {
+    let mut history = History::read(wanted.file, wanted.context)?;
+    if let Some(tip) = history.tip() {
+        store.of_commit(tip);
+    }
+    history.versions(inventory.applied_commit.as_deref(), &inventory.file)
 }
 
 /// How many events the server keeps (docs/netbird-api.md, "Events").
@@ -330,6 +371,7 @@ fn carry_out(
     let stop = signals();
     let conduct = Conduct {
         custody: None,
+        records: None,
         keep_going: true,
         stop: &stop,
         fresh: &|| Ok(()),

@@ -102,7 +102,13 @@ impl<'a> NamedKey<'a> {
             }
             None
         });
-        let older = older(self.decision, peer.map(|(_, peer, _)| &peer.id), actual);
+        let older = older(
+            self.name,
+            self.decision,
+            peer.map(|(_, peer, _)| &peer.id),
+            actual,
+            self.options,
+        );
         let Some((key_id, peer, evidence)) = peer else {
             let older = older.iter();
             let going = older.filter_map(|older| self.to_be_replaced(older));
@@ -214,14 +220,14 @@ impl<'a> NamedKey<'a> {
         waits.then(|| Remark::ToBeReplaced(older.peer.name.clone(), older.peer.id.clone()))
     }
 
-    /// Whether the file had marked this very key as enrolled, and took it back.
+    /// Whether the file had marked this very key as enrolled since the last apply, and took it back.
     fn was_flipped_back(&self, key: &Id) -> bool {
-        let Some(created) = key.created_at() else {
-            return false;
-        };
         let asked = self.declared.reissue_after;
-        asked.is_none_or(|instant| instant.as_second() <= created)
-            && self.options.ledger.was_enrolled_since(self.name, created)
+        let is_newer = key
+            .created_at()
+            .is_some_and(|created| asked.is_none_or(|instant| instant.as_second() <= created));
+        let was_marked = |file: &Desired| file.setup_key(self.name).is_some_and(|key| key.enrolled);
+        is_newer && self.options.ours.versions.last_with(was_marked).is_some()
     }
 }
 

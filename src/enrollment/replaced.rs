@@ -3,13 +3,11 @@
 
 use super::{Binding, Evidence};
 use crate::actual::Actual;
-use crate::address::Address;
 use crate::api::objects::Peer;
 use crate::desired::Desired;
 use crate::id::Id;
 use crate::keys::Decision;
-use crate::kind::{DeclaredGroup, DeclaredKey, Kind};
-use crate::ledger::Proof;
+use crate::kind::{DeclaredGroup, DeclaredKey};
 use crate::notice::Stays;
 use crate::options::{Options, Prune};
 
@@ -26,33 +24,46 @@ pub struct Replaced {
     pub by: Id,
 }
 
-/// A living peer of an older key.
+/// A living machine that came by a key of that name before the one that has the name.
 pub(super) struct Older<'a> {
-    pub(super) key: &'a Id,
     pub(super) peer: &'a Peer,
     pub(super) evidence: Evidence,
+    /// When its key was made, or else when it enrolled itself, in seconds since 1970.
+    made: Option<i64>,
 }
 
-/// Returns the living peers of the used keys of that name, but for the one by whose peer the name is borne.
+/// Returns the living machines of the used keys of that name, but for the one that has the name: those of recorded keys that
+/// exist, and those that the inventory has.
 pub(super) fn older<'a>(
+    name: &str,
     decision: &'a Decision,
     present: Option<&Id>,
     actual: &'a Actual,
+    options: &'a Options,
 ) -> Vec<Older<'a>> {
-    let mut older = Vec::new();
+    let mut older: Vec<Older> = Vec::new();
+    let mut add = |id: &Id, evidence: Evidence, made: Option<i64>| {
+        let is_known = older.iter().any(|known| known.peer.id == *id);
+        let peer = actual.peers.get(id).filter(|_| Some(id) != present);
+        if let (Some(peer), false) = (peer, is_known) {
+            let enrolled = || peer.created_at.map(|at| at.as_second());
+            older.push(Older {
+                peer,
+                evidence,
+                made: made.or_else(enrolled),
+            });
+        }
+    };
     for key in &decision.spent {
         let is_used = decision.used.as_ref() == Some(key);
         let binding = actual.bindings.of_key(key).filter(|_| !is_used);
-        if let Some((peer, evidence)) = binding.and_then(Binding::bound)
-            && let Some(peer) = actual.peers.get(peer)
-            && Some(&peer.id) != present
-        {
-            older.push(Older {
-                key,
-                peer,
-                evidence,
-            });
+        if let Some((peer, evidence)) = binding.and_then(Binding::bound) {
+            add(peer, evidence, key.created_at());
         }
+    }
+    let recorded = options.ours.inventory.enrolled.get(name);
+    for machine in recorded.into_iter().flatten() {
+        add(&machine.id, machine.by, None);
     }
     older
 }
@@ -60,15 +71,13 @@ pub(super) fn older<'a>(
 impl Older<'_> {
     /// Returns why the peer stays although another one came by a newer key of the name; `None` where it was replaced.
     ///
-    /// It is deleted on proof alone, as with offboarding: the older key is ours and is bound to it, and the file asked for
-    /// another one since.
+    /// It is deleted on proof alone, as with offboarding: it came by a recorded key, and the file asked for another one since.
     pub(super) fn stays(
         &self,
         (name, declared): (&str, &DeclaredKey),
         desired: &Desired,
         options: &Options,
     ) -> Option<Stays> {
-        let made = self.key.created_at();
         let asked = declared.asked_anew(options.now);
         let lists_it = |(_, group): &(_, &DeclaredGroup)| {
             let mut peers = group.peers.iter().flatten();
@@ -80,12 +89,8 @@ impl Older<'_> {
         if options.prune == Prune::None {
             return Some(Stays::PruneNone);
         }
-        if made.is_none_or(|made| made >= asked.as_second()) {
+        if self.made.is_none_or(|made| made >= asked.as_second()) {
             return Some(Stays::Newer);
-        }
-        let key = Address::new(Kind::SetupKey, name);
-        if options.ledger.proof(&key, made) != Proof::Ours {
-            return Some(Stays::NotOurs);
         }
         if self.evidence == Evidence::Name {
             return Some(Stays::NameAlone);

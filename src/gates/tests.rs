@@ -302,13 +302,12 @@ fn moves() -> Plan {
         machines: 1,
     };
     let change = Change::new(Address::new(Kind::AccountSettings, ""), operation, None);
-    Plan {
-        changes: vec![Change {
-            moved: vec![moved],
-            ..change
-        }],
-        ..Plan::default()
-    }
+    let mut plan = Plan::default();
+    plan.changes.push(Change {
+        moved: vec![moved],
+        ..change
+    });
+    plan
 }
 
 #[test]

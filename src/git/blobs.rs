@@ -5,27 +5,18 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use super::GitError;
 use super::command::Command;
 use super::error::MISSING_OBJECTS;
-use super::{GitError, Sha};
 use crate::text::file_error;
 
-/// Questions that may be open at a time: enough to keep git busy, and with 65 bytes each they fit into the smallest pipe
-/// there is (4 KiB), so that asking never waits for an answer to be read.
-const OPEN: usize = 32;
-
-/// What came for a blob.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blob {
-    /// The content.
-    Content,
-    /// It is larger than asked for, in bytes; it was passed over.
-    TooLarge(u64),
-}
+/// Questions that may be open at a time: enough to keep git busy, and with paths of 400 bytes they fit into the smallest
+/// pipe there is (4 KiB), so that asking never waits for an answer to be read.
+const OPEN: usize = 8;
 
 /// The process.
 #[derive(Debug)]
-pub struct Blobs {
+pub(super) struct Blobs {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -55,65 +46,61 @@ impl Blobs {
         })
     }
 
-    /// Reads the blobs one after the other. `take` gets each one's index and may keep the buffer, leaving another.
-    pub fn each<'a>(
+    /// Reads the blobs of these names one after the other; `None` for what is not there. What is larger than `largest` bytes, or
+    /// no file, counts as empty.
+    pub(super) fn read(
         mut self,
-        ids: impl IntoIterator<Item = &'a Sha>,
+        names: impl IntoIterator<Item = String>,
         largest: u64,
-        mut take: impl FnMut(usize, Blob, &mut Vec<u8>),
-    ) -> Result<(), GitError> {
-        let mut ids = ids.into_iter();
-        let mut content = Vec::new();
-        let (mut asked, mut answered) = (0, 0);
+    ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        let mut names = names.into_iter();
+        let (mut asked, mut read) = (0, Vec::new());
         loop {
-            while asked - answered < OPEN {
-                let Some(id) = ids.next() else { break };
-                if let Err(error) = writeln!(self.stdin, "{id}") {
+            while asked - read.len() < OPEN {
+                let Some(name) = names.next() else { break };
+                if let Err(error) = writeln!(self.stdin, "{name}") {
                     return Err(self.ended(&error));
                 }
                 asked += 1;
             }
-            if asked == answered {
-                return Ok(());
+            if asked == read.len() {
+                return Ok(read);
             }
-            let answer = match self.answer(largest, &mut content) {
-                Ok(answer) => answer?,
+            match self.answer(largest) {
+                Ok(answer) => read.push(answer?),
                 Err(error) => return Err(self.ended(&error)),
-            };
-            take(answered, answer, &mut content);
-            answered += 1;
+            }
         }
     }
 
-    fn answer(
-        &mut self,
-        largest: u64,
-        content: &mut Vec<u8>,
-    ) -> io::Result<Result<Blob, GitError>> {
+    fn answer(&mut self, largest: u64) -> io::Result<Result<Option<Vec<u8>>, GitError>> {
         let mut head = String::new();
         if self.stdout.read_line(&mut head)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let head = head.trim_end();
-        let Some(size) = head
-            .split_once(" blob ")
-            .and_then(|(_, size)| size.parse::<u64>().ok())
-        else {
+        // `COMMIT:PATH missing`, also where the commit itself is not here
+        if head.ends_with(" missing") {
+            return Ok(Ok(None));
+        }
+        let mut facts = head.rsplit(' ');
+        let (size, kind) = (facts.next(), facts.next());
+        let Some(size) = size.and_then(|size| size.parse::<u64>().ok()) else {
             let text = format!("git cat-file answered {head:?} for a version of the file");
             return Ok(Err(GitError::new(text).hint(MISSING_OBJECTS)));
         };
-        content.clear();
-        if size > largest {
-            // with the newline behind it
-            io::copy(&mut self.stdout.by_ref().take(size + 1), &mut io::sink())?;
-            return Ok(Ok(Blob::TooLarge(size)));
+        // with the newline behind it
+        let mut rest = self.stdout.by_ref().take(size + 1);
+        if size > largest || kind != Some("blob") {
+            io::copy(&mut rest, &mut io::sink())?;
+            return Ok(Ok(Some(Vec::new())));
         }
-        content.reserve(size as usize + 1);
-        let read = self.stdout.by_ref().take(size + 1).read_to_end(content)?;
+        let mut content = Vec::with_capacity(size as usize + 1);
+        let read = rest.read_to_end(&mut content)?;
         if read as u64 != size + 1 || content.pop() != Some(b'\n') {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(Ok(Blob::Content))
+        Ok(Ok(Some(content)))
     }
 
     /// The pipe broke: git's own words say why.

@@ -111,6 +111,7 @@ fn hint(said: &str, dir: &str) -> Option<String> {
         "missing",
         "promisor",
         "bad object",
+        "bad file",
         "not our ref",
         "lazy",
         "could not get object info",

@@ -54,7 +54,7 @@ pub struct Message {
 }
 
 /// What a mode of a tree says that is no file.
-pub(crate) fn mode_of(mode: &str) -> Option<&'static str> {
+pub(super) fn mode_of(mode: &str) -> Option<&'static str> {
     match mode {
         "120000" => Some("a symbolic link"),
         "040000" => Some("a directory"),

@@ -11,6 +11,11 @@ use crate::text::{file_error, visible};
 pub struct RepoPath(String);
 
 impl RepoPath {
+    /// The path that git writes so; `None` of one with a line break, which no list of paths can hold.
+    pub fn parse(path: &str) -> Option<RepoPath> {
+        (!path.is_empty() && !path.contains(['\n', '\0'])).then(|| RepoPath(path.to_owned()))
+    }
+
     /// The path as git writes it.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -37,7 +42,7 @@ pub(super) fn canonical(path: &Path) -> Result<PathBuf, GitError> {
 }
 
 /// Returns whether `dir` or a directory above it has a `.git`.
-pub(super) fn has_git_above(dir: &Path) -> bool {
+pub(crate) fn has_git_above(dir: &Path) -> bool {
     dir.ancestors()
         .any(|dir| dir.join(".git").symlink_metadata().is_ok())
 }

@@ -2,6 +2,7 @@
 
 mod hostile;
 mod merge;
+mod since;
 
 use std::path::Path;
 

@@ -199,6 +199,10 @@ pub(super) trait Write {
     fn arrived(&self, seen: &Self::Seen, sent: &Self::Sent) -> Option<Option<String>>;
     /// Returns whether what the write changes is another than it was.
     fn has_moved(&self, before: &Self::Seen, seen: &Self::Seen) -> bool;
+    /// Returns whether a refusal is worth another round, in which the reading decides.
+    fn may_pass(&self, error: &Error) -> bool {
+        error.may_be_a_race()
+    }
 }
 
 /// A try that was refused, and what it was based on.
@@ -260,7 +264,7 @@ pub(super) fn in_rounds<W: Write>(
         };
         match write.send(&seen, &sent) {
             Ok(sha) => return Ok(Outcome::Committed { sha }),
-            Err(error) if !error.may_be_a_race() => return Err(CommitError::Gitea(error)),
+            Err(error) if !write.may_pass(&error) => return Err(CommitError::Gitea(error)),
             Err(error) => {
                 log::info!("not committed yet: {error}");
                 refusals += 1;

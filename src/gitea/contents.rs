@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Error, Missing, Repo, decode, encode, encode_path, unless_absent};
+use super::{Error, Missing, Repo, decode, encode, encode_path, or_default, unless_absent};
 use crate::config::MAX_BYTES;
-use crate::http::{Method, Reply};
+use crate::http::{Call, Method, Reply};
 
 /// A file as it stands on a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +51,47 @@ pub struct NewFile {
     pub bytes: Vec<u8>,
 }
 
+/// A file to be written in a commit of several.
+#[derive(Debug, Clone, Copy)]
+pub struct FileWrite<'a> {
+    /// What it is to be.
+    pub file: &'a NewFile,
+    /// The blob that it replaces; `None` makes the file, which must not be there.
+    pub replaces: Option<&'a str>,
+}
+
+impl FileWrite<'_> {
+    /// Returns its part of the request. An update always names its blob: without one it overwrites whatever is there
+    /// (docs/gitea-api.md, "Writing several files").
+    fn request(&self) -> Result<Value, Error> {
+        let FileWrite { file, replaces } = self;
+        let (path, content) = (checked(&file.path)?, STANDARD.encode(&file.bytes));
+        Ok(match replaces {
+            None => json!({"operation": "create", "path": path, "content": content}),
+            Some("") => return Err(no_blob()),
+            Some(sha) => {
+                json!({"operation": "update", "path": path, "content": content, "sha": sha})
+            }
+        })
+    }
+}
+
+/// What stands in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    #[serde(rename = "type", default, deserialize_with = "or_default")]
+    kind: String,
+}
+
+impl Entry {
+    /// Whether it is a directory itself.
+    pub fn is_folder(&self) -> bool {
+        self.kind == "dir"
+    }
+}
+
 /// An object of `/contents`; more fields than these come and go (docs/gitea-api.md, "Reading a file").
 #[derive(Debug, Deserialize)]
 struct Contents {
@@ -64,59 +105,140 @@ struct Contents {
     target: Option<String>,
 }
 
+/// A file as `/contents` answers it.
+struct Found {
+    call: Call,
+    path: String,
+    sha: String,
+    contents: Contents,
+}
+
+impl Found {
+    /// Returns the content, `None` where the server gave none.
+    fn content(&self) -> Result<Option<Vec<u8>>, Error> {
+        let Some(text) = self.contents.content.as_deref() else {
+            return Ok(None);
+        };
+        let bytes = decode_base64(text, self.contents.encoding.as_deref());
+        bytes.map(Some).ok_or_else(|| Error::Decode {
+            call: self.call.clone(),
+            wanted: "a file in base64",
+        })
+    }
+
+    fn with(self, bytes: Vec<u8>) -> File {
+        File {
+            path: self.path,
+            bytes,
+            sha: self.sha,
+            last_commit: self.contents.last_commit_sha,
+        }
+    }
+}
+
 impl Repo {
     /// Reads a file from a branch.
     ///
     /// Errors with [`Error::NotFound`] when there is no such branch or path, with [`Error::NotAFile`], and with
     /// [`Error::FileTooBig`] or [`Error::NoContent`] when the server hands out nothing: that is never an empty file.
     pub fn file(&self, branch: &str, path: &str) -> Result<File, Error> {
-        let path = checked(path)?;
-        let url = format!("/contents/{}?ref={}", encode_path(&path), encode(branch));
-        let reply = self.send(Method::Get, &url, None)?;
-        let contents = contents(&reply, &path)?;
-        let (Some(sha), "file") = (
-            contents.sha.as_deref().filter(|sha| !sha.is_empty()),
-            contents.kind.as_deref().unwrap_or("file"),
-        ) else {
-            return Err(not_a_file(&reply, &path, &contents));
+        let found = self.find(Some(branch), path)?;
+        let (path, size) = (&found.path, found.contents.size.unwrap_or(0));
+        let too_big = || Error::FileTooBig {
+            path: path.clone(),
+            size,
+            max: None,
         };
-        let size = contents.size.unwrap_or(0);
-        let bytes = match contents.content.as_deref() {
-            _ if size > MAX_BYTES as u64 => return Err(Error::FileTooBig { path, size }),
-            Some("") if size == 0 => Vec::new(),
+        let bytes = match found.content()? {
+            _ if size > MAX_BYTES as u64 => return Err(too_big()),
             // Gitea ≤1.23 and Forgejo say "too big" like this (docs/gitea-api.md, "Reading a file").
-            Some("") => return Err(Error::FileTooBig { path, size }),
-            Some(text) => {
-                decode_base64(text, contents.encoding.as_deref()).ok_or_else(|| Error::Decode {
-                    call: reply.call.clone(),
-                    wanted: "a file in base64",
-                })?
-            }
+            Some(bytes) if bytes.is_empty() && size > 0 => return Err(too_big()),
+            Some(bytes) => bytes,
             None => {
-                let at = contents.last_commit_sha.as_deref().unwrap_or(branch);
-                self.raw(&path, sha, size, at)?
+                let at = found.contents.last_commit_sha.as_deref();
+                self.raw(path, &found.sha, size, at.unwrap_or(branch))?
             }
         };
-        Ok(File {
-            path,
-            bytes,
-            sha: sha.to_owned(),
-            last_commit: contents.last_commit_sha,
-        })
+        Ok(found.with(bytes))
     }
 
-    /// Reads a file for which `/contents` gave none (once the case for executable files).
+    /// Reads a file of up to `max` bytes from a branch or from a commit, also one for which the server gives no content
+    /// (docs/gitea-api.md, "Reading a file").
+    ///
+    /// Such a one is read raw, at its last commit's id: an answer for a branch's name may come from a cache, or be of the
+    /// default branch (docs/gitea-api.md, "Raw bytes"). Errors as [`file`](Self::file) does.
+    pub fn large_file(&self, reference: &str, path: &str, max: u64) -> Result<File, Error> {
+        let found = self.find(Some(reference), path)?;
+        let size = found.contents.size.ok_or_else(|| Error::Decode {
+            call: found.call.clone(),
+            wanted: "a file with its size",
+        })?;
+        if size > max {
+            return Err(Error::FileTooBig {
+                path: found.path,
+                size,
+                max: Some(max),
+            });
+        }
+        let whole = found.content()?;
+        let whole = whole.filter(|bytes| bytes.len() as u64 == size);
+        let bytes = match (whole, &found.contents.last_commit_sha) {
+            (Some(bytes), _) => bytes,
+            (None, Some(commit)) => self.raw(&found.path, &found.sha, size, commit)?,
+            (None, None) => return Err(Error::NoContent { path: found.path }),
+        };
+        Ok(found.with(bytes))
+    }
+
+    /// Returns the id of a file's blob, on the default branch where none is named. What the file holds is not looked at.
+    ///
+    /// Errors with [`Error::NotFound`] when there is no such file, as far as the token may see, and with
+    /// [`Error::NotAFile`].
+    pub fn blob(&self, branch: Option<&str>, path: &str) -> Result<String, Error> {
+        Ok(self.find(branch, path)?.sha)
+    }
+
+    /// Looks a file up; without a reference on the default branch.
+    fn find(&self, reference: Option<&str>, path: &str) -> Result<Found, Error> {
+        let path = checked(path)?;
+        let mut url = format!("/contents/{}", encode_path(&path));
+        if let Some(reference) = reference {
+            url.push_str(&format!("?ref={}", encode(reference)));
+        }
+        let reply = self.send(Method::Get, &url, None)?;
+        let contents = contents(&reply, &path)?;
+        match (
+            contents.sha.as_deref().filter(|sha| !sha.is_empty()),
+            contents.kind.as_deref().unwrap_or("file"),
+        ) {
+            (Some(sha), "file") => Ok(Found {
+                sha: sha.to_owned(),
+                call: reply.call,
+                path,
+                contents,
+            }),
+            _ => Err(not_a_file(&reply, &path, &contents)),
+        }
+    }
+
+    /// Reads a file for which `/contents` gave none: one over the server's limit, and once the executable ones.
     ///
     /// `/raw` may answer for another ref than the one asked, or from a cache (docs/gitea-api.md, "Raw bytes"): its
     /// `ETag` has to name the blob.
     fn raw(&self, path: &str, sha: &str, size: u64, at: &str) -> Result<Vec<u8>, Error> {
         let url = format!("/raw/{}?ref={}", encode_path(path), encode(at));
-        let reply = self.send(Method::Get, &url, None)?;
+        // The file is there. A "not found" here must not say that it is not.
+        let reply = unless_absent(self.send(Method::Get, &url, None))?;
+        let no_content = || Error::NoContent {
+            path: path.to_owned(),
+        };
+        let reply = reply.ok_or_else(no_content)?;
         let tag = reply.header("etag").unwrap_or_default();
         let tag = tag.trim_start_matches("W/").trim_matches('"');
+        // Apache says so where it compresses.
+        let tag = tag.strip_suffix("-gzip").unwrap_or(tag);
         if tag != sha || reply.bytes().len() as u64 != size {
-            let path = path.to_owned();
-            return Err(Error::NoContent { path });
+            return Err(no_content());
         }
         Ok(reply.bytes().to_vec())
     }
@@ -128,10 +250,7 @@ impl Repo {
     pub fn put_file(&self, put: &Put<'_>) -> Result<Option<String>, Error> {
         let path = checked(put.path)?;
         if put.sha.is_empty() {
-            return Err(Error::BadName {
-                wanted: "the id of a blob",
-                found: String::new(),
-            });
+            return Err(no_blob());
         }
         let mut body = json!({
             "content": STANDARD.encode(put.bytes),
@@ -148,21 +267,22 @@ impl Repo {
         Ok(commit_id(&reply))
     }
 
-    /// Makes files that are not there yet, as one commit onto `branch`, or onto `new_branch`, which is made off that one's
-    /// tip (docs/gitea-api.md, "Writing several files"). Returns the commit's id where the server tells.
-    pub fn create_files(
+    /// Writes several files, as one commit onto `branch`, or onto `new_branch`, which is made off that one's tip
+    /// (docs/gitea-api.md, "Writing several files"). Returns the commit's id where the server tells.
+    ///
+    /// Where one of the files cannot be written, none is.
+    pub fn write_files(
         &self,
-        files: &[NewFile],
+        files: &[FileWrite<'_>],
         branch: &str,
         new_branch: Option<&str>,
         message: &str,
         date: Timestamp,
     ) -> Result<Option<String>, Error> {
-        let create = |file: &NewFile| {
-            let (path, content) = (checked(&file.path)?, STANDARD.encode(&file.bytes));
-            Ok(json!({"operation": "create", "path": path, "content": content}))
-        };
-        let files: Vec<Value> = files.iter().map(create).collect::<Result<_, Error>>()?;
+        let files: Vec<Value> = files
+            .iter()
+            .map(FileWrite::request)
+            .collect::<Result<_, Error>>()?;
         let mut body = json!({
             "files": files,
             "branch": branch,
@@ -176,23 +296,13 @@ impl Repo {
         Ok(commit_id(&reply))
     }
 
-    /// Returns the names of what a directory holds; none where it is not there.
-    pub fn folder(&self, branch: &str, path: &str) -> Result<Vec<String>, Error> {
+    /// Returns what a directory holds.
+    ///
+    /// Errors with [`Error::NotFound`] when it is not there, as far as the token may see.
+    pub fn entries(&self, branch: &str, path: &str) -> Result<Vec<Entry>, Error> {
         let path = checked(path)?;
         let url = format!("/contents/{}?ref={}", encode_path(&path), encode(branch));
-        let Some(reply) = unless_absent(self.send(Method::Get, &url, None))? else {
-            return Ok(Vec::new());
-        };
-        match reply.json()? {
-            Value::Array(entries) => Ok(entries
-                .iter()
-                .filter_map(|entry| Some(entry["name"].as_str()?.to_owned()))
-                .collect()),
-            _ => Err(Error::Decode {
-                call: reply.call.clone(),
-                wanted: "a directory",
-            }),
-        }
+        self.get(&url, "a directory")
     }
 
     /// Finds out what a "not found" about a file on a branch means: the server says the same of a repository, a branch and
@@ -223,6 +333,13 @@ impl Repo {
         };
         let what = Box::new(missing);
         Error::Missing { answer, what }
+    }
+}
+
+fn no_blob() -> Error {
+    Error::BadName {
+        wanted: "the id of a blob",
+        found: String::new(),
     }
 }
 

@@ -57,15 +57,22 @@ pub enum Error {
         /// What it is, as in "a directory".
         what: String,
     },
-    /// The server does not hand out a file of this size.
+    /// A file of this size is not handed out, or not read.
     FileTooBig {
         /// The path.
         path: String,
         /// Its size in bytes.
         size: u64,
+        /// The most that is read, in bytes; `None` where it is the server that hands out no more.
+        max: Option<u64>,
     },
     /// The server gave no content for a file, and no safe way to it.
     NoContent {
+        /// The path.
+        path: String,
+    },
+    /// A file that is only ever made is there with other bytes.
+    Differs {
         /// The path.
         path: String,
     },
@@ -141,6 +148,7 @@ impl Error {
             | Error::NotAFile { .. }
             | Error::FileTooBig { .. }
             | Error::NoContent { .. }
+            | Error::Differs { .. }
             | Error::Decode { .. }
             | Error::BadName { .. }
             | Error::Http(_) => None,
@@ -194,6 +202,14 @@ impl Error {
     pub(super) fn says_race(&self) -> bool {
         self.answer()
             .is_some_and(|answer| answer.message.contains("cannot lock ref"))
+            && !self.says_name_taken()
+    }
+
+    /// Does the text say that a branch cannot be made beside one that is named like its folder? Git says so with the
+    /// words of a race, and it does not pass.
+    pub(super) fn says_name_taken(&self) -> bool {
+        self.answer()
+            .is_some_and(|answer| answer.message.contains("; cannot create '"))
     }
 
     /// What to do about it, for a line of its own.
@@ -226,11 +242,13 @@ impl Error {
                 "only the server's log has the cause: Gitea hides it from all but its administrators".to_owned()
             }
             Error::NotAFile { .. } => "give the path of the file itself, with --file".to_owned(),
-            Error::FileTooBig { .. } => "netbird.json has a few hundred kilobytes at most".to_owned(),
+            Error::FileTooBig { max: Some(_), .. } => return None,
+            Error::FileTooBig { max: None, .. } => "netbird.json has a few hundred kilobytes at most".to_owned(),
             Error::Http(error) => return error.hint(),
             Error::Server(_)
             | Error::Refused(_)
             | Error::NoContent { .. }
+            | Error::Differs { .. }
             | Error::Decode { .. }
             | Error::BadName { .. } => return None,
         })
@@ -266,7 +284,19 @@ impl fmt::Display for Error {
             Error::Renamed { call, to } => write!(f, "{call}: the repository is {to} now"),
             Error::NotAFile { path, what } => write!(f, "{path} is {what}, no file"),
             Error::Missing { answer, what } => write!(f, "{}: {answer}", what.text),
-            Error::FileTooBig { path, size } => {
+            Error::FileTooBig {
+                path,
+                size,
+                max: Some(max),
+            } => write!(
+                f,
+                "{path} has {size} bytes, and no more than {max} are read"
+            ),
+            Error::FileTooBig {
+                path,
+                size,
+                max: None,
+            } => {
                 write!(
                     f,
                     "{path} has {size} bytes: Gitea hands out no file of that size"
@@ -276,6 +306,9 @@ impl fmt::Display for Error {
                 f,
                 "Gitea gave no content for {path}: its raw form is not the same blob"
             ),
+            Error::Differs { path } => {
+                write!(f, "{path} is there already, with other bytes")
+            }
             Error::Decode { call, wanted } => write!(f, "{call}: the answer is not {wanted}"),
             Error::BadName { wanted, found } => write!(f, "{found:?} is not {wanted}"),
             Error::Http(error) => error.fmt(f),

@@ -22,6 +22,9 @@ pub struct About {
     /// Whether it follows another repository.
     #[serde(default)]
     pub mirror: bool,
+    /// Whether it has no commit yet.
+    #[serde(default)]
+    pub empty: bool,
     /// What the token's user may do there.
     #[serde(default, deserialize_with = "or_default")]
     pub permissions: Permissions,
@@ -85,6 +88,9 @@ pub struct Tip {
     /// Its message; empty where the server does not tell.
     #[serde(default, deserialize_with = "or_default")]
     pub message: String,
+    /// When it was made, as the server writes it.
+    #[serde(default, deserialize_with = "or_default")]
+    pub timestamp: String,
 }
 
 impl Repo {

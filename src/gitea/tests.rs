@@ -14,6 +14,7 @@ mod comments;
 mod commits;
 mod drift_issue;
 mod files;
+mod inventory;
 mod live;
 mod proposals;
 mod races;

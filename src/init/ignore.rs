@@ -15,7 +15,7 @@ id_rsa
 .env
 .env.*
 *.token
-# Sealed keys of runs on this machine; jobs keep theirs on a branch of their own:
+# Sealed keys of runs on this machine; jobs keep copies on the branch of the inventory:
 /sealed-keys/
 # Recorded accounts and results, which name machines, users and addresses:
 /live.json

@@ -28,8 +28,8 @@ pub struct Wanted {
     pub bot: Option<String>,
     /// The branch that is applied.
     pub branch: String,
-    /// The branch of sealed keys, where one is kept.
-    pub keys_branch: Option<String>,
+    /// The branch of the inventory.
+    pub inventory_branch: String,
 }
 
 /// What a repository has.
@@ -45,8 +45,8 @@ pub struct There {
     pub bot_owns: bool,
     /// The rule of the branch.
     pub rule: Option<Rule>,
-    /// The rule of the branch of sealed keys.
-    pub keys_rule: Option<Rule>,
+    /// The rule of the branch of the inventory.
+    pub inventory_rule: Option<Rule>,
     /// Does the branch hold netbird.json?
     pub has_network: bool,
 }
@@ -99,8 +99,8 @@ pub enum Remark {
     NobodyPushes,
     /// A rule whose push list is without the bot.
     WithoutBot,
-    /// A rule of the branch of sealed keys by which the bot may not push: there is no other way onto that branch.
-    KeepsKeysOut,
+    /// A rule of the branch of the inventory by which the bot may not push: there is no other way onto that branch.
+    KeepsInventoryOut,
     /// A rule by which everybody with write access may push.
     EverybodyPushes,
     /// A rule by which everybody may push files of these patterns.
@@ -110,8 +110,7 @@ pub enum Remark {
 /// Decides each setting, in the order in which they are made: a push list takes nobody who may not write.
 pub fn decide(wanted: &Wanted, there: &There) -> Vec<Deed> {
     let mut deeds = Vec::new();
-    let has_rules =
-        there.rule.is_some() && (wanted.keys_branch.is_none() || there.keys_rule.is_some());
+    let has_rules = there.rule.is_some() && there.inventory_rule.is_some();
     let needs_no_name = has_rules && there.secrets.contains("BOT_TOKEN");
     deeds.extend(match &wanted.bot {
         None if needs_no_name => None,
@@ -148,7 +147,7 @@ pub fn decide(wanted: &Wanted, there: &There) -> Vec<Deed> {
             (None, None) => deeds.push(Deed::NoValue(setting)),
         }
     }
-    deeds.extend(rule_of_keys(wanted, there));
+    deeds.extend(rule_of_inventory(wanted, there));
     deeds.extend(rule(wanted, there));
     deeds
 }
@@ -171,15 +170,14 @@ fn rule(wanted: &Wanted, there: &There) -> Option<Deed> {
     })
 }
 
-/// Decides the rule of the branch of sealed keys, which waits for nothing: people push nothing there.
-fn rule_of_keys(wanted: &Wanted, there: &There) -> Option<Deed> {
-    let branch = wanted.keys_branch.as_ref()?;
-    let Some(rule) = &there.keys_rule else {
+/// Decides the rule of the branch of the inventory, which waits for nothing: people push nothing there.
+fn rule_of_inventory(wanted: &Wanted, there: &There) -> Option<Deed> {
+    let Some(rule) = &there.inventory_rule else {
         wanted.bot.as_ref()?;
-        return Some(Deed::Make(setting(branch, wanted)));
+        return Some(Deed::Make(setting(&wanted.inventory_branch, wanted)));
     };
     let remark = match remark(rule, wanted) {
-        Remark::NobodyPushes | Remark::WithoutBot => Remark::KeepsKeysOut,
+        Remark::NobodyPushes | Remark::WithoutBot => Remark::KeepsInventoryOut,
         other => other,
     };
     Some(Deed::There(setting(&rule.rule_name, wanted), remark))
@@ -222,7 +220,7 @@ mod tests {
             ]),
             bot: Some("bot".into()),
             branch: "main".into(),
-            keys_branch: None,
+            inventory_branch: "list".into(),
         }
     }
 
@@ -235,13 +233,6 @@ mod tests {
             enable_push_whitelist: allowed.is_some(),
             push_whitelist_usernames: logins.map(|&login| login.to_owned()).collect(),
             ..Rule::default()
-        }
-    }
-
-    fn wanted_with_keys() -> Wanted {
-        Wanted {
-            keys_branch: Some("keys".into()),
-            ..wanted()
         }
     }
 
@@ -258,9 +249,15 @@ mod tests {
             deeds[6],
             Deed::NoValue(Setting::Variable("NETBIRD_GITOPS_BINARY"))
         );
+        // people push nothing to the branch of the inventory
+        let rule = Setting::Rule {
+            branch: "list".into(),
+            bot: "bot".into(),
+        };
+        assert_eq!(deeds[8], Deed::Make(rule));
         // a rule now, and the first push would be refused
-        assert_eq!(deeds[8], Deed::RuleWaits("main".to_owned()));
-        assert_eq!(deeds.len(), 9);
+        assert_eq!(deeds[9], Deed::RuleWaits("main".to_owned()));
+        assert_eq!(deeds.len(), 10);
     }
 
     #[test]
@@ -275,7 +272,7 @@ mod tests {
             bot_owns: true,
             has_network: true,
             rule: Some(rule_of("main", true, Some(&["Bot"]))),
-            keys_rule: None,
+            inventory_rule: Some(rule_of("list", true, Some(&["bot"]))),
         };
         let deeds = decide(&wanted(), &there);
         assert!(!deeds.iter().any(|deed| matches!(deed, Deed::Make(_))));
@@ -288,6 +285,7 @@ mod tests {
         assert_eq!(remark(4), Remark::OtherValue);
         assert_eq!(remark(5), Remark::None);
         assert_eq!(remark(8), Remark::None);
+        assert_eq!(remark(9), Remark::None);
     }
 
     #[test]
@@ -319,29 +317,21 @@ mod tests {
     }
 
     #[test]
-    fn the_branch_of_sealed_keys_is_protected_before_it_is_there() {
-        let deeds = decide(&wanted_with_keys(), &There::default());
-        let rule = Setting::Rule {
-            branch: "keys".into(),
-            bot: "bot".into(),
-        };
-        assert_eq!(deeds[8], Deed::Make(rule));
-        assert_eq!(deeds[9], Deed::RuleWaits("main".into()));
-        // one that is there is left alone; by it keys are stored, or not
+    fn a_rule_that_keeps_the_bot_off_the_inventory_is_told() {
         let judged = |push, allowed: Option<&[&str]>| {
             let there = There {
-                keys_rule: Some(rule_of("k*", push, allowed)),
+                inventory_rule: Some(rule_of("l*", push, allowed)),
                 ..There::default()
             };
-            match &decide(&wanted_with_keys(), &there)[8] {
-                Deed::There(Setting::Rule { branch, .. }, remark) if branch == "k*" => {
+            match &decide(&wanted(), &there)[8] {
+                Deed::There(Setting::Rule { branch, .. }, remark) if branch == "l*" => {
                     remark.clone()
                 }
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(judged(false, None), Remark::KeepsKeysOut);
-        assert_eq!(judged(true, Some(&["alice"])), Remark::KeepsKeysOut);
+        assert_eq!(judged(false, None), Remark::KeepsInventoryOut);
+        assert_eq!(judged(true, Some(&["alice"])), Remark::KeepsInventoryOut);
         assert_eq!(judged(true, None), Remark::EverybodyPushes);
         assert_eq!(judged(true, Some(&["bot"])), Remark::None);
     }
@@ -363,6 +353,7 @@ mod tests {
         let there = There {
             secrets: SECRETS.into_iter().map(str::to_owned).collect(),
             rule: Some(rule_of("", true, Some(&["bot"]))),
+            inventory_rule: Some(rule_of("", true, Some(&["bot"]))),
             ..there
         };
         let deeds = decide(&wanted, &there);
@@ -372,9 +363,9 @@ mod tests {
             Some(Deed::There(Setting::Rule { .. }, Remark::None))
         ));
         // the other rule names it, too
-        let wanted = Wanted {
-            keys_branch: Some("keys".into()),
-            ..wanted
+        let there = There {
+            inventory_rule: None,
+            ..there
         };
         assert!(decide(&wanted, &there).contains(&Deed::NoBot));
     }

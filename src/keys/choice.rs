@@ -1,17 +1,17 @@
-//! The choice among the live keys that bear an entry's name: which one stands for it, and what becomes of the others.
+//! The choice among the live keys that have an entry's name: which one stands for it, and what becomes of the others.
 
 use jiff::Timestamp;
 
-use super::{
-    Decision, Namesake, Whose, compare, consumed, desired, make, must_be_replaced, never_sealed,
-};
+use super::{Decision, Namesake, compare, desired, make, must_be_replaced};
 use crate::address::Address;
 use crate::api::objects;
 use crate::change::Operation;
 use crate::id::Id;
+use crate::inventory::Origin;
 use crate::kind::{DeclaredKey, KeyType, Resource, differences};
 use crate::notice::{Dead, Notice, OfKey};
 use crate::options::{Options, Prune};
+use crate::ours::Standing;
 use crate::reason::Reason;
 
 const DAY_SECS: i64 = 86_400;
@@ -28,26 +28,68 @@ pub(super) fn choose(
         declared,
         options,
         after: desired(declared),
-        wants_groups: declared.auto_groups.iter().flatten().next().is_some(),
         asked: declared.asked_anew(options.now),
         decision: Decision::default(),
     };
-    let by_hand = |of: &Namesake| choice.wants_groups && of.key.auto_groups.is_empty();
-    let spent = namesakes.iter().filter(|of| of.is_ours() && of.is_spent());
-    let spent = spent.filter(|of| !by_hand(of));
+    let (own, others): (Vec<&Namesake>, Vec<_>) =
+        namesakes.iter().partition(|of| of.origin.is_some());
+    let spent = own.iter().filter(|of| of.is_spent());
     choice.decision.spent = spent.map(|of| of.key.id.clone()).collect();
     if declared.enrolled {
-        choice.enrolled(namesakes);
+        choice.enrolled(&own, &others);
         return choice.decision;
     }
     if let (Some(instant), None) = (declared.reissue_after, choice.asked) {
         choice.tell(OfKey::ReissueLater(instant));
     }
     match options.replace.contains(address) {
-        true => choice.by_hand(namesakes),
-        false => choice.pending(namesakes),
+        true => choice.by_hand(&own),
+        false => choice.pending(&own, &others),
+    }
+    choice.others(&others);
+    let is_lost = own.is_empty() && !options.ours.inventory.of(&address.key()).is_empty();
+    if let (true, Some((Operation::Create { .. }, why @ None))) =
+        (is_lost, &mut choice.decision.operation)
+    {
+        *why = Some(Reason::Lost);
     }
     choice.decision
+}
+
+/// Returns the key that an entry without one adopts, and as what. The first inventory adopts what the file can mean only;
+/// later a key is adopted by its name for an entry alone that says that it did its work.
+pub(super) fn adopted(
+    declared: &DeclaredKey,
+    namesakes: &[Namesake],
+    options: &Options,
+) -> Option<(Id, Origin)> {
+    let is_free = |of: &&Namesake| !of.is_strange;
+    let origin = |of: &Namesake| match of.is_made {
+        true => Origin::Created,
+        false => Origin::Adopted,
+    };
+    if declared.enrolled {
+        let used = namesakes.iter().rfind(|of| is_free(of) && of.is_spent())?;
+        return Some((used.key.id.clone(), origin(used)));
+    }
+    if options.ours.standing != Standing::First {
+        return None;
+    }
+    let asked = declared.asked_anew(options.now);
+    let after = desired(declared);
+    let wants_groups = declared.auto_groups.iter().flatten().next().is_some();
+    // one of ours without groups that nobody recorded may have been sealed by nobody
+    let may_be_unsealed = |of: &Namesake| !wants_groups && of.is_made;
+    let fits = |of: &&Namesake| {
+        let is_unused = of.key.used_times == 0 || of.key.key_type == KeyType::Reusable;
+        let is_equal = differences(&after, &of.live.resource).is_empty();
+        of.is_waiting() && is_unused && is_equal && !of.is_superseded(asked) && !may_be_unsealed(of)
+    };
+    let mut fitting = namesakes.iter().filter(is_free).filter(fits);
+    match (fitting.next(), fitting.next()) {
+        (Some(only), None) => Some((only.key.id.clone(), origin(only))),
+        _ => None,
+    }
 }
 
 /// The decision about one declared key while it is made.
@@ -57,8 +99,6 @@ struct Choice<'a> {
     options: &'a Options,
     /// The entry in canonical form.
     after: Resource,
-    /// One of ours gets its groups before anybody can use it.
-    wants_groups: bool,
     /// The instant from which on a new key is asked for, where it has come.
     asked: Option<Timestamp>,
     decision: Decision,
@@ -70,22 +110,13 @@ impl Choice<'_> {
         self.decision.notices.push(notice);
     }
 
-    /// Says it of these keys, where there are any.
-    fn tell_of(&mut self, keys: &[&Namesake], what: impl FnOnce(Vec<Id>) -> OfKey) {
-        if !keys.is_empty() {
-            self.tell(what(ids(keys)));
-        }
-    }
-
-    /// These keys go.
+    /// These keys go, but where nobody can tell whose they are.
     fn goes<'k>(&mut self, keys: impl IntoIterator<Item = &'k Namesake<'k>>, reason: Reason) {
+        if self.options.ours.standing == Standing::Unknown {
+            return;
+        }
         let going = keys.into_iter().map(|of| (of.live.clone(), reason.clone()));
         self.decision.deletions.extend(going);
-    }
-
-    /// Returns whether a key is as the file says.
-    fn fits(&self, of: &Namesake) -> bool {
-        differences(&self.after, &of.live.resource).is_empty()
     }
 
     /// Returns whether a key differs from what the file says in what no key can change.
@@ -94,25 +125,30 @@ impl Choice<'_> {
     }
 
     /// Of an entry whose key did its work.
-    fn enrolled(&mut self, namesakes: &[Namesake]) {
+    fn enrolled(&mut self, own: &[&Namesake], others: &[&Namesake]) {
         if self.options.replace.contains(self.address) {
             self.tell(OfKey::ReplaceIdle);
         }
-        for of in namesakes.iter().filter(|of| of.is_waiting()) {
-            match (self.options.prune, of.whose) {
-                (Prune::All, _) | (Prune::Owned, Whose::Ours) => {
-                    self.goes([of], Reason::MarkedEnrolled);
+        let all = own.iter().chain(others);
+        for of in all.filter(|of| of.is_waiting() && !of.is_strange) {
+            match (self.options.prune, of.origin) {
+                (Prune::All, _) | (Prune::Owned, Some(Origin::Created)) => {
+                    self.goes([*of], Reason::MarkedEnrolled);
                 }
                 _ => self.tell(OfKey::UnusedKey(of.key.id.clone())),
             }
         }
-        self.decision.used = done(self.declared, namesakes, self.asked);
+        // one that was asked for again counts only where no newer one was used
+        let used = own.iter().filter(|of| of.key.used_times > 0);
+        let newest = used.clone().rfind(|of| !of.is_superseded(self.asked));
+        let newest = newest.or(used.clone().next_back());
+        self.decision.used = newest.map(|of| of.key.id.clone());
     }
 
     /// Of an entry that `--replace` names.
-    fn by_hand(&mut self, namesakes: &[Namesake]) {
-        let going = namesakes.iter().filter(|of| of.is_waiting());
-        let mut going: Vec<_> = going
+    fn by_hand(&mut self, own: &[&Namesake]) {
+        let waiting = own.iter().filter(|of| of.is_waiting());
+        let mut going: Vec<_> = waiting
             .map(|of| match of.is_superseded(self.asked) {
                 true => (of.live.clone(), Reason::BeforeReissue),
                 false => (of.live.clone(), Reason::ReplacedByHand),
@@ -120,7 +156,7 @@ impl Choice<'_> {
             .collect();
         // the newest of those that are not older than asked for stands for what it replaces
         going.sort_by_key(|(live, why)| (*why == Reason::ReplacedByHand, live.id.clone()));
-        let last = namesakes.last().map(|of| of.live);
+        let last = own.last().map(|of| of.live);
         let superseded = going.pop().map(|(live, _)| live);
         let operation = make(self.after.clone(), superseded, last);
         self.decision.operation = Some((operation, Some(Reason::Replace)));
@@ -128,148 +164,102 @@ impl Choice<'_> {
     }
 
     /// Of an entry that waits for its machine, or for many.
-    fn pending(&mut self, namesakes: &[Namesake]) {
-        let counted = self.counted(namesakes);
-        let (old, present): (Vec<&Namesake>, Vec<_>) = counted
-            .into_iter()
+    fn pending(&mut self, own: &[&Namesake], others: &[&Namesake]) {
+        let (old, present): (Vec<&Namesake>, Vec<_>) = own
+            .iter()
+            .copied()
             .partition(|of| of.is_superseded(self.asked));
-        let waiting = present.iter().copied().filter(|of| of.is_waiting());
-        let (unsealed, valid): (Vec<&Namesake>, Vec<_>) =
-            waiting.partition(|of| of.is_unsealed(self.wants_groups));
         // of a key that is declared for many now, the used one of its older life is a ghost
         let is_for_one = self.declared.key_type == KeyType::OneOff;
-        if is_for_one && self.stands_used(&present, &unsealed, &valid) {
-            return;
-        }
-        let valid = self.without_leftovers(unsealed, valid);
-        let valid = self.only(valid);
-        if !self.decision.ambiguous.is_empty() {
-            return;
-        }
-        let old_valid = old.iter().copied().filter(|of| of.is_waiting());
-        let old_valid: Vec<&Namesake> = old_valid.collect();
-        match valid {
+        let counts = |of: &&&Namesake| is_for_one || !of.is_spent();
+        let present: Vec<&Namesake> = present.iter().filter(counts).copied().collect();
+        // a key that was made after a machine used one waits for another machine
+        let used = present.iter().rposition(|of| of.is_spent());
+        let waiting = present[used.map_or(0, |at| at + 1)..].iter();
+        let waiting = waiting.filter(|of| of.is_waiting());
+        // the first that needs no replacement
+        let fits = waiting.clone().find(|of| !self.is_otherwise(of));
+        let stands = fits.or(waiting.clone().next_back());
+        let stands = stands.or(used.map(|at| &present[at])).copied();
+        let old_valid: Vec<&Namesake> = old.iter().copied().filter(|of| of.is_waiting()).collect();
+        let second = |of: &&Namesake| {
+            let is_it = stands.is_some_and(|it| it.key.id == of.key.id);
+            of.is_waiting() && !is_it
+        };
+        let seconds: Vec<&Namesake> = present.iter().copied().filter(second).collect();
+        match stands {
             Some(of) => {
+                match of.is_spent() {
+                    true => self.decision.used = Some(of.key.id.clone()),
+                    false => self.keep(of),
+                }
                 self.goes(old_valid, Reason::BeforeReissue);
-                self.keep(of);
+                self.seconds(&seconds);
             }
-            None => match present.iter().rfind(|of| !of.is_spent()) {
-                Some(of) => self.tell(OfKey::Dead(dead(of.key))),
-                None => self.make(&old, old_valid),
-            },
-        }
-    }
-
-    /// Returns the keys that can stand for the entry, and says which others bear its name.
-    fn counted<'n>(&mut self, namesakes: &'n [Namesake<'n>]) -> Vec<&'n Namesake<'n>> {
-        let wants_groups = self.wants_groups;
-        // A key of ours gets its groups before anybody can use it. A used one without, beside one that waits as the file
-        // says, is somebody's who made it by hand.
-        let waits_as_declared = namesakes
-            .iter()
-            .any(|of| wants_groups && of.is_ours() && of.is_waiting() && self.fits(of));
-        let grants_nothing =
-            |of: &Namesake| waits_as_declared && of.is_spent() && of.key.auto_groups.is_empty();
-        // What was there before the file declared it stands for the entry only while nothing of ours does.
-        let has_ours = namesakes.iter().any(|of| of.is_ours());
-        // nobody agreed that whoever holds the secret of one that grants nothing joins the entry's groups
-        let is_bare = |of: &Namesake| wants_groups && never_sealed(of.key);
-        let (counted, others): (Vec<&Namesake>, Vec<_>) =
-            namesakes.iter().partition(|of| match of.whose {
-                Whose::Ours | Whose::Named => !grants_nothing(of),
-                Whose::TakenOver => !has_ours && !is_bare(of),
-                Whose::Theirs => false,
-            });
-        self.decision.takes_over = counted.iter().any(|of| of.whose == Whose::TakenOver);
-        // valid keys are named, and used ones where that decides
-        let newest = counted.last().map(|of| &of.key.id);
-        let (waiting, others): (Vec<&Namesake>, Vec<_>) =
-            others.into_iter().partition(|of| of.is_waiting());
-        let spent = others.into_iter();
-        let spent = spent.filter(|of| of.is_spent() && Some(&of.key.id) > newest);
-        self.tell_of(&waiting, OfKey::ValidNamesakes);
-        self.tell_of(&spent.collect::<Vec<_>>(), OfKey::UsedNamesakes);
-        counted
-    }
-
-    /// Decides by a used key that stands for the entry. Returns whether one does, or one of several.
-    fn stands_used(
-        &mut self,
-        present: &[&Namesake],
-        unsealed: &[&Namesake],
-        valid: &[&Namesake],
-    ) -> bool {
-        let used = present.iter().copied().filter(|of| of.is_spent());
-        let used: Vec<&Namesake> = used.collect();
-        let used = match consumed(&used, self.declared, false)[..] {
-            [] => return false,
-            [of] => of,
-            ref several => {
-                self.tell(OfKey::UsedOneOf(ids(several)));
-                return true;
+            None if let Some(of) = present.last() => self.tell(OfKey::Dead(dead(of.key))),
+            None if old.is_empty() && self.may_be_enrolled(others) => {
+                self.decision.is_skipped = true;
+                let used = others.iter().filter(|of| of.is_spent());
+                let ids = used.map(|of| of.key.id.clone()).collect();
+                self.tell(OfKey::Skipped(ids));
             }
-        };
-        // one that was made anew since is newer and as the file says, but for its groups
-        let mut newer = valid.iter().filter(|of| of.key.id > used.key.id);
-        if newer.any(|of| !self.is_otherwise(of)) {
-            return false;
+            None => self.make(&old, old_valid),
         }
-        self.decision.used = Some(used.key.id.clone());
-        let unsealed = unsealed.iter().copied();
-        let (finished, unclear): (Vec<&Namesake>, Vec<_>) =
-            unsealed.partition(|of| of.key.id < used.key.id);
-        self.goes(finished, Reason::NeverSealed);
-        self.tell_of(&unclear, OfKey::Unclear);
-        self.tell_of(valid, OfKey::OlderKey);
-        true
     }
 
-    /// Lets go what killed runs left: nobody can use those keys, so they stand for nothing. Where there is nothing else, the
-    /// newest is what is replaced. Of others nobody can tell who made them.
-    fn without_leftovers<'n>(
-        &mut self,
-        mut unsealed: Vec<&'n Namesake<'n>>,
-        mut valid: Vec<&'n Namesake<'n>>,
-    ) -> Vec<&'n Namesake<'n>> {
-        if valid.is_empty() {
-            valid.extend(unsealed.pop());
+    /// Keys of the entry that do not stand for it: two runs made them at once, or a run was killed while it replaced one.
+    fn seconds(&mut self, seconds: &[&Namesake]) {
+        if self.options.prune == Prune::None {
+            return;
         }
-        // A newer one beside a good one may be somebody's who made it by hand; a run that was killed leaves one only while
-        // it replaces what cannot be changed, or what was asked for anew.
-        let good = valid.last().copied();
-        let replaces = good.is_some_and(|of| self.is_otherwise(of));
-        let (finished, unclear): (Vec<_>, Vec<_>) = unsealed.into_iter().partition(|of| {
-            let older = good.is_none_or(|good| of.key.id < good.key.id);
-            older || (replaces && !self.is_otherwise(of))
-        });
-        self.goes(finished, Reason::NeverSealed);
-        self.tell_of(&unclear, OfKey::Unclear);
-        valid
+        let is_old = |of: &&&Namesake| self.is_otherwise(of);
+        let (old, equal): (Vec<&Namesake>, Vec<&Namesake>) =
+            seconds.iter().copied().partition(|of| is_old(&of));
+        let (made, adopted): (Vec<&Namesake>, Vec<&Namesake>) = equal
+            .into_iter()
+            .partition(|of| of.origin == Some(Origin::Created));
+        self.goes(old, Reason::ReplacedBefore);
+        self.goes(made, Reason::SecondKey);
+        if !adopted.is_empty() {
+            let ids = adopted.iter().map(|of| of.key.id.clone());
+            self.tell(OfKey::ValidNamesakes(ids.collect()));
+        }
     }
 
-    /// Returns the one of several valid keys that stands for the entry; the others go, or nobody can choose among them.
-    fn only<'n>(&mut self, valid: Vec<&'n Namesake<'n>>) -> Option<&'n Namesake<'n>> {
-        let (newest, older) = valid.split_last()?;
-        // A replacement that was killed before its end: what it made is as the file says, what it was to delete cannot be.
-        if self.fits(newest)
-            && !newest.is_unsealed(self.wants_groups)
-            && older.iter().all(|of| self.is_otherwise(of))
-        {
-            self.goes(older.iter().copied(), Reason::ReplacedBefore);
-            return Some(newest);
-        }
-        let (first, later) = valid.split_first()?;
-        let may_go = match self.options.prune {
-            Prune::All => true,
-            Prune::Owned => valid.iter().all(|of| of.whose == Whose::Ours),
-            Prune::None => false,
+    /// Whether a machine may have enrolled already by a key that nobody recorded: while there is no inventory, a used one of
+    /// the name and none that waits says so.
+    fn may_be_enrolled(&self, others: &[&Namesake]) -> bool {
+        let is_first = self.options.ours.standing == Standing::First;
+        is_first
+            && self.declared.key_type == KeyType::OneOff
+            && others.iter().any(|of| of.is_spent())
+            && !others.iter().any(|of| of.is_waiting())
+    }
+
+    /// What becomes of keys of the name that are not the entry's.
+    fn others(&mut self, others: &[&Namesake]) {
+        let is_known = self.options.ours.standing == Standing::Read;
+        let wants_groups = self.declared.auto_groups.iter().flatten().next().is_some();
+        // A run that was killed before it recorded its key left one that nobody holds. A key gets its groups once it is
+        // recorded.
+        let is_unsealed = |of: &&&Namesake| {
+            let lacks = of.key.auto_groups.is_empty() || !wants_groups;
+            let is_unused = of.is_waiting() && of.key.used_times == 0;
+            is_known && of.is_made && !of.is_strange && is_unused && lacks
         };
-        if later.is_empty() || (may_go && valid.iter().all(|of| self.fits(of))) {
-            self.goes(later.iter().copied(), Reason::SecondKey);
-            return Some(first);
+        let (unsealed, rest): (Vec<&Namesake>, Vec<&Namesake>) =
+            others.iter().copied().partition(|of| is_unsealed(&of));
+        self.goes(unsealed, Reason::NeverSealed);
+        let waiting = rest.iter().filter(|of| of.is_waiting());
+        let ids: Vec<Id> = waiting.map(|of| of.key.id.clone()).collect();
+        if self.options.prune == Prune::All {
+            let pruned = rest
+                .into_iter()
+                .filter(|of| of.is_waiting() && !of.is_strange);
+            self.goes(pruned, Reason::NotDeclared);
+        } else if !ids.is_empty() {
+            self.tell(OfKey::ValidNamesakes(ids));
         }
-        self.decision.ambiguous = valid.iter().map(|of| of.live.clone()).collect();
-        None
     }
 
     /// Brings the key that stands for the entry to what the file says.
@@ -282,16 +272,15 @@ impl Choice<'_> {
         if let Some(expires) = expires.filter(|_| lasts_long && is_unused) {
             self.tell(OfKey::ExpiresSoon(expires));
         }
-        let is_unsealed = of.is_unsealed(self.wants_groups);
-        self.decision.operation = compare(of, self.after.clone(), is_unsealed);
+        // its secret is with whoever made it
+        if of.origin == Some(Origin::Adopted) && self.is_otherwise(of) {
+            self.tell(OfKey::AdoptedDiffers(of.key.id.clone()));
+        } else {
+            self.decision.operation = compare(of, self.after.clone());
+        }
         let operation = self.decision.operation.as_ref();
         let stays = !matches!(operation, Some((Operation::Replace { .. }, _)));
-        let untold = of.whose == Whose::Named && never_sealed(of.key);
-        if untold && operation.is_none() {
-            self.tell(OfKey::Untold(of.key.id.clone()));
-        }
-        let waits = stays && of.is_ours() && is_unused;
-        self.decision.waiting = waits.then(|| of.key.id.clone());
+        self.decision.waiting = (stays && is_unused).then(|| of.key.id.clone());
     }
 
     /// Makes a key, in the place of the newest of the older ones that can still be used; the rest of those go.
@@ -305,19 +294,6 @@ impl Choice<'_> {
     }
 }
 
-/// Returns the id of the used key of an entry whose key did its work. Somebody said so, hence one that was used before the
-/// file spoke of it may be meant, and one that was asked for anew only where no newer one was used.
-fn done(declared: &DeclaredKey, namesakes: &[Namesake], asked: Option<Timestamp>) -> Option<Id> {
-    let used = namesakes.iter().filter(|of| of.key.used_times > 0);
-    let (ours, others): (Vec<&Namesake>, Vec<_>) = used.partition(|of| of.is_ours());
-    let known = if ours.is_empty() { others } else { ours };
-    let (old, present): (Vec<&Namesake>, Vec<_>) =
-        known.into_iter().partition(|of| of.is_superseded(asked));
-    let known = if present.is_empty() { old } else { present };
-    let used = consumed(&known, declared, true);
-    used.first().map(|of| of.key.id.clone())
-}
-
 /// Returns how an expired, revoked or used-up key came to be so.
 fn dead(key: &objects::SetupKey) -> Dead {
     let used = key.used_times > 0;
@@ -329,8 +305,4 @@ fn dead(key: &objects::SetupKey) -> Dead {
         "revoked" => Dead::Revoked { used },
         _ => Dead::UsedUp,
     }
-}
-
-fn ids(keys: &[&Namesake]) -> Vec<Id> {
-    keys.iter().map(|of| of.key.id.clone()).collect()
 }

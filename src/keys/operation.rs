@@ -6,7 +6,7 @@ use crate::kind::{self, DeclaredKey, KeyType, Live, Resource, differences};
 use crate::reason::Reason;
 
 /// Returns whether a live key differs from the declared one in what no key can change.
-pub(super) fn must_be_replaced(after: &Resource, live: &Live) -> bool {
+pub fn must_be_replaced(after: &Resource, live: &Live) -> bool {
     let fields = differences(after, &live.resource);
     fields
         .iter()
@@ -50,21 +50,11 @@ fn carried_over(after: Resource, old: &Resource) -> Resource {
 }
 
 /// Compares a declared key with its valid, unused (or reusable) live one.
-pub(super) fn compare(
-    of: &Namesake,
-    after: Resource,
-    is_unsealed: bool,
-) -> Option<(Operation, Option<Reason>)> {
+pub(super) fn compare(of: &Namesake, after: Resource) -> Option<(Operation, Option<Reason>)> {
     let live = of.live;
-    let replaced = |after: Resource, reason: Reason| {
-        let operation = make(after, Some(live.clone()), None);
-        Some((operation, Some(reason)))
-    };
-    if is_unsealed {
-        return replaced(after, Reason::NeverSealed);
-    }
     if must_be_replaced(&after, live) {
-        return replaced(after, Reason::KeyCannotChange);
+        let operation = make(after, Some(live.clone()), None);
+        return Some((operation, Some(Reason::KeyCannotChange)));
     }
     Operation::update(live, &after, None).map(|operation| (operation, None))
 }

@@ -6,19 +6,40 @@ mod whose;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
+use crate::id::Id;
 use crate::kind::Kind;
 use crate::testing::{
-    Case, MADE, NOW, enrolled, group, key, key_at, over, peer, table, time, used_at,
+    Case, MADE, NOW, enrolled, group, id, key, key_at, over, peer, table, time, used_at,
 };
 
-/// The key `k` that grants `pilots`, with these fields in the file, against these live keys of that name.
+/// The key `k` that grants `pilots`, with these fields in the file, against these live keys of that name. A run made them and
+/// wrote them down, unless they say otherwise.
 fn case(declared: Value, keys: Vec<Value>) -> Case {
     let base = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["pilots"] });
     let file = json!({ "groups": { "pilots": {}, "ops": {} }, "setup_keys": { "k": over(base, declared) } });
-    Case::new(
-        file,
-        json!({ "groups": [group("pilots", &[]), group("ops", &[])], "setup_keys": keys }),
-    )
+    let ids = |is_so: fn(&Value) -> bool| {
+        let keys = keys.iter().filter(|key| is_so(key));
+        let ids = keys.map(|key| Id::from(key["id"].as_str().expect("an id")));
+        ids.collect::<Vec<_>>()
+    };
+    let recorded = ids(|key| key["recorded"] != false);
+    let made = ids(|key| key["by_hand"] != true);
+    let live = json!({ "groups": [group("pilots", &[]), group("ops", &[])], "setup_keys": keys });
+    let case = Case::new(file, live);
+    let group = |name| [id(Kind::Group, name)];
+    case.inventory(json!({ "created": {
+        "setup_keys/k": recorded, "groups/pilots": group("pilots"), "groups/ops": group("ops") } }))
+        .ours(|ours| ours.made = made.into_iter().collect())
+}
+
+/// Made by a run that was killed before it wrote it down.
+fn unrecorded(key: Value) -> Value {
+    over(key, json!({ "recorded": false }))
+}
+
+/// Made by somebody by hand.
+fn by_hand(key: Value) -> Value {
+    over(unrecorded(key), json!({ "by_hand": true }))
 }
 
 fn outcome(declared: Value, keys: Vec<Value>) -> String {
@@ -38,12 +59,12 @@ fn sealed_at(second: i64) -> Value {
     key_at("k", &["pilots"], second)
 }
 
-/// Made and never given its groups: the run was killed in between.
+/// Made and never written down, nor given its groups: the run was killed in between.
 fn never_sealed_at(second: i64) -> Value {
-    over(
+    unrecorded(over(
         key_at("k", &[], second),
-        json!({ "updated_at": time(second + 1), "expires": time(second + 5_184_000) }),
-    )
+        json!({ "expires": time(second + 5_184_000) }),
+    ))
 }
 
 fn dead(state: &str) -> Value {
@@ -147,10 +168,10 @@ fn a_pending_key_without_namesakes() {
             ),
         ),
         (
-            "never sealed, if its id told its age",
+            "without groups, and recorded",
             outcome(
                 pending(),
-                vec![over(never_sealed_at(MADE), json!({ "id": "1802457731" }))],
+                vec![over(never_sealed_at(MADE), json!({ "recorded": true }))],
             ),
         ),
         (
@@ -168,59 +189,49 @@ unused, equal
 groups differ
     update setup key k
         auto_groups ["pilots"] → ["ops","pilots"]
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 groups are not ours
     nothing
 the type differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         type "one-off" → "reusable"
         usage_limit 1 → 0
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 reusable now, and a used one-off key of its older life
     create setup key k
 expires at all differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         expires true → false
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 the life time differs, which nobody can see
     nothing
 ephemeral differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         ephemeral false → true
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 the DNS-label flag differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         allow_extra_dns_labels false → true
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 the usage limit differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         usage_limit 0 → 9
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 both differ: groups and limit
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         auto_groups ["pilots"] → ["ops"]
         usage_limit 0 → 9
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 reusable, some of its uses spent
     nothing
 never sealed
-    replace setup key k: never sealed: nobody holds its secret
-        auto_groups [] → ["pilots"]
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
+    create setup key k
+    delete setup key k: never sealed: nobody holds its secret
 emptied by hand, later
     update setup key k
         auto_groups [] → ["pilots"]
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 never sealed, but the file wants no groups
-    note: setup key "k" was never changed since it was made (daojn058v557f7ctlctg), so it may be one that nobody holds the secret of; without git history that cannot be told: if nobody has it, use --replace setup_keys/k
+    create setup key k
+    delete setup key k: never sealed: nobody holds its secret
 never sealed, but used
+    create setup key k
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+without groups, and recorded
     update setup key k
         auto_groups [] → ["pilots"]
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
-never sealed, if its id told its age
-    update setup key k
-        auto_groups [] → ["pilots"]
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 expires within a day
     note: setup key "k" expires within a day, at 2026-10-21T15:13:20Z, and is not used yet
 
@@ -337,8 +348,8 @@ fn a_key_that_was_used() {
             ),
         ),
         (
-            "marked: valid and unused, not provably ours",
-            outcome(json!({ "enrolled": true }), vec![sealed()]),
+            "marked: valid and unused, by hand",
+            outcome(json!({ "enrolled": true }), vec![by_hand(sealed())]),
         ),
         (
             "marked: valid and unused, --prune all",
@@ -368,25 +379,20 @@ fn a_key_that_was_used() {
 its peer enrolled under its name
     update group pilots
         peers [] → ["k"]
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 its peer enrolled under another
     update group pilots
         peers [] → ["ip-10-0-0-9"]
     rename peer k: enrolled with this key
         name "ip-10-0-0-9" → "k"
         dns_label "ip-10-0-0-9" → "k"
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 its peer is gone
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
     note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
 an older life was used, a valid one made since
     nothing
 used, beside an older valid one
-    note: setup key "k" was used, and another valid key of that name still lives in NetBird (daojj358v557f7ctlctg)
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
+    delete setup key k [made -500 s]: a second key of this entry, created by another run of this file
     note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
 used, and expired since
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
     note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
 marked: used
     nothing
@@ -394,14 +400,14 @@ marked: gone
     nothing
 marked: expired
     nothing
-marked: valid and unused, not provably ours
-    note: setup key "k" is marked enrolled, but a valid key of that name that nobody used lives in NetBird (daojn058v557f7ctlctg): it is not provably ours, so it stays
+marked: valid and unused, by hand
+    note: setup key "k" is marked enrolled, and NetBird has a valid, unused key with its name (id daojn058v557f7ctlctg). It stays; delete it in NetBird if nobody needs it.
 marked: valid and unused, --prune all
     delete setup key k: marked enrolled, so this live and unused credential is nobody's
 marked: --replace
     note: setup key "k" is marked enrolled and is never made again: --replace leaves it alone
 ephemeral and used: not an enrollment
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
+    nothing
 
 "#]].raw());
 }

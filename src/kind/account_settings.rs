@@ -12,8 +12,7 @@ use serde_json::{Map, Value};
 
 use super::body::base_of;
 use super::{
-    About, Descriptor, End, Entries, Form, Groups, Live, Moves, One, Sent, Spec, Special, Tie,
-    Trace, Unresolved, spec,
+    About, Descriptor, Entries, Groups, Live, Moves, One, Sent, Spec, Special, Unresolved, spec,
 };
 use crate::config::Table;
 use crate::entry::Entry;
@@ -145,18 +144,6 @@ impl Spec for AccountSettings {
         outline: || TABLE.outline(),
         special: Special {
             name_field: "",
-            traces: &[
-                ("dns_domain", Trace::Tie(End::Setting("dns_domain"))),
-                ("network_range", Trace::Tie(End::Setting("network_range"))),
-                (
-                    "network_range_v6",
-                    Trace::Tie(End::Setting("network_range_v6")),
-                ),
-                (
-                    "ipv6_enabled_groups",
-                    Trace::Tie(End::Setting("ipv6_enabled_groups")),
-                ),
-            ],
             moves: &[
                 ("dns_domain", Moves::Names),
                 ("network_range", Moves::Addresses),
@@ -218,25 +205,6 @@ impl Spec for AccountSettings {
         TABLE.keep(self, live);
         self.network_traffic_logs_groups
             .clone_from(&live.network_traffic_logs_groups);
-    }
-
-    /// What moves machines: the history says since when the file has it.
-    fn form(&self) -> Form {
-        let fields = self.fields();
-        let traces = Self::KIND.special.traces.iter();
-        Form::tied(traces.filter_map(|(field, trace)| {
-            let (Trace::Tie(end), Some(value)) = (trace, fields.get(*field)) else {
-                return None;
-            };
-            let list = value
-                .as_array()
-                .map_or(std::slice::from_ref(value), Vec::as_slice);
-            let names = list.iter().filter_map(Value::as_str).map(str::to_owned);
-            Some(Tie {
-                end: *end,
-                names: names.collect(),
-            })
-        }))
     }
 
     /// What is otherwise than in a new account. The ranges are the account's own: in another account they would move every

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::values::names;
-use super::{Declared, Kind, Moves, Resource, Trace};
+use super::{Declared, Kind, Moves, Resource};
 use crate::config::{Cursor, Log, Outline};
 
 /// The row of a kind: its names, where its entries stand in the file, and where its objects are in the API.
@@ -53,8 +53,6 @@ pub struct Special {
     pub fixed: &'static [&'static str],
     /// The fields that creation takes no notice of: another value than the server's own is written after it.
     pub not_at_creation: &'static [&'static str],
-    /// The fields that the history of the file is read for, beside names.
-    pub traces: &'static [(&'static str, Trace)],
     /// The fields of which another value moves machines of the account.
     pub moves: &'static [(&'static str, Moves)],
     /// Notes what of a section does not go together.
@@ -72,7 +70,6 @@ impl Special {
         is_anywhere: false,
         fixed: &[],
         not_at_creation: &[],
-        traces: &[],
         moves: &[],
         check: |_, _| {},
     };

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::values::domain;
 use super::values::word::Word;
 use super::{
-    About, Answers, Descriptor, End, Entries, Form, Groups, Inside, Kind, Live, NameOf, Sent,
-    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved,
+    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Sent, Spec, Special,
+    Unresolved,
 };
 use crate::config::Table;
 use crate::entry::Entry;
@@ -115,7 +115,6 @@ impl Spec for DnsRecord {
         outline: || entry::TABLE.outline(),
         special: Special {
             is_several: true,
-            traces: &[("content", Trace::Tie(End::Content))],
             check: entry::check,
             ..Special::NONE
         },
@@ -153,18 +152,8 @@ impl Spec for DnsRecord {
         self.cannot_stand_beside(other)
     }
 
-    fn form(&self) -> Form {
-        Form {
-            shape: match self.r#type {
-                Some(_) => FormShape::Plain,
-                None => FormShape::Elsewhere,
-            },
-            ..Form::tied([Tie::one(End::Content, &self.content)])
-        }
-    }
-
-    fn form_in_words(&self) -> &'static str {
-        "with other content"
+    fn connects(&self) -> Value {
+        json!(self.content)
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {

@@ -12,8 +12,8 @@ use super::spec::{entry, objects};
 use super::values::{FLAG, domain, names, renamed_from};
 use super::words::named;
 use super::{
-    About, Descriptor, DnsRecord, End, Entries, Form, Groups, InFile, Live, Resource, Sent, Spec,
-    Special, Tie, Trace, Unresolved,
+    About, Descriptor, DnsRecord, Entries, Groups, InFile, Live, Resource, Sent, Spec, Special,
+    Unresolved,
 };
 use crate::code::Code;
 use crate::config::{Cursor, Field, Log, Refused, Shape, Table, Takes, quote};
@@ -135,7 +135,6 @@ impl Spec for DnsZone {
         special: Special {
             longest_name: LONGEST_NAME,
             fixed: &["domain"],
-            traces: &[("domain", Trace::Tie(End::Domain))],
             check: one_zone_a_domain,
             ..Special::NONE
         },
@@ -186,14 +185,6 @@ impl Spec for DnsZone {
 
     fn excludes(&self, other: &Self) -> bool {
         self.domain == other.domain
-    }
-
-    fn form(&self) -> Form {
-        Form::tied([Tie::one(End::Domain, &self.domain)])
-    }
-
-    fn form_in_words(&self) -> &'static str {
-        "for another domain"
     }
 
     fn export(&self, fields: Map<String, Value>) -> Result<Map<String, Value>, String> {

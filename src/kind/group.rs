@@ -10,7 +10,7 @@ use super::rows::fields;
 use super::values::{names, renamed_from};
 use super::words::named;
 use super::{
-    ALL, About, Declared, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Trace, Unresolved,
+    ALL, About, Declared, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Unresolved,
 };
 use crate::api::objects::{Reference, nullable};
 use crate::code::Code;
@@ -112,7 +112,6 @@ impl Spec for Group {
         outline: || TABLE.outline(),
         special: Special {
             reserved_name: Some(ALL),
-            traces: &[("peers", Trace::Members)],
             ..Special::NONE
         },
     };

@@ -13,8 +13,8 @@ use super::spec::inside;
 use super::through;
 use super::values::{FLAG, whole};
 use super::{
-    About, Answers, Descriptor, End, Entries, Form, Groups, InFile, Inside, Kind, Live, NameOf,
-    Resource, Spec, Special, Trace, Unresolved,
+    About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, NameOf, Resource,
+    Spec, Special, Unresolved,
 };
 use crate::code::Code;
 use crate::config::{Cursor, Log, Refused, Table};
@@ -123,10 +123,6 @@ impl Spec for NetworkRouter {
             name_field: "",
             is_several: true,
             not_at_creation: &["enabled"],
-            traces: &[
-                ("peer_groups", Trace::Tie(End::Through)),
-                ("peer", Trace::Tie(End::ThroughPeer)),
-            ],
             check,
             ..Special::NONE
         },
@@ -162,16 +158,8 @@ impl Spec for NetworkRouter {
         self.peer.iter_mut().collect()
     }
 
-    fn form(&self) -> Form {
-        let (shape, through) = through::form(self.peer.as_ref(), &self.peer_groups);
-        Form {
-            shape,
-            ..Form::tied([through])
-        }
-    }
-
-    fn form_in_words(&self) -> &'static str {
-        "through others"
+    fn connects(&self) -> Value {
+        json!([self.peer, self.peer_groups])
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {

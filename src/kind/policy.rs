@@ -14,8 +14,8 @@ use super::body::{base_of, default, fill, keep};
 use super::values::word::Word;
 use super::words::{listed, named};
 use super::{
-    ALL, About, Descriptor, End, Entries, Form, Groups, Live, PeerRef, Refers, Resource, Sent,
-    Shape as FormShape, Spec, Special, Tie, Trace, Unresolved, spec,
+    ALL, About, Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Sent, Spec, Special,
+    Unresolved, spec,
 };
 use crate::config::{Cursor, Log, Table};
 use crate::entry::Entry;
@@ -24,6 +24,9 @@ use crate::text::visible;
 
 pub use target::Target;
 pub use traffic::{Action, PortRange, Protocol};
+
+/// How the name of a policy begins that NetBird makes for a user's access to a peer, and deletes by itself.
+pub const TEMPORARY: &str = "Temporary access policy for peer ";
 
 /// A policy in canonical form. `None` = not ours.
 ///
@@ -176,18 +179,7 @@ impl Spec for Policy {
         deletion_event: Some("policy.delete"),
         entries: Entries::Named(spec::entry::<Policy>),
         outline: || entry::TABLE.outline(),
-        special: Special {
-            traces: &[
-                ("sources", Trace::Tie(End::From)),
-                ("source_resource", Trace::Tie(End::FromPeer)),
-                ("destinations", Trace::Tie(End::To)),
-                ("destination_resource", Trace::Tie(End::ToPeer)),
-                ("destination_resource", Trace::Tie(End::ToResource)),
-                ("source_posture_checks", Trace::Tie(End::Checks)),
-                ("authorized_groups", Trace::Tie(End::Users)),
-            ],
-            ..Special::NONE
-        },
+        special: Special::NONE,
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
@@ -308,51 +300,6 @@ impl Spec for Policy {
 
     fn beyond_the_file(&self) -> Option<String> {
         (self.rules.0 != 1).then(|| format!("has {} rules", self.rules.0))
-    }
-
-    fn form(&self) -> Form {
-        let tie = |end, names: &BTreeSet<String>| Tie {
-            end,
-            names: names.clone(),
-        };
-        let from = match &self.source_resource {
-            Some(Target::Peer(peer)) => Tie::one(End::FromPeer, peer.text()),
-            Some(Target::Resource(name)) => Tie::one(End::From, name),
-            None => tie(End::From, &self.sources),
-        };
-        let to = match &self.destination_resource {
-            Some(Target::Peer(peer)) => Tie::one(End::ToPeer, peer.text()),
-            Some(Target::Resource(name)) => Tie::one(End::ToResource, name),
-            None => tie(End::To, &self.destinations),
-        };
-        let checks = self.source_posture_checks.as_ref();
-        let users = self.users();
-        let more = [
-            (End::Checks, checks.is_some_and(|checks| !checks.is_empty())),
-            (End::Users, users.is_some_and(|users| !users.is_empty())),
-        ];
-        let more = more.into_iter().filter_map(|(end, has)| has.then_some(end));
-        Form {
-            shape: match self.unsayable() {
-                None => FormShape::Plain,
-                Some(_) => FormShape::Elsewhere,
-            },
-            ties: vec![from, to],
-            more: more.collect(),
-        }
-    }
-
-    fn form_in_words(&self) -> &'static str {
-        let form = self.form();
-        match form.shape {
-            FormShape::Elsewhere if self.rules.0 != 1 => "of several rules or none",
-            FormShape::Elsewhere => "from a resource, or from or to nobody",
-            _ if self.source_resource.is_some() || self.destination_resource.is_some() => {
-                "to or from a resource or a peer"
-            }
-            _ if !form.more.is_empty() => "with posture checks or users who may log in",
-            _ => "otherwise than declared",
-        }
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {

@@ -11,9 +11,7 @@ use super::spec::entry;
 use super::through;
 use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
 use super::words::named;
-use super::{
-    ALL, About, Descriptor, End, Entries, Form, Groups, Live, Spec, Special, Tie, Trace, Unresolved,
-};
+use super::{ALL, About, Descriptor, Entries, Groups, Live, Spec, Special, Unresolved};
 use crate::code::Code;
 use crate::config::{Cursor, Log, Refused, Shape, Table, Takes};
 use crate::entry::Entry;
@@ -203,12 +201,6 @@ impl Spec for Route {
             longest_name: 40,
             name_field: "network_id",
             is_several: true,
-            traces: &[
-                ("network", Trace::Tie(End::Network)),
-                ("domains", Trace::Tie(End::Network)),
-                ("peer_groups", Trace::Tie(End::Through)),
-                ("peer", Trace::Tie(End::ThroughPeer)),
-            ],
             ..Special::NONE
         },
     };
@@ -279,25 +271,8 @@ impl Spec for Route {
         self.peer.iter_mut().collect()
     }
 
-    fn form(&self) -> Form {
-        let (shape, through) = through::form(self.peer.as_ref(), &self.peer_groups);
-        let network = self.network.iter().chain(self.domains.iter().flatten());
-        let network = Tie {
-            end: End::Network,
-            names: network.cloned().collect(),
-        };
-        Form {
-            shape,
-            ..Form::tied([network, through])
-        }
-    }
-
-    fn form_in_words(&self) -> &'static str {
-        match &self.peer {
-            Some(_) => "through a single peer",
-            None if self.peer_groups.is_empty() => "through nobody",
-            None => "one more route of that name",
-        }
+    fn connects(&self) -> Value {
+        json!([self.network, self.domains, self.peer, self.peer_groups])
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::body::keep;
 use super::words::named;
-use super::{About, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Trace, Unresolved};
+use super::{About, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Unresolved};
 use crate::api::objects;
 use crate::entry::Entry;
 use crate::key_type::KeyType;
@@ -103,14 +103,7 @@ impl Spec for SetupKey {
         deletion_event: Some("setupkey.delete"),
         entries: Entries::Named(entry::read),
         outline: || entry::TABLE.outline(),
-        special: Special {
-            traces: &[
-                ("enrolled", Trace::Done),
-                ("reissue_after", Trace::Anew),
-                ("expires_in", Trace::Lasts),
-            ],
-            ..Special::NONE
-        },
+        special: Special::NONE,
     };
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::body::{base_of, fill};
-use super::{Declared, Descriptor, Form, Groups, Live, PeerRef, Refers, Resource, Unresolved};
+use super::{Declared, Descriptor, Groups, Live, PeerRef, Refers, Resource, Unresolved};
 use crate::config::{Cursor, Log, Objects, Table};
 use crate::entry::Entry;
 use crate::id::Id;
@@ -115,14 +115,9 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
         None
     }
 
-    /// Returns its form; that of a kind whose name says all has no ties.
-    fn form(&self) -> Form {
-        Form::plain()
-    }
-
-    /// Returns what tells it from others of its name, in words that follow its id.
-    fn form_in_words(&self) -> &'static str {
-        "otherwise than declared"
+    /// Returns what tells it from others of its name, where several can have one.
+    fn connects(&self) -> Value {
+        Value::Null
     }
 
     /// Returns its entry in a file, made of its fields; `Err` says why there can be none.

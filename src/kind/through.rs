@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::About;
 use super::peer_ref::{self, PeerRef};
 use super::values::names;
 use super::words::named;
-use super::{About, End, Shape as FormShape, Tie};
 use crate::config::{Shape, Takes};
 use crate::text::visible;
 
@@ -26,21 +26,6 @@ pub(super) const PEER: Takes<Option<PeerRef>> = Takes(
     Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
     peer_ref::read,
 );
-
-/// Returns whether a file can say it, and the tie that it is.
-pub(super) fn form(peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> (FormShape, Tie) {
-    let tie = match peer {
-        Some(peer) => Tie::one(End::ThroughPeer, peer.text()),
-        None => Tie {
-            end: End::Through,
-            names: groups.clone(),
-        },
-    };
-    match tie.names.is_empty() {
-        true => (FormShape::Elsewhere, tie),
-        false => (FormShape::Plain, tie),
-    }
-}
 
 /// Takes the field that says nothing out of an export. Errors where nobody routes.
 pub(super) fn export(

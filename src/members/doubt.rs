@@ -24,9 +24,8 @@ pub(super) fn several(at: &Address, peers: &[Id], live: &BTreeSet<Id>, known: Kn
         ..
     } = known;
     let is_delisted = |id: &Id| {
-        let peer = actual.peers.get(id);
-        let name = peer.map(|peer| peer.name.as_str());
-        name.is_some_and(|name| options.ledger.was_listed(at, name) && !desired.lists(at, name))
+        let recorded = options.ours.inventory.member(&at.name, id);
+        recorded.is_some_and(|name| !desired.lists(at, name))
     };
     let members = peers
         .iter()
@@ -65,7 +64,7 @@ pub(super) fn namesakes(name: &str, meant: &Id, way_out: WayOut, known: Known) -
     })
 }
 
-fn machine(peer: &objects::Peer) -> Machine {
+pub(super) fn machine(peer: &objects::Peer) -> Machine {
     let answer = peer.answer.as_ref();
     let seen = answer.and_then(|answer| answer.read::<objects::Seen>().ok());
     let objects::Seen {

@@ -1,6 +1,6 @@
 //! Who is meant by a name in a group, and what nobody can do by choosing a hostname.
 
-mod history;
+mod bound;
 mod one;
 
 use proptest::prelude::*;
@@ -208,12 +208,18 @@ used, its peer is gone and another took the name
 used, its peer is gone, and a member bears the name, --prune all
     pending in g: {"pending"}
     unmanaged in g: ["done"]
+    adopts group g as Adopted
+    adopts setup key done as Adopted
+    adopts setup key pending as Adopted
     note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg came otherwise, though it bears the name: give that machine a new key of this name, with "enrolled": false and reissue_after
 made anew after its use: it joins when it enrolls
     pending in g: {"pending"}
-    note: group "g" lists "done", which is marked enrolled but has no peer
+    note: group "g" lists "done", and no peer is called that; did you mean "gone"?
 the same, and the machine of its older life is a member: it stays till then
     pending in g: {"pending"}
+    unmanaged in g: ["x"]
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
 two lives: the newest use counts
     update group g
         peers [] → ["y"]
@@ -223,22 +229,24 @@ marked, its key gone: the one of the name
     update group g
         peers [] → ["done"]
     pending in g: {"pending"}
-    note: group "g" takes the peer "done" by its name: its key is marked enrolled and gone
 marked, its key gone, nobody of the name
     pending in g: {"pending"}
-    note: group "g" lists "done", which is marked enrolled but has no peer
+    note: group "g" lists "done", and no peer is called that; did you mean "gone"?
 marked, its key gone, a person's peer of the name
+    update group g
+        peers [] → ["done"]
     pending in g: {"pending"}
-    note: group "g" lists "done", which is marked enrolled but has no peer
 marked, its key gone, two of the name
     pending in g: {"pending"}
-    note: group "g" lists "done", which is marked enrolled; its key is gone and 2 peers bear the name: nobody is added
+    note: group "g" lists "done", which means no machine yet: any machine can choose its own name. daojn05s1nsc4uaq7gqg and daojn2ds1nsc4uaq7gqg have it now. If that is the right machine, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
 marked, its key gone, two of the name, one is a member
     pending in g: {"pending"}
-    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the other
+    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
 the same, --prune all
     pending in g: {"pending"}
-    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the other
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
+    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
 
 "#]].raw());
 }
@@ -290,17 +298,18 @@ nobody
 a member already
     pending in g: {"pending"}
 no member, and no history tells who was meant
+    update group g
+        peers [] → ["edge"]
     pending in g: {"pending"}
-    note: group "g" lists "edge": without git history nobody can tell that the peer of that name is meant, so it is not added
 an ephemeral peer
     pending in g: {"pending"}
     note: group "g" lists "edge", and no peer is called that
 namesakes: the member
     pending in g: {"pending"}
-    note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 bears the name too, and it is not added. If it is the machine that is meant, delete daojn00qcrormgvs1g00 in NetBird and list the name in a new commit; else rename the other
+    note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
 namesakes: none is one
     pending in g: {"pending"}
-    note: group "g" lists "edge": without git history nobody can tell that the peer of that name is meant, so it is not added
+    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have it now. If that is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
 a member that the file does not name
     pending in g: {"pending"}
     unmanaged in g: ["edge"]
@@ -358,22 +367,31 @@ nobody knows how it came
     update group g
         peers ["x"] → []
     pending in g: {"pending"}
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
 by a key that the file does not declare
     delete setup key other: not declared (--prune all)
     update group g
         peers ["x"] → []
     pending in g: {"pending"}
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
 by a declared key that grants the group
-    rename peer pending: enrolled with this key
-        name "x" → "pending"
-        dns_label "x" → "pending"
-    note: setup key "pending" is taken for this file's by its name alone: no git history says when the file declared it
+    pending in g: {"pending"}
+    unmanaged in g: ["x"]
+    adopts group g as Adopted
+    skipped: setup key pending
+    note: setup key "pending" is skipped: NetBird has a used key with its name (daojn05vv9g76ro2j1ag), so its machine may have enrolled already. If it has, run apply --adopt setup_keys/pending=daojn05vv9g76ro2j1ag (in a job: the input adopt of the apply workflow). If it has not, set reissue_after: then a new key is made.
 a person's
     pending in g: {"pending"}
     unmanaged in g: ["x"]
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
 ephemeral
     pending in g: {"pending"}
     unmanaged in g: ["x"]
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
 
 "#]]
         .raw()

@@ -34,12 +34,12 @@ pub enum Void {
     Author(Option<String>),
     /// The branch is of another repository.
     Fork,
-    /// More goes by now, and that many deletions.
-    Outgrown(usize),
     /// It has no digest.
     NoDigest,
-    /// Its digest is of nothing in the plan.
+    /// It is the line of nothing in the plan.
     NotOfThePlan,
-    /// It is meant for the deletions of that change, and they have another digest. `None`: what no commit has yet.
-    NotOf(Option<Origin>),
+    /// These machines enrolled after it was written, and would be deleted, too.
+    Enrolled(Vec<String>),
+    /// What that change deletes has another line by now. `None`: no known change.
+    Other(Option<Origin>),
 }

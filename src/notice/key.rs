@@ -10,30 +10,24 @@ use crate::who::Who;
 /// What is to be said of a setup key of the file, or of what bears its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OfKey {
-    /// It is taken for this file's by its name alone.
-    ByName,
     /// `--replace` names it, and it is marked enrolled.
     ReplaceIdle,
-    /// It is marked enrolled, and this valid key of the name is not provably ours.
+    /// It is marked enrolled, and this valid key of the name stays.
     UnusedKey(Id),
     /// Its `reissue_after` lies in the future.
     ReissueLater(Timestamp),
-    /// It was used, and which of these is the entry's cannot be told.
-    UsedOneOf(Vec<Id>),
-    /// It was used, and these valid keys of the name live.
-    OlderKey(Vec<Id>),
     /// It expires then, within a day, and nobody used it.
     ExpiresSoon(Timestamp),
-    /// It may be one that nobody holds the secret of; without history nobody can tell.
-    Untold(Id),
     /// It cannot be used any more.
     Dead(Dead),
-    /// These valid keys of the name are not provably ours.
+    /// Nothing is done about it, since these used keys of its name could be its own.
+    Skipped(Vec<Id>),
+    /// It was adopted, and differs in what no key can change.
+    AdoptedDiffers(Id),
+    /// An earlier run of the same commit made it, and its sealed text is in this file, or in the output of that run.
+    MadeEarlier(Option<String>),
+    /// These valid keys of the name are not this file's.
     ValidNamesakes(Vec<Id>),
-    /// These used keys of the name are not provably ours.
-    UsedNamesakes(Vec<Id>),
-    /// Who made these unused keys of the name cannot be told.
-    Unclear(Vec<Id>),
     /// Another peer has the DNS label of its name.
     LabelTaken {
         /// The label.
@@ -45,15 +39,6 @@ pub enum OfKey {
     NewRecipient(String),
     /// It has other recipients than the one that lives was sealed for.
     RecipientsChanged,
-    /// Nobody used it yet, and that branch has no sealed copy of it.
-    NoCopy(String),
-    /// An earlier run made it, and nobody used it yet.
-    Copy {
-        /// The sealed copy's path.
-        path: String,
-        /// The branch that has it.
-        branch: String,
-    },
     /// Its entry was removed, and its peer stays.
     PeerStays(PeerStays),
 }
@@ -157,8 +142,6 @@ pub enum Stays {
     PruneNone,
     /// Its key is newer than what asks for another machine.
     Newer,
-    /// Its key is not provably ours.
-    NotOurs,
     /// Its name and its times alone tell by which key it came.
     NameAlone,
     /// That group lists it by its own name.
@@ -168,22 +151,17 @@ pub enum Stays {
 impl OfKey {
     pub(super) fn code(&self) -> Code {
         match self {
-            OfKey::ByName => Code::KeyByName,
             OfKey::ReplaceIdle => Code::ReplaceIdle,
             OfKey::UnusedKey(_) => Code::UnusedKey,
             OfKey::ReissueLater(_) => Code::ReissueLater,
-            OfKey::UsedOneOf(_) => Code::EnrollmentOpen,
-            OfKey::OlderKey(_) => Code::OlderKey,
             OfKey::ExpiresSoon(_) => Code::ExpiresSoon,
-            OfKey::Untold(_) => Code::KeyUntold,
             OfKey::Dead(_) => Code::DeadKey,
-            OfKey::ValidNamesakes(_) | OfKey::UsedNamesakes(_) => Code::KeyNamesake,
-            OfKey::Unclear(_) => Code::KeyUnclear,
+            OfKey::ValidNamesakes(_) | OfKey::AdoptedDiffers(_) => Code::KeyNamesake,
+            OfKey::Skipped(_) => Code::Skipped,
+            OfKey::MadeEarlier(_) => Code::MadeEarlier,
             OfKey::LabelTaken { .. } => Code::DnsLabel,
             OfKey::NewRecipient(_) => Code::NewRecipient,
             OfKey::RecipientsChanged => Code::RecipientsChanged,
-            OfKey::NoCopy(_) => Code::NoCopy,
-            OfKey::Copy { .. } => Code::Copy,
             OfKey::PeerStays(_) => Code::PeerStays,
         }
     }

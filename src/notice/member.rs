@@ -21,20 +21,10 @@ pub enum OfMember {
     OneOf(Vec<String>),
     /// Its key was used, and its peer is gone; these bear the name.
     Gone(Vec<Machine>),
-    /// Its key is marked enrolled and gone, so its peer is the one of that name.
-    ByName,
-    /// It is marked enrolled, and no peer bears the name.
-    EnrolledNobody,
-    /// Its key is marked enrolled and gone, and so many peers bear the name.
-    EnrolledSeveral(usize),
     /// No peer bears the name; what may be meant.
     Absent(Option<Hint>),
-    /// The peer of that name is younger than the listing.
-    TooYoung,
-    /// Without history nothing tells that the peer of that name is meant.
-    Unproved,
-    /// So many peers bear the name.
-    Several(usize),
+    /// It means nobody; these bear the name.
+    MeansNobody(Vec<Machine>),
     /// Others bear the name of the one that is meant.
     Twin {
         /// The one that is meant.
@@ -44,8 +34,6 @@ pub enum OfMember {
         /// What to do where another is the right one.
         way_out: WayOut,
     },
-    /// It was a setup key until this change.
-    WasKey,
     /// It is that peer, which bears another name.
     Meant(Who),
     /// The entry waits for its peer: it has not enrolled, or that is why nobody is meant.
@@ -68,8 +56,8 @@ pub struct Machine {
 pub enum WayOut {
     /// Give it a new key of the name.
     NewKey,
-    /// Delete this one, and list the name again.
-    Delete(Id),
+    /// Say that the name means it.
+    Adopt,
 }
 
 impl OfMember {
@@ -77,17 +65,11 @@ impl OfMember {
         match self {
             OfMember::ReusableKey => Code::KeyOfMany,
             OfMember::BoundByTime(..) => Code::BoundByTime,
-            OfMember::Untold
-            | OfMember::OneOf(_)
-            | OfMember::EnrolledSeveral(_)
-            | OfMember::Several(_) => Code::MemberUnclear,
+            OfMember::Untold | OfMember::OneOf(_) => Code::MemberUnclear,
             OfMember::Gone(_) => Code::MemberGone,
-            OfMember::ByName => Code::MemberByName,
-            OfMember::EnrolledNobody | OfMember::Absent(_) => Code::MemberAbsent,
-            OfMember::TooYoung => Code::MemberTooYoung,
-            OfMember::Unproved => Code::MemberUnproved,
+            OfMember::Absent(_) => Code::MemberAbsent,
+            OfMember::MeansNobody(_) => Code::MemberUnclear,
             OfMember::Twin { .. } => Code::MemberTwin,
-            OfMember::WasKey => Code::WasKey,
             OfMember::Meant(_) => Code::PeerMeant,
             OfMember::Awaited(_) => Code::PeerAwaited,
         }

@@ -1,7 +1,5 @@
 //! What is to be said of objects of any kind, and of peers.
 
-use std::collections::BTreeSet;
-
 use crate::code::Code;
 use crate::id::Id;
 use crate::kind::FieldChange;
@@ -10,10 +8,6 @@ use crate::who::Who;
 /// What is to be said of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OfObject {
-    /// It lives, and is declared for the first time.
-    TakesOver,
-    /// The same of a setup key, whose secret was never sealed here.
-    TakesOverKey,
     /// A group of that id and origin bears its name, too.
     IssuedTwin {
         /// The other group.
@@ -21,21 +15,30 @@ pub enum OfObject {
         /// Who issued that one.
         issued: String,
     },
-    /// These bear its name and are not this file's: each id, and what sort of object it is.
-    Namesakes(Vec<(Id, &'static str)>),
+    /// These of its name are not this file's.
+    Beside(Vec<Id>),
+    /// This one of its name is managed by that other file.
+    Strange {
+        /// The object.
+        id: Id,
+        /// The file.
+        file: String,
+    },
+    /// It keeps that name in NetBird, since another one has its own.
+    KeepsName {
+        /// The name that it has.
+        now: String,
+        /// The other one.
+        other: Id,
+    },
+    /// Nothing is done about it: it could be any of these.
+    Unclear(Vec<Id>),
+    /// Nothing is done about it: it refers to such an entry.
+    SkippedWith(String),
     /// Who may log in by a policy changes.
     Logins(Logins),
-    /// It is renamed from that name already.
-    RenamedAlready(String),
     /// It is made, though what lives under that name looks the same.
     LookAlike(String),
-    /// A second group of its name stays, since these refer to it.
-    TwinStays {
-        /// The second one.
-        id: Id,
-        /// What refers to it.
-        holders: BTreeSet<String>,
-    },
 }
 
 /// Who may log in by a policy that becomes one of NetBird's SSH, or is one no more.
@@ -63,8 +66,6 @@ pub struct Users {
 pub enum OfPeer {
     /// It waits for approval.
     WaitsForApproval,
-    /// Its key left the file and NetBird; its id.
-    LeftBehind(Id),
     /// Another one came in its place, and its deletion would hit these.
     StaysInUse {
         /// The other one.
@@ -90,12 +91,13 @@ pub enum Meanwhile {
 impl OfObject {
     pub(super) fn code(&self) -> Code {
         match self {
-            OfObject::TakesOver | OfObject::TakesOverKey => Code::TakesOver,
-            OfObject::IssuedTwin { .. } | OfObject::Namesakes(_) => Code::Namesake,
+            OfObject::IssuedTwin { .. } | OfObject::Beside(_) | OfObject::Strange { .. } => {
+                Code::Namesake
+            }
+            OfObject::KeepsName { .. } => Code::KeepsName,
+            OfObject::Unclear(_) | OfObject::SkippedWith(_) => Code::Skipped,
             OfObject::Logins(_) => Code::Logins,
-            OfObject::RenamedAlready(_) => Code::RenamedAlready,
             OfObject::LookAlike(_) => Code::LookAlike,
-            OfObject::TwinStays { .. } => Code::TwinStays,
         }
     }
 }
@@ -104,7 +106,7 @@ impl OfPeer {
     pub(super) fn code(&self) -> Code {
         match self {
             OfPeer::WaitsForApproval => Code::WaitsForApproval,
-            OfPeer::LeftBehind(_) | OfPeer::StaysInUse { .. } => Code::PeerStays,
+            OfPeer::StaysInUse { .. } => Code::PeerStays,
         }
     }
 }

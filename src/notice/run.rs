@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::address::Address;
 use crate::code::Code;
+use crate::id::Id;
 use crate::kind::Kind;
 
 /// What is to be said of a run as a whole.
@@ -24,8 +25,8 @@ pub enum OfRun {
     NoRecipient,
     /// `--protect` names what is neither in the file nor in NetBird; a name there that may be meant.
     ProtectsNothing(Address, Option<String>),
-    /// Which keys have a sealed copy cannot be told, for this reason.
-    CopiesNotTold(String),
+    /// Names that mean nobody, and the one machine that bears each: there was no inventory before.
+    NamesOfNobody(Vec<(String, Id)>),
     /// A peer enrolled meanwhile, which leaves this operation on that object to do.
     LeftForNext(&'static str, Address),
 }
@@ -51,7 +52,7 @@ impl OfRun {
             OfRun::NewRecipient { .. } => Code::NewRecipient,
             OfRun::NoRecipient => Code::NoRecipient,
             OfRun::ProtectsNothing(..) => Code::ProtectsNothing,
-            OfRun::CopiesNotTold(_) => Code::NoCopy,
+            OfRun::NamesOfNobody(_) => Code::MemberUnclear,
             OfRun::LeftForNext(..) => Code::LeftForNext,
         }
     }

@@ -14,7 +14,7 @@ use crate::change::{Change, Operation};
 use crate::desired::Desired;
 use crate::hint;
 use crate::keys;
-use crate::kind::{Groups, Kind, Live, Policy, Protocol, Refers, Resource, Unresolved};
+use crate::kind::{Kind, Live, Policy, Protocol, Refers, Resource, Unresolved};
 use crate::members::Members;
 use crate::notice::{Logins, Notice, OfObject, Users};
 use crate::problem::{Impossible, Problem};
@@ -33,8 +33,7 @@ pub(super) struct Checked {
 /// Puts the changes in order, and finds what makes them impossible.
 pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Checked {
     let (desired, actual) = (given.desired, given.actual);
-    let groups = resolved.twins.groups();
-    let mut problems = references(changes, &resolved.resources, desired, groups);
+    let mut problems = references(changes, resolved, desired, actual);
     for change in changes {
         let found = [
             one_rule(change),
@@ -63,11 +62,17 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
 /// Every name stands for exactly one that is live, or made by the plan, and does not go.
 fn references(
     changes: &[Change],
-    resources: &BTreeMap<Address, Vec<Resource>>,
+    resolved: &Resolved,
     desired: &Desired,
-    groups: &Groups,
+    actual: &Actual,
 ) -> Vec<Problem> {
-    let keys = desired.setup_keys().map(|(name, declared)| {
+    let (resources, groups) = (&resolved.resources, &actual.groups);
+    let is_skipped = |name: &String| {
+        let decision = resolved.decisions.get(name);
+        decision.is_some_and(|decision| decision.is_skipped)
+    };
+    let keys = desired.setup_keys().filter(|(name, _)| !is_skipped(name));
+    let keys = keys.map(|(name, declared)| {
         let address = Address::new(Kind::SetupKey, name);
         (address, vec![keys::desired(declared)])
     });
@@ -81,10 +86,8 @@ fn references(
     let made = made.filter_map(|at| Some((referred(at.kind)?, at.name.as_str())));
     let made: BTreeSet<(Refers, &str)> = made.collect();
     let going = changes.iter().filter_map(|change| {
-        Some((
-            referred(change.address.kind)?,
-            change.deleted()?.name.as_str(),
-        ))
+        let kind = referred(change.address.kind)?;
+        Some((kind, actual.label(change.deleted()?)))
     });
     let going: BTreeSet<(Refers, &str)> = going.collect();
     let mut problems = Vec::new();
@@ -209,7 +212,8 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
     }
     let left = referrers(changes, actual);
     going
-        .filter_map(|(_, Live { id, name, .. })| {
+        .filter_map(|(_, live)| {
+            let (id, name) = (&live.id, actual.label(live));
             let users = left.get(name).into_iter().flatten();
             let users = users.map(|(address, _)| address.to_string());
             let others = actual

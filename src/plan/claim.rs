@@ -1,51 +1,51 @@
-//! What of the live account is ours to touch: what stands for a declared entry, what is pruned, what is unmanaged.
+//! What of the live account is ours to touch: what stands for an entry, what goes, what is let go, what is unmanaged.
 //!
-//! It runs before the diff, so that the diff needs no flags. The proof of what is ours is the file's git history beside
-//! the creation time in an object's id: docs/ownership.md. What is decided about setup keys is claimed as it is.
+//! It runs before the diff, so that the diff needs no flags. What is ours the inventory says (`plan::bind`,
+//! docs/ownership.md). What is decided about setup keys is claimed as it is.
 
 mod sections;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sections::gone;
+use serde_json::Value;
 
 use super::Given;
+use super::bind::{Left, is_protected};
 use super::resolve::Resolved;
-use super::standing::{self, Standing, is_protected};
-use super::twins::are_twins;
+use super::rows;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::Change;
 use crate::desired::Desired;
 use crate::held::{Held, Why};
 use crate::id::Id;
+use crate::inventory::Origin;
 use crate::keys::Decisions;
 use crate::kind::{Kind, Live, Resource};
-use crate::ledger::Ledger;
+use crate::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::notice::{Gone, Notice, OfObject, OfRun};
 use crate::options::Prune;
-use crate::problem::{Impossible, Problem};
+use crate::ours::Standing;
 use crate::reason::Reason;
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
 pub(super) struct Claimed<'a> {
-    /// The live object of each declared one, but for setup keys: as many as the entry has, in its order.
+    /// The live objects of each declared one, but for setup keys: as many as the entry has, in its order.
     pub(super) managed: BTreeMap<Address, Vec<Option<&'a Live>>>,
-    /// Entries that stand for several objects.
-    pub(super) ambiguous: BTreeSet<Address>,
     /// What goes.
     pub(super) pruned: Vec<Change>,
-    /// Was declared once and stays all the same.
+    /// Is to go and stays all the same.
     pub(super) held: Vec<Held>,
+    /// What nobody manages from now on, and what an earlier run let go.
+    pub(super) let_go: Vec<LetGo>,
     /// Beside the file, of the kinds that it manages.
     pub(super) unmanaged: BTreeSet<Address>,
     /// Sections that the file no longer has.
     pub(super) gone_sections: Vec<Gone>,
     /// What a reader should know.
     pub(super) notices: Vec<Notice>,
-    /// Names that stand for several objects.
-    pub(super) problems: Vec<Problem>,
 }
 
 impl<'a> Claimed<'a> {
@@ -72,89 +72,52 @@ impl<'a> Claimed<'a> {
 /// Sorts the live objects of every kind.
 pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
     let (desired, actual) = (given.desired, given.actual);
-    let referenced = references(desired);
     let gone_sections = gone(given);
+    let referenced = references(desired);
     let mut notices = issued_twins(desired, actual, &referenced);
     let of_sections = gone_sections.iter().cloned();
     notices.extend(of_sections.map(|gone| Notice::general(OfRun::SectionGone(gone))));
+    let managed = managed(given, resolved);
     let mut claims = Claims {
         given,
-        moves: moves(given),
+        stands: managed
+            .values()
+            .flatten()
+            .flatten()
+            .map(|live| &live.id)
+            .collect(),
+        referenced,
         claimed: Claimed {
+            managed,
             notices,
             gone_sections,
             ..Claimed::default()
         },
     };
     claims.keys(&resolved.decisions);
-    for (address, namesakes) in &actual.objects {
-        // what moves stands for its entry, wherever it is
-        let home = |live: &'a Live| Some((claims.moves.get(&live.id)?.clone(), vec![Some(live)]));
-        let moving: Vec<_> = namesakes.iter().filter_map(home).collect();
-        if !moving.is_empty() {
-            claims.claimed.managed.extend(moving);
-            continue;
-        }
-        // what stands in an object that no entry stands for was looked at with that one
-        let namesakes = match address.parent() {
-            None => namesakes.as_slice(),
-            Some(parent) => inside(namesakes, claims.claimed.one(&parent)),
-        };
-        if namesakes.is_empty() {
-            continue;
-        }
-        let is_several = address.kind.descriptor().special.is_several;
-        match resolved.resources.get(address).map(Vec::as_slice) {
-            Some([one]) if !is_several => claims.one(address, one, namesakes),
-            Some(several) => {
-                let waits = resolved.waiting.contains(address);
-                claims.several(address, several, namesakes, waits);
-            }
-            None if desired.declares(address) => {}
-            None if !desired.manages_in(address.kind, address.within.as_deref()) => {}
-            None => {
-                let is_group = address.kind == Kind::Group;
-                let is_referenced = is_group && referenced.contains(&address.name);
-                let standings = standing::standings(given, address, namesakes);
-                for (live, standing) in namesakes.iter().zip(standings) {
-                    claims.undeclared((address, live), standing, is_referenced);
-                }
-            }
+    claims.beside();
+    for (address, live) in actual.each().filter(|(at, _)| at.kind.goes_with_entry()) {
+        if !claims.is_claimed(address, live, &resolved.decisions) {
+            claims.undeclared(address, live);
         }
     }
+    claims.claimed.let_go.sort();
     claims.claimed
 }
 
-/// Returns the live objects that the file has in another object than they stand in, and where it has them: each name is
-/// unique in the account. One that is not ours moves only from where the file says what is there, or with `--prune all`.
-fn moves(given: Given) -> BTreeMap<Id, Address> {
-    let desired = given.desired;
-    let is_anywhere = |address: &Address| address.kind.descriptor().special.is_anywhere;
-    let entries = desired.entries.keys().filter(|at| is_anywhere(at));
-    let homes: BTreeMap<(Kind, &str), &Address> = entries
-        .map(|at| ((at.kind, at.name.as_str()), at))
-        .collect();
-    let all = given.actual.each().filter(|(at, _)| is_anywhere(at));
-    let moved = all.filter_map(|(at, live)| {
-        let home = *homes.get(&(at.kind, at.name.as_str()))?;
-        let is_said = at.parent().is_some_and(|parent| desired.declares(&parent));
-        // where all else goes, it would be deleted and made again
-        let may = is_said || given.options.prune == Prune::All || given.made(at, live);
-        (home != at && may).then(|| (live.id.clone(), home.clone()))
-    });
-    moved.collect()
-}
-
-/// Returns those of the namesakes that stand in this object.
-fn inside<'a>(namesakes: &'a [Live], parent: Option<&Live>) -> &'a [Live] {
-    let is_inside = |live: &Live| parent.is_some_and(|at| live.within.as_ref() == Some(&at.id));
-    let from = namesakes
-        .iter()
-        .position(is_inside)
-        .unwrap_or(namesakes.len());
-    let rest = &namesakes[from..];
-    let end = rest.iter().position(|live| !is_inside(live));
-    &rest[..end.unwrap_or(rest.len())]
+/// Returns the live objects of each entry.
+fn managed<'a>(given: Given<'a>, resolved: &Resolved) -> BTreeMap<Address, Vec<Option<&'a Live>>> {
+    let live: BTreeMap<&Id, &Live> = given.actual.each().map(|(_, it)| (&it.id, it)).collect();
+    let found = |id: &Option<Id>| live.get(id.as_ref()?).copied();
+    let bound = given.binding.stands.iter();
+    let bound = bound.map(|(address, ids)| (address.clone(), ids.iter().map(found).collect()));
+    // what there is one of
+    let ones = resolved
+        .resources
+        .keys()
+        .filter(|address| address.kind.is_one());
+    let ones = ones.map(|address| (address.clone(), vec![given.actual.at(address).first()]));
+    bound.chain(ones).collect()
 }
 
 /// Returns the names of all groups that the file refers to.
@@ -185,8 +148,10 @@ fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String
 /// The claims, as they are made.
 struct Claims<'a> {
     given: Given<'a>,
-    /// What moves to another object, and where to.
-    moves: BTreeMap<Id, Address>,
+    /// Objects that entries stand for.
+    stands: BTreeSet<&'a Id>,
+    /// Groups that the file refers to.
+    referenced: BTreeSet<String>,
     claimed: Claimed<'a>,
 }
 
@@ -195,274 +160,274 @@ impl<'a> Claims<'a> {
     fn keys(&mut self, decisions: &Decisions) {
         for (name, decision) in decisions {
             let address = Address::new(Kind::SetupKey, name);
-            if decision.takes_over {
-                self.takes_over(&address, OfObject::TakesOverKey);
-            }
             let claimed = &mut self.claimed;
             claimed.notices.extend(decision.notices.iter().cloned());
-            if !decision.ambiguous.is_empty() {
-                let problem = ambiguous(&address, &decision.ambiguous);
-                claimed.problems.push(problem);
-            }
             let going = decision.deletions.iter();
             let going = going.map(|(live, why)| Change::deletion(&address, live, why.clone()));
             claimed.pruned.extend(going);
         }
     }
 
-    /// Says that an entry stands for what is older than it, where the entry is new.
-    fn takes_over(&mut self, address: &Address, what: OfObject) {
-        if is_new(&self.given.options.ledger, address) {
-            self.claimed.notices.push(Notice::about(address, what));
-        }
-    }
-
-    /// Namesakes of an entry that has several objects: those that they stand for, and the others. `waits`: one of them has
-    /// to wait, and could stand for any that is left.
-    fn several(
-        &mut self,
-        address: &Address,
-        wanted: &[Resource],
-        namesakes: &'a [Live],
-        waits: bool,
-    ) {
-        let given = self.given;
-        let assigned = standing::assign(given, address, wanted, namesakes, waits);
-        let standings = standing::standings(given, address, namesakes);
-        let (mut beside, mut takes_over) = (Vec::new(), false);
-        for (index, (live, standing)) in namesakes.iter().zip(standings).enumerate() {
-            match standing {
-                _ if assigned.contains(&Some(index)) => takes_over |= !given.made(address, live),
-                Standing::Theirs | Standing::Unproved => beside.push(live),
-                standing if let Some(meant) = twin_of(live, &assigned, namesakes) => match standing
-                {
-                    Standing::Ours => self.second(address, meant, live),
-                    _ => beside.push(live),
-                },
-                _ if waits => {}
-                _ => self.undeclared((address, live), standing, false),
+    /// Objects of the name of an entry that it does not stand for.
+    fn beside(&mut self) {
+        let Given {
+            binding, options, ..
+        } = self.given;
+        for (address, ids) in &binding.beside {
+            let strange = &options.ours.strange;
+            let (strange, others): (Vec<&Id>, Vec<&Id>) =
+                ids.iter().partition(|id| strange.contains_key(*id));
+            for id in strange {
+                let file = options.ours.strange[id].clone();
+                let id = id.clone();
+                let what = OfObject::Strange { id, file };
+                self.claimed.notices.push(Notice::about(address, what));
+            }
+            if !others.is_empty() && options.prune != Prune::All {
+                let what = OfObject::Beside(others.into_iter().cloned().collect());
+                self.claimed.notices.push(Notice::about(address, what));
             }
         }
-        self.beside(address, &beside);
-        if takes_over {
-            self.takes_over(address, OfObject::TakesOver);
-        }
-        let live = |index: Option<usize>| Some(&namesakes[index?]);
-        let managed = assigned.into_iter().map(live).collect();
-        self.claimed.managed.insert(address.clone(), managed);
-    }
-
-    /// An object that connects the same as the one that is meant, and was made by us too: two runs at once did it.
-    fn second(&mut self, address: &Address, meant: &Live, live: &'a Live) {
-        let are_equal = meant.resource == live.resource;
-        let claimed = &mut self.claimed;
-        if are_equal && are_twins(self.given, address, &[meant, live]) {
-            let change = Change::deletion(address, live, Reason::Second);
-            claimed.pruned.push(change);
-        } else {
-            claimed.problems.push(ambiguous(address, [meant, live]));
-            claimed.ambiguous.insert(address.clone());
+        for id in &binding.keeps_name {
+            let stands = self.given.actual.each().find(|(_, live)| live.id == *id);
+            let Some((address, live)) = stands else {
+                continue;
+            };
+            let mut others = self.given.actual.each().filter(|(at, other)| {
+                at.kind == address.kind && other.name == address.name && other.id != *id
+            });
+            if let Some((_, other)) = others.next() {
+                let what = OfObject::KeepsName {
+                    now: live.name.clone(),
+                    other: other.id.clone(),
+                };
+                self.claimed.notices.push(Notice::about(address, what));
+            }
         }
     }
 
-    /// Namesakes of an entry that has one object: the one that it stands for, and the others.
-    fn one(&mut self, address: &Address, desired: &Resource, namesakes: &'a [Live]) {
-        let given = self.given;
-        let indices = standing::claim(given, address, desired, namesakes);
-        let (these, others): (Vec<(usize, &Live)>, _) = namesakes
-            .iter()
-            .enumerate()
-            .partition(|(index, _)| indices.contains(index));
-        let others: Vec<&Live> = others.into_iter().map(|(_, live)| live).collect();
-        self.beside(address, &others);
-        let these: Vec<&Live> = these.into_iter().map(|(_, live)| live).collect();
-        let [oldest, later @ ..] = &these[..] else {
-            return;
-        };
-        // two runs at once make the same object twice, in what the file leaves open too; who came into a group since is no
-        // difference, since members move
-        let copies = |live: &&'a Live| match live.resource == oldest.resource {
-            true => self.copies_inside(oldest, live),
-            false => (address.kind == Kind::Group).then(Vec::new),
-        };
-        let copies: Option<Vec<Vec<Change>>> = later.iter().map(copies).collect();
-        let one_is_meant =
-            later.is_empty() || (are_twins(given, address, &these) && copies.is_some());
-        if !one_is_meant {
-            let problem = ambiguous(address, these.iter().copied());
-            self.claimed.problems.push(problem);
-            self.claimed.ambiguous.insert(address.clone());
-            return;
-        }
-        if !given.made(address, oldest) && !address.kind.is_one() {
-            self.takes_over(address, OfObject::TakesOver);
-        }
-        let claimed = &mut self.claimed;
-        let managed = vec![Some(*oldest)];
-        claimed.managed.insert(address.clone(), managed);
-        // a group goes once everything has moved: `plan::twins`
-        let surplus = later.iter().filter(|_| address.kind != Kind::Group);
-        let surplus = surplus.map(|live| Change::deletion(address, live, Reason::Second));
-        let copies = copies.into_iter().flatten().flatten();
-        claimed.pruned.extend(copies.chain(surplus));
-    }
-
-    /// The deletions of what stands in the second of two equal objects; `None` if something stands in it alone.
-    fn copies_inside(&self, first: &Live, second: &'a Live) -> Option<Vec<Change>> {
-        let given = self.given;
-        let actual = given.actual;
-        let has_children = second.resource.kind().children().next().is_some();
-        let inside = has_children.then(|| actual.children(second));
-        let copy = |(address, live): (&Address, &'a Live)| {
-            let is_equal = |(_, other): &(&Address, &Live)| other.resource == live.resource;
-            let (_, meant) = actual.children(first).find(is_equal)?;
-            let are_twins = are_twins(given, address, &[meant, live]);
-            are_twins.then(|| Change::deletion(address, live, Reason::Second))
-        };
-        inside.into_iter().flatten().map(copy).collect()
-    }
-
-    /// Namesakes of a declared entry that the entry does not stand for.
-    fn beside(&mut self, address: &Address, others: &[&Live]) {
-        let (actual, options) = (self.given.actual, self.given.options);
-        let goes = |live: &&&Live| {
-            options.prune == Prune::All && !is_protected(address.kind, live, actual)
-        };
-        let (pruned, left): (Vec<&Live>, Vec<&Live>) = others.iter().partition(goes);
-        let claimed = &mut self.claimed;
-        let goes = |live| Change::deletion(address, live, Reason::NotDeclared);
-        claimed.pruned.extend(pruned.into_iter().map(goes));
-        if left.is_empty() {
-            return;
-        }
-        let left = left.iter();
-        let left = left.map(|live| (live.id.clone(), live.resource.form_in_words()));
-        let what = OfObject::Namesakes(left.collect());
-        claimed.notices.push(Notice::about(address, what));
-        claimed.unmanaged.insert(address.clone());
+    /// Whether an object is looked after: an entry stands for it, or can, or the decision about its key covers it.
+    fn is_claimed(&self, address: &Address, live: &Live, decisions: &Decisions) -> bool {
+        let mut unclear = self.given.binding.unclear.values().flatten();
+        self.stands.contains(&live.id)
+            || unclear.any(|id| *id == live.id)
+            || (address.kind == Kind::SetupKey && decisions.contains_key(&live.name))
     }
 
     /// An object that no entry stands for, with what stands in it.
-    fn undeclared(
-        &mut self,
-        (address, live): (&Address, &Live),
-        standing: Standing,
-        is_referenced: bool,
-    ) {
+    fn undeclared(&mut self, address: &Address, live: &'a Live) {
         let actual = self.given.actual;
-        let staying = self.inside(live);
-        let fate = match self.fate((address, live), standing, is_referenced) {
-            // what stands in it would go with it, whoever made that
-            Fate::Goes(_) if !staying.is_empty() => Fate::Held(Why::Holds(staying)),
+        let fate = match self.fate(address, live) {
+            // what stands in it would go with it
+            Fate::Goes(why) => match self.staying(live) {
+                staying if staying.is_empty() => Fate::Goes(why),
+                staying => Fate::Held(Why::Holds(staying)),
+            },
             fate => fate,
         };
         let is_all = live.name == crate::kind::ALL && is_protected(address.kind, live, actual);
         // of keys only those that can still be used are worth a word
         let is_dead_key = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-        if matches!(fate, Fate::Unmanaged) && !is_all && !is_dead_key {
-            self.claimed.unmanaged.insert(address.clone());
-        }
-        self.note(address, live, fate);
-    }
-
-    /// Notes what becomes of an object.
-    fn note(&mut self, address: &Address, live: &Live, fate: Fate) {
         let claimed = &mut self.claimed;
         match fate {
             Fate::Goes(why) => claimed.pruned.push(Change::deletion(address, live, why)),
             Fate::Held(why) => claimed.held.push(Held::new(address, live, why)),
-            Fate::Unmanaged => {}
+            Fate::LetGo(let_go) => claimed.let_go.push(let_go),
+            Fate::Unmanaged if !is_all && !is_dead_key => {
+                claimed.unmanaged.insert(address.clone());
+            }
+            Fate::Unmanaged | Fate::Nothing => {}
         }
     }
 
-    /// What stands in an object that no entry stands for: what of it is ours goes. Returns what stays, in words.
-    fn inside(&mut self, parent: &Live) -> BTreeSet<String> {
-        let actual = self.given.actual;
+    /// Names what stands in an object and stays.
+    fn staying(&self, parent: &Live) -> BTreeSet<String> {
         if parent.resource.kind().children().next().is_none() {
             return BTreeSet::new();
         }
-        let mut staying = BTreeSet::new();
-        for (address, live) in actual.children(parent) {
-            if self.moves.contains_key(&live.id) {
-                continue;
-            }
-            let standing = standing::standing(self.given, address, live);
-            let fate = self.fate((address, live), standing, false);
-            if !matches!(fate, Fate::Goes(_)) {
-                staying.insert(format!("{} ({})", address.quoted(), live.id));
-            }
-            self.note(address, live, fate);
-        }
-        staying
+        let inside = self.given.actual.children(parent);
+        // what an entry stands for moves to where the file has it
+        let staying = inside.filter(|(address, live)| {
+            !self.stands.contains(&live.id) && !matches!(self.fate(address, live), Fate::Goes(_))
+        });
+        let words = staying.map(|(address, live)| format!("{} ({})", address.quoted(), live.id));
+        words.collect()
     }
 
     /// What becomes of an object that no entry stands for, by itself.
-    fn fate(
-        &self,
-        (address, live): (&Address, &Live),
-        standing: Standing,
-        is_referenced: bool,
-    ) -> Fate {
-        let (actual, options) = (self.given.actual, self.given.options);
+    fn fate(&self, address: &Address, live: &Live) -> Fate {
+        let Given {
+            desired,
+            actual,
+            binding,
+            options,
+        } = self.given;
         if is_protected(address.kind, live, actual) {
-            return Fate::Unmanaged;
+            return match desired.manages(address.kind) {
+                true => Fate::Unmanaged,
+                false => Fate::Nothing,
+            };
         }
-        let why = match standing {
-            Standing::Older => Some(Why::Older),
-            Standing::Newer => Some(Why::Newer),
-            Standing::Changed => Some(Why::Changed),
-            Standing::Undated => Some(Why::Undated),
-            Standing::Ours | Standing::Theirs | Standing::Unproved => None,
+        let id = &live.id;
+        if let Some((entry, origin)) = binding.surplus.get(id) {
+            return match (options.prune, origin) {
+                (Prune::None, _) => Fate::Unmanaged,
+                (_, Origin::Created) | (Prune::All, _) => Fate::Goes(self.too_many(entry, live)),
+                (_, Origin::Adopted) => {
+                    let left_by = LeftBy::Unknown;
+                    self.let_go(address, live, entry.key(), LetGoWhy::Adopted, left_by)
+                }
+            };
+        }
+        let agreed = options.prune == Prune::All || options.release.contains(id);
+        if let Some(left) = binding.left.get(id) {
+            return match options.prune {
+                _ if !left.is_managed => Fate::Nothing,
+                Prune::None => Fate::Unmanaged,
+                _ => self.left(address, live, left, agreed),
+            };
+        }
+        let is_managed = match address.parent() {
+            None => desired.manages(address.kind),
+            Some(parent) => {
+                let (kind, within) = (address.kind, address.within.as_deref());
+                // with the entry of a parent goes what is said of it
+                desired.manages_in(kind, within)
+                    || (!desired.declares(&parent) && desired.manages(parent.kind))
+            }
         };
-        match (options.prune, standing, why) {
-            (Prune::Owned | Prune::All, Standing::Ours, _) => {
-                Fate::Goes(Reason::NoLongerDeclared { agreed: false })
-            }
-            // what the file refers to and never declared is somebody else's, whatever the flags
-            (Prune::All, ..) if is_referenced => Fate::Unmanaged,
-            (Prune::All, ..) => Fate::Goes(Reason::NotDeclared),
-            (Prune::Owned, _, Some(_)) if options.release.contains(&live.id) => {
-                Fate::Goes(Reason::NoLongerDeclared { agreed: true })
-            }
-            (Prune::Owned, _, Some(why)) => Fate::Held(why),
-            (Prune::Owned, _, None) | (Prune::None, ..) => Fate::Unmanaged,
+        if !is_managed {
+            return Fate::Nothing;
         }
+        let before = options.ours.inventory.let_go.iter();
+        let mut before = before.filter(|(_, left)| left.ids.contains(id));
+        if let Some((key, left)) = before.next() {
+            let left_by = match &left.cause {
+                Some(cause) => LeftBy::Recorded(cause.clone()),
+                None => LeftBy::Unknown,
+            };
+            return match agreed {
+                true => {
+                    let agreed = options.release.contains(id);
+                    Fate::Goes(Reason::NoLongerDeclared { agreed })
+                }
+                false => self.let_go(address, live, key.clone(), LetGoWhy::Before, left_by),
+            };
+        }
+        let is_referenced = address.kind == Kind::Group && self.referenced.contains(&live.name);
+        let is_known = options.ours.standing != Standing::Unknown;
+        // what the file refers to and never declared is somebody else's, whatever the flags
+        let goes = options.prune == Prune::All
+            && is_known
+            && !is_referenced
+            && !options.ours.strange.contains_key(id);
+        let is_inside = address
+            .parent()
+            .is_some_and(|parent| !desired.declares(&parent));
+        match goes {
+            true => Fate::Goes(Reason::NotDeclared),
+            // it is told with what it stands in
+            false if is_inside => Fate::Nothing,
+            false => Fate::Unmanaged,
+        }
+    }
+
+    /// Why an object goes that an entry has too many. Of equal ones nobody misses one, whoever is in a group; else the entry
+    /// had more objects before.
+    fn too_many(&self, entry: &Address, live: &Live) -> Reason {
+        let stand = self
+            .claimed
+            .managed
+            .get(entry)
+            .into_iter()
+            .flatten()
+            .flatten();
+        // what refers to the second one of a group is as one that refers to the first
+        let surplus = self.given.binding.surplus.iter();
+        let seconds = surplus.filter(|(_, (of, _))| of.kind == Kind::Group);
+        let seconds =
+            seconds.map(|(id, (of, _))| (self.given.actual.groups.name(id), of.name.as_str()));
+        let seconds: BTreeMap<String, &str> = seconds.collect();
+        let as_first = |live: &Live| {
+            let mut fields = Value::Object(live.resource.fields());
+            rename(&mut fields, &seconds);
+            fields
+        };
+        let own = as_first(live);
+        let is_equal = |other: &&Live| entry.kind == Kind::Group || as_first(other) == own;
+        match stand.copied().any(|other| is_equal(&other)) {
+            true => Reason::Surplus,
+            false => Reason::NoLongerDeclared { agreed: false },
+        }
+    }
+
+    /// What becomes of a recorded object whose entry is gone.
+    fn left(&self, address: &Address, live: &Live, left: &Left, agreed: bool) -> Fate {
+        let is_ours = left.origin == Origin::Created && !left.is_renamed;
+        if is_ours || agreed {
+            let agreed = self.given.options.release.contains(&live.id);
+            return Fate::Goes(Reason::NoLongerDeclared { agreed });
+        }
+        let why = match left.is_renamed {
+            true => LetGoWhy::Renamed(live.name.clone()),
+            false => LetGoWhy::Adopted,
+        };
+        let cause = rows::removal(&left.key, &self.given.options.ours.versions);
+        let mut address = address.clone();
+        // a reader knows it by the name that its entry had
+        if let (true, Some(entry)) = (left.is_renamed, Address::of_key(&left.key)) {
+            address.name = entry.name;
+        }
+        self.let_go(&address, live, left.key.clone(), why, cause.into())
+    }
+
+    fn let_go(
+        &self,
+        address: &Address,
+        live: &Live,
+        key: String,
+        why: LetGoWhy,
+        left_by: LeftBy,
+    ) -> Fate {
+        Fate::LetGo(LetGo {
+            address: address.clone(),
+            id: live.id.clone(),
+            key,
+            why,
+            left_by,
+        })
     }
 }
 
-/// Returns the object that stands for one of an entry's and connects the same as this one.
-fn twin_of<'a>(live: &Live, assigned: &[Option<usize>], namesakes: &'a [Live]) -> Option<&'a Live> {
-    let form = live.resource.form();
-    let mut meant = assigned.iter().flatten().map(|at| &namesakes[*at]);
-    meant.find(|meant| !form.ties.is_empty() && meant.resource.form().ties == form.ties)
+/// Puts other names in the place of these, in whatever a field holds. What is listed is sorted then: most lists are sets.
+fn rename(value: &mut Value, names: &BTreeMap<String, &str>) {
+    match value {
+        Value::String(text) => {
+            if let Some(name) = names.get(text) {
+                (*name).clone_into(text);
+            }
+        }
+        Value::Array(all) => {
+            all.iter_mut().for_each(|one| rename(one, names));
+            all.sort_by_cached_key(Value::to_string);
+        }
+        Value::Object(fields) => fields.values_mut().for_each(|one| rename(one, names)),
+        _ => {}
+    }
 }
 
 /// What becomes of an object.
 enum Fate {
     /// It goes.
     Goes(Reason),
-    /// It was ours once and stays.
+    /// It is to go and stays.
     Held(Why),
+    /// It is let go.
+    LetGo(LetGo),
     /// It is left alone.
     Unmanaged,
-}
-
-/// Whether the newest version of the file, or the working file alone, is the first that declares the entry.
-fn is_new(ledger: &Ledger, address: &Address) -> bool {
-    let newest = ledger.commits().last().map(|commit| commit.begins);
-    let spans = ledger.spans(address);
-    ledger.is_known()
-        && match spans.as_slice() {
-            [] => !ledger.was_declared(address),
-            [only] => only.to.is_none() && Some(only.from) == newest,
-            _ => false,
-        }
-}
-
-/// The problem of a declared name that stands for several live objects.
-fn ambiguous<'a>(address: &Address, namesakes: impl IntoIterator<Item = &'a Live>) -> Problem {
-    let ids = namesakes.into_iter().map(|live| live.id.clone());
-    Problem::new(address, Impossible::Ambiguous(ids.collect()))
+    /// The file says nothing of such objects.
+    Nothing,
 }
 
 #[cfg(test)]

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 
 use super::Given;
 use super::claim::Claimed;
-use super::renames::Renames;
 use super::resolve::Resolved;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::desired::Desired;
+use crate::id::Id;
 use crate::kind::{FieldChange, Kind, Live, differences};
-use crate::notice::Notice;
 use crate::problem::{Impossible, Problem};
 use crate::reason::Reason;
 
@@ -21,40 +20,50 @@ use crate::reason::Reason;
 pub(super) struct Difference {
     /// What makes the account as the file says, but for what follows from it.
     pub(super) changes: Vec<Change>,
-    /// What a reader should know.
-    pub(super) notices: Vec<Notice>,
     /// What cannot be made anew.
     pub(super) problems: Vec<Problem>,
 }
 
 /// Compares the entries with what stands for them, and adds what goes. Of equal sides: nothing.
-pub(super) fn diff(
-    given: Given,
-    resolved: &Resolved,
-    claimed: &Claimed,
-    renames: &Renames,
-) -> Difference {
-    let (desired, actual, options) = (given.desired, given.actual, given.options);
+pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Difference {
+    let Given {
+        desired,
+        actual,
+        binding,
+        options,
+    } = given;
     let mut anew = Anew {
         asked: &options.replace,
         parents: BTreeSet::new(),
     };
     let mut entries = Vec::new();
-    // what stands for several live objects is not made anew
-    let meant = |(address, _): &(&Address, _)| !claimed.ambiguous.contains(*address);
-    for (address, all) in resolved.resources.iter().filter(meant) {
+    for (address, all) in &resolved.resources {
         let claimed = claimed.managed.get(address).map(Vec::as_slice);
         for (index, after) in all.iter().enumerate() {
-            let live = claimed.unwrap_or_default().get(index);
+            // an object that waits for its peer has a place of its own
+            let place = resolved
+                .places
+                .get(address)
+                .map_or(index, |places| places[index]);
+            let live = claimed.unwrap_or_default().get(place);
             let live = live.copied().flatten();
-            let name = live.and_then(|live| renames.of(address, live));
+            let keeps_name = live.is_some_and(|live| binding.keeps_name.contains(&live.id));
+            let kept_name = live.filter(|_| keeps_name).map(|live| live.name.clone());
+            let name = live
+                .filter(|_| !keeps_name)
+                .and_then(|live| renamed(address, live));
             let moved = live.and_then(|live| moved(address, live, actual));
             let after = after.clone();
             let Some(live) = live else {
                 let operation = Operation::Create { after };
-                entries.push(Change::new(address.clone(), operation, None));
+                let why = binding.lost.contains(address).then_some(Reason::Lost);
+                entries.push(Change::new(address.clone(), operation, why));
                 continue;
             };
+            // of one that the file renames its entry is another one by now
+            let is_named_back = name.is_some()
+                && options.ours.inventory.origin(&live.id).is_some()
+                && !binding.moved.contains_key(&live.id);
             let place = name.into_iter().chain(moved);
             let update = Operation::update(live, &after, place);
             let why = anew.why(address, update.as_ref());
@@ -63,8 +72,12 @@ pub(super) fn diff(
                 fields: differences(&after, &live.resource),
                 after,
             });
+            let named_back = is_named_back.then(|| Reason::RenamedBack(live.name.clone()));
             let operation = replacement.or(update);
-            entries.extend(operation.map(|it| Change::new(address.clone(), it, why)));
+            entries.extend(operation.map(|it| Change {
+                kept_name,
+                ..Change::new(address.clone(), it, why.or(named_back))
+            }));
         }
     }
     let keys = resolved.decisions.iter().filter_map(|(name, decision)| {
@@ -76,30 +89,23 @@ pub(super) fn diff(
         ))
     });
     let pruned = claimed.pruned.iter().cloned();
-    let changes = entries.into_iter().chain(keys).chain(pruned).collect();
-
-    let twins = &resolved.twins;
-    let mut changes = twins.move_references(changes, actual, |address, live| match address.kind {
-        Kind::SetupKey => desired.declares(address),
-        _ => claimed.manages(address, live),
-    });
-    let needed = twins.needed(&changes, actual);
-    let goes = |change: &Change| {
-        let live = change.operation.live();
-        live.is_some_and(|live| !needed.contains_key(&live.id))
-    };
-    changes.extend(twins.deletions(actual).into_iter().filter(goes));
-
-    let stay = needed.into_values();
     Difference {
-        changes,
-        notices: renames.notices.iter().cloned().chain(stay).collect(),
+        changes: entries.into_iter().chain(keys).chain(pruned).collect(),
         problems: [
-            renames.problems.clone(),
             unknown_replacements(&options.replace, desired),
+            unknown_adoptions(given),
         ]
         .concat(),
     }
+}
+
+/// The change of an object's name, where that is another one than its entry's.
+fn renamed(address: &Address, live: &Live) -> Option<FieldChange> {
+    (address.kind.has_names() && live.name != address.name).then(|| FieldChange {
+        field: "name".into(),
+        before: live.name.clone().into(),
+        after: address.name.clone().into(),
+    })
 }
 
 /// What is made anew.
@@ -140,6 +146,52 @@ fn moved(address: &Address, live: &Live, actual: &Actual) -> Option<FieldChange>
         before: before.name.clone().into(),
         after: parent.name.into(),
     })
+}
+
+/// What `--adopt` names and cannot be adopted: without an entry, not there, or for an entry that has its object.
+fn unknown_adoptions(given: Given) -> Vec<Problem> {
+    let Given {
+        desired,
+        actual,
+        binding,
+        options,
+    } = given;
+    let inventory = &options.ours.inventory;
+    let is_one_more = |address: &Address, id: &Id| {
+        let recorded = inventory.of(&address.key());
+        let alive = recorded
+            .iter()
+            .filter(|(id, _)| !binding.dead.contains_key(*id));
+        let mut stands = binding
+            .stands
+            .iter()
+            .filter(|(at, _)| at.key() == address.key());
+        let places = stands.next().map_or(1, |(_, places)| places.len());
+        address.kind != Kind::Peer && inventory.origin(id).is_none() && alive.count() >= places
+    };
+    let problem = |(address, id): (&Address, &Id)| {
+        let (is_declared, exists) = match address.kind {
+            Kind::Peer => {
+                let names = BTreeSet::from([address.name.as_str()]);
+                (desired.uses(&names), actual.peers.contains(id))
+            }
+            kind => {
+                // a key keeps its name
+                let can_be = |at: &Address| kind != Kind::SetupKey || at.name == address.name;
+                let exists =
+                    |(at, live): (&Address, &Live)| at.kind == kind && live.id == *id && can_be(at);
+                (desired.has(address), actual.each().any(exists))
+            }
+        };
+        let what = match (is_declared, exists) {
+            (true, true) if is_one_more(address, id) => Impossible::AdoptOneMore(id.clone()),
+            (true, true) => return None,
+            (false, _) => Impossible::AdoptUndeclared,
+            (true, false) => Impossible::AdoptAbsent(id.clone()),
+        };
+        Some(Problem::new(address, what))
+    };
+    options.ours.asked.iter().filter_map(problem).collect()
 }
 
 fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {

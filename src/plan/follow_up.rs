@@ -3,7 +3,6 @@
 
 mod enrolled;
 mod held;
-mod left_behind;
 mod moved;
 mod offboard;
 mod settings;
@@ -13,15 +12,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Given;
 use super::claim::Claimed;
 use super::resolve::Resolved;
-use super::rows::{Row, cause};
+use super::rows::{Row, cause, removal};
 use crate::change::Change;
 use crate::enrollment::Enrollment;
 use crate::held::Held;
 use crate::id::Id;
 use crate::kind::Live;
-use crate::ledger::Cause;
 use crate::notice::Notice;
 use crate::problem::Problem;
+use crate::versions::Cause;
 
 pub use enrolled::{DNS_LABEL, answered_labels, peer_renames};
 
@@ -64,12 +63,6 @@ impl FollowUp {
         let deleted = self.changes.iter().filter_map(Change::deleted);
         deleted.map(|live| &live.id).collect()
     }
-
-    /// Returns whether an object is a key that waits for its peer to go.
-    fn waits(&self, live: &Live) -> bool {
-        let mut held = self.held.iter();
-        held.any(|held| held.id == live.id && held.waits())
-    }
 }
 
 /// Adds to the changes what follows from them, and finds the cause of all that goes or is held. What no change of the file
@@ -80,16 +73,15 @@ pub(super) fn follow_up(
     resolved: &Resolved,
     claimed: &Claimed,
 ) -> FollowUp {
-    let (desired, actual, options) = (given.desired, given.actual, given.options);
+    let (actual, ours) = (given.actual, &given.options.ours);
     let mut all = FollowUp {
         changes,
         held: claimed.held.clone(),
-        notices: offboard::names_of_keys(desired, &options.ledger),
         ..FollowUp::default()
     };
     all.add(held::keep_parents(given, &all));
     all.add(held::keep_resources(given, &all));
-    all.add(offboard::offboard(given, &all));
+    all.add(offboard::offboard(given, &all, &resolved.names));
     all.add(offboard::replace(given, &all, &resolved.replaced));
     // the name is free once the peer of the older key goes
     let going = all.going();
@@ -98,22 +90,21 @@ pub(super) fn follow_up(
     let renamed: Vec<Enrollment> = renamed.collect();
     all.changes.extend(peer_renames(&renamed, actual));
     settings::settings(&mut all, &resolved.machines, actual);
-    all.notices.extend(left_behind::notices(given, &all));
     all.add(held::keep_groups(given, &all, &resolved.resources));
     all.changes.extend(held::let_go(given, &all));
     all.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
     moved::machines(&mut all.changes, actual);
 
-    let ledger = &options.ledger;
     let rows = all.changes.iter().flat_map(Row::of);
-    let causes = rows.filter_map(|row| Some((cause(&row, actual, ledger)?, row)));
+    let causes = rows.filter_map(|row| Some((cause(&row, actual, ours)?, row)));
     let causes = causes.map(|(cause, row)| (row, cause));
     // a part knew better
     all.causes = causes.chain(all.causes).collect();
     for held in &mut all.held {
-        let address = &held.address;
-        held.cause = held.cause.or_else(|| ledger.removal(address));
+        held.cause = held
+            .cause
+            .or_else(|| removal(&held.address.key(), &ours.versions));
     }
     all.held.sort();
     all

@@ -122,7 +122,11 @@ impl<'a> Order<'a> {
                 .push(Problem::new(&change.address, Impossible::Exchange));
             return;
         }
-        for first in self.bearers(change).into_iter().chain(self.inside(step)) {
+        for first in self
+            .bearers(change, makes)
+            .into_iter()
+            .chain(self.inside(step))
+        {
             self.place(first, waiting, makes);
         }
         for blocker in self.in_the_way(change) {
@@ -155,17 +159,29 @@ impl<'a> Order<'a> {
     /// Returns the steps by which others of its name go, where this change has to come behind them: peers, and objects of a
     /// kind whose names are unique, which two runs at once can make and no change passes (docs/netbird-api.md, "Unique
     /// names").
-    fn bearers(&self, change: &Change) -> Vec<Step> {
+    fn bearers(&self, change: &Change, makes: &[Step]) -> Vec<Step> {
         let kind = change.address.kind;
         let is_alone = kind == Kind::Peer || kind.descriptor().special.has_unique_names;
         let waits = is_alone && change.operation.after().is_some();
         let bears_it = |step: &&Step| {
             let other = &self.changes[step.change];
-            matches!(&other.operation, Operation::Delete { live } if live.name == change.address.name)
+            matches!(&other.operation, Operation::Delete { live } if live.name == change.name())
                 && other.address.kind == kind
         };
         let bearers = self.breaks.iter().filter(|_| waits);
-        bearers.filter(bears_it).copied().collect()
+        let bearers = bearers.filter(bears_it);
+        // what bears the name of a new one gets another
+        let is_new = matches!(change.operation, Operation::Create { .. });
+        let gives_up = |step: &&Step| {
+            let other = &self.changes[step.change];
+            let live = other.operation.live();
+            other.address.kind == kind
+                && other.address.within == change.address.within
+                && other.name() != change.name()
+                && live.is_some_and(|live| live.name == change.name())
+        };
+        let renames = makes.iter().filter(|_| is_new && kind != Kind::Peer);
+        bearers.chain(renames.filter(gives_up)).copied().collect()
     }
 
     /// Returns the steps by which what stands in an object goes that a step takes away.

@@ -55,7 +55,7 @@ pub(super) fn naming<'a>(
     changes: &[Change],
     actual: &'a Actual,
 ) -> Vec<(&'a Address, &'a Live)> {
-    let name = (Refers::Resource, resource.name.as_str());
+    let name = (Refers::Resource, actual.label(resource));
     let names = |live| then(live, changes).is_some_and(|then| then.others().contains(&name));
     let policies = actual.each().filter(|(at, _)| at.kind == Kind::Policy);
     policies.filter(|(_, live)| names(live)).collect()

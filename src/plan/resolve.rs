@@ -6,7 +6,6 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
-use super::twins::Twins;
 use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::objects;
@@ -15,7 +14,7 @@ use crate::enrollment::{self, Enrollment, Replaced};
 use crate::id::Id;
 use crate::keys::{self, Decisions};
 use crate::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
-use crate::members::{self, Known, Members};
+use crate::members::{self, Known, Members, Names};
 use crate::notice::{Notice, OfKey};
 use crate::parallel;
 
@@ -24,8 +23,9 @@ use crate::parallel;
 pub(super) struct Resolved {
     /// The entries in canonical form, but for setup keys; of one address several, where its kind has several.
     pub(super) resources: BTreeMap<Address, Vec<Resource>>,
-    /// Entries of which an object waits for the peer that it names; the objects themselves are not in `resources`.
-    pub(super) waiting: BTreeSet<Address>,
+    /// Entries of which an object waits for the peer that it names: the places of those that do not. What waits is not in
+    /// `resources`.
+    pub(super) places: BTreeMap<Address, Vec<usize>>,
     /// What entries say of machines, by the machines that they mean.
     pub(super) machines: BTreeMap<Id, Vec<(Address, Peer)>>,
     /// What is decided about each setup key.
@@ -34,8 +34,8 @@ pub(super) struct Resolved {
     pub(super) enrollments: Vec<Enrollment>,
     /// Peers in whose place another machine came.
     pub(super) replaced: Vec<Replaced>,
-    /// Groups that two runs made at once.
-    pub(super) twins: Twins,
+    /// Which machines names mean.
+    pub(super) names: Names,
     /// The members of each group that lists some.
     pub(super) members: BTreeMap<String, Members>,
     /// What a reader should know.
@@ -47,29 +47,32 @@ pub(super) fn resolve(given: Given) -> Resolved {
     let (desired, actual, options) = (given.desired, given.actual, given.options);
     let decisions = keys::decisions(desired, actual, options);
     let detection = enrollment::detect(desired, actual, &decisions, options);
-    let twins = Twins::find(given);
+    let names = Names::of(desired, actual, &decisions, options);
     let replaced = detection.replaced.iter().map(|at| at.peer.clone());
     let unapproved = actual.peers.iter().filter(|peer| peer.approval_required);
     let known = Known {
         desired,
         actual,
         decisions: &decisions,
+        names: &names,
         replaced: &replaced.collect(),
         unapproved: &unapproved.map(|peer| peer.id.clone()).collect(),
         options,
     };
-    let live = |name: &str| match actual.named(Kind::Group, name) {
-        [
-            Live {
-                resource: Resource::Group(Group { peers: Some(peers) }),
-                ..
-            },
-        ] => Cow::Borrowed(peers),
-        _ => Cow::Owned(twins.members(name, actual)),
-    };
+    let live_groups = LiveGroups::of(given);
+    let live = |name: &str| live_groups.members(name);
     let groups: Vec<_> = desired.groups().collect();
     let members = parallel::map(&groups, |(name, group)| {
-        let members = members::resolve(name, group.peers.as_ref()?, &live(name), known);
+        let group = members::OfGroup {
+            name,
+            recorded: live_groups
+                .recorded
+                .get(name.as_str())
+                .copied()
+                .unwrap_or(name),
+            wanted: group.peers.as_ref()?,
+        };
+        let members = members::resolve(group, &live(name), known);
         Some(((*name).clone(), members))
     });
     let mut members: BTreeMap<String, Members> = members.into_iter().flatten().collect();
@@ -86,7 +89,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
             }
             None => {
                 let live = live(name);
-                let is_ours = !joins.is_subset(&live) || twins.has(name);
+                let is_ours = !joins.is_subset(&live) || live_groups.is_second(name);
                 is_ours.then(|| &*live | &joins)
             }
         };
@@ -95,7 +98,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
     });
     let mut peers = Peers {
         known,
-        waiting: BTreeSet::new(),
+        places: BTreeMap::new(),
         notices: Vec::new(),
     };
     let entries = desired.resources();
@@ -106,7 +109,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
         .into_iter()
         .partition(|(address, _)| address.kind.enrolls());
     let Peers {
-        waiting,
+        places,
         notices: of_peers,
         ..
     } = peers;
@@ -114,9 +117,10 @@ pub(super) fn resolve(given: Given) -> Resolved {
     Resolved {
         resources,
         machines: by_machine(machines),
-        waiting,
+        places,
         notices: detection
             .notices()
+            .chain(names.notices.iter().cloned())
             .chain(taken_labels(desired, actual))
             .chain(of_members.cloned())
             .chain(of_peers)
@@ -124,8 +128,78 @@ pub(super) fn resolve(given: Given) -> Resolved {
         enrollments: detection.enrollments,
         replaced: detection.replaced,
         decisions,
-        twins,
+        names,
         members,
+    }
+}
+
+/// The members of the declared groups as they are.
+struct LiveGroups<'a> {
+    members: BTreeMap<&'a str, Cow<'a, BTreeSet<Id>>>,
+    /// The names that groups were recorded by, where those are others.
+    recorded: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> LiveGroups<'a> {
+    fn of(given: Given<'a>) -> Self {
+        let Given {
+            actual,
+            binding,
+            options,
+            ..
+        } = given;
+        let groups = actual.each().filter(|(at, _)| at.kind == Kind::Group);
+        let live: BTreeMap<&Id, &Live> = groups.map(|(_, live)| (&live.id, live)).collect();
+        let members = |id: &Id| live.get(id)?.resource.members();
+        let mut groups = LiveGroups {
+            members: BTreeMap::new(),
+            recorded: BTreeMap::new(),
+        };
+        let bound = binding
+            .stands
+            .iter()
+            .filter(|(at, _)| at.kind == Kind::Group);
+        for (address, stands) in bound {
+            let Some(id) = stands.iter().flatten().next() else {
+                continue;
+            };
+            if let Some(own) = members(id) {
+                groups.members.insert(&address.name, Cow::Borrowed(own));
+            }
+            if binding.moved.contains_key(id) {
+                let mut recorded = options.ours.inventory.recorded();
+                let key = recorded
+                    .find(|(_, known, _)| *known == id)
+                    .map(|(key, ..)| key);
+                let name = key
+                    .and_then(|key| key.split_once('/'))
+                    .map(|(_, name)| name);
+                groups
+                    .recorded
+                    .extend(name.map(|name| (address.name.as_str(), name)));
+            }
+        }
+        // who is in a second one of the group is a member of it
+        for (id, (address, _)) in binding
+            .surplus
+            .iter()
+            .filter(|(_, (at, _))| at.kind == Kind::Group)
+        {
+            let of_group = groups.members.entry(&address.name).or_default();
+            of_group
+                .to_mut()
+                .extend(members(id).into_iter().flatten().cloned());
+        }
+        groups
+    }
+
+    fn members(&self, name: &str) -> Cow<'a, BTreeSet<Id>> {
+        self.members.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Whether members of a second group of the name were added.
+    fn is_second(&self, name: &str) -> bool {
+        matches!(self.members.get(name), Some(Cow::Owned(_)))
     }
 }
 
@@ -150,8 +224,8 @@ fn by_machine(entries: BTreeMap<Address, Vec<Resource>>) -> BTreeMap<Id, Vec<(Ad
 /// The peers that entries name, as they are found.
 struct Peers<'a> {
     known: Known<'a>,
-    /// Entries that wait for one.
-    waiting: BTreeSet<Address>,
+    /// The places of the objects of an entry that do not wait, where others do.
+    places: BTreeMap<Address, Vec<usize>>,
     /// What a reader should know.
     notices: Vec<Notice>,
 }
@@ -163,8 +237,8 @@ impl Peers<'_> {
         let live = self.known.actual.at(address).iter();
         let live = live.flat_map(|live| live.resource.peers());
         let live: BTreeSet<Id> = live.filter_map(|peer| peer.id().cloned()).collect();
-        let mut told = Vec::new();
-        for one in all {
+        let (mut told, mut places) = (Vec::new(), Vec::new());
+        for (place, one) in all.iter().enumerate() {
             let mut one = one.clone();
             let mut waits = false;
             for peer in one.peers_mut() {
@@ -178,10 +252,13 @@ impl Peers<'_> {
                     None => waits = true,
                 }
             }
-            match waits {
-                true => drop(self.waiting.insert(address.clone())),
-                false => told.push(one),
+            if !waits {
+                told.push(one);
+                places.push(place);
             }
+        }
+        if told.len() < all.len() {
+            self.places.insert(address.clone(), places);
         }
         (!told.is_empty() || all.is_empty()).then_some(told)
     }

@@ -5,8 +5,9 @@ use crate::address::Address;
 use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::{Kind, Live, Moved};
-use crate::ledger::{Cause, Ledger};
-use crate::members::{listed_names, names_of};
+use crate::members::listed_names;
+use crate::ours::Ours;
+use crate::versions::{Cause, Versions};
 
 /// What of an object goes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,45 +86,50 @@ impl Row {
     }
 }
 
-/// Returns the change of the file that caused it.
-pub(super) fn cause(row: &Row, actual: &Actual, ledger: &Ledger) -> Option<Cause> {
-    if let Piece::Field { field, .. } = &row.piece {
-        return ledger.setting(&row.address, field);
-    }
-    if let Piece::Member(member) = &row.piece {
-        return listed_names(member, actual)
-            .filter_map(|listed| ledger.member_removal(&row.address.name, listed))
-            .max();
-    }
-    let kind = row.address.kind;
-    let removal = kind.goes_with_entry().then(|| ledger.removal(&row.address));
-    removal
-        .flatten()
-        .or_else(|| reissued(row, ledger))
-        .or_else(|| untied(row, actual, ledger))
+/// Returns the change of the file that took out the entry of that key, where one since the last apply did.
+pub(super) fn removal(key: &str, versions: &Versions) -> Option<Cause> {
+    let key = Address::of_key(key)?;
+    versions.changed(|file| file.has(&key))
 }
 
-/// The change that took out of an entry what this object stood for: the entry itself is still there.
-fn untied(row: &Row, actual: &Actual, ledger: &Ledger) -> Option<Cause> {
-    let mut namesakes = actual.at(&row.address).iter();
-    let live = namesakes.find(|live| live.id == row.object)?;
-    let ties = live.resource.form().ties.into_iter();
-    let is_several = row.address.kind.descriptor().special.is_several;
-    let lost = ties.filter(|tie| tie.end.is_lost() || is_several);
-    let written = lost.flat_map(|tie| tie.as_written(|peer| names_of(peer, actual)));
-    let removals = written.filter_map(|tie| ledger.tie_removal(&row.address, &tie));
-    removals.max()
+/// Returns the change of the file that caused it, where one since the last apply did.
+pub(super) fn cause(row: &Row, actual: &Actual, ours: &Ours) -> Option<Cause> {
+    let Row {
+        address,
+        object,
+        piece,
+    } = row;
+    let versions = &ours.versions;
+    match piece {
+        Piece::Field { field, .. } => versions.changed(|file| {
+            let mut all = file.resource(address).iter();
+            all.next().and_then(|one| one.fields().get(field).cloned())
+        }),
+        Piece::Member(member) => {
+            let recorded = ours.inventory.member(&address.name, member);
+            let names = recorded.into_iter().chain(listed_names(member, actual));
+            let causes =
+                names.filter_map(|name| versions.changed(|file| file.lists(address, name)));
+            causes.max()
+        }
+        Piece::Whole => {
+            let mut recorded = ours.inventory.recorded();
+            let key = recorded
+                .find(|(_, id, _)| *id == object)
+                .map(|(key, ..)| key);
+            let removal = removal(key.unwrap_or(&address.key()), versions);
+            removal.or_else(|| changed(address, versions))
+        }
+    }
 }
 
-/// The change that asked for a new key in the place of this one.
-fn reissued(row: &Row, ledger: &Ledger) -> Option<Cause> {
-    if row.address.kind != Kind::SetupKey {
-        return None;
+/// The last change of an entry that is still there: of a key, when it was asked for anew.
+fn changed(address: &Address, versions: &Versions) -> Option<Cause> {
+    match address.kind {
+        Kind::SetupKey => versions.changed(|file| {
+            let key = file.setup_key(&address.name);
+            key.map(|key| key.reissue_after)
+        }),
+        _ => versions.changed(|file| file.entries.get(address).cloned()),
     }
-    let (instant, cause) = ledger.reissue(&row.address.name)?;
-    let is_older = |made: i64| made < instant.as_second();
-    row.object
-        .created_at()
-        .is_some_and(is_older)
-        .then_some(cause)
 }

@@ -6,9 +6,10 @@ use super::impact::about;
 use super::words;
 use crate::address::Address;
 use crate::change::{Change, Operation, list_changes};
+use crate::inventory::Origin;
 use crate::kind::words::{address, listed};
 use crate::kind::{FieldChange, Kind, NameOf};
-use crate::plan::{DNS_LABEL, Plan};
+use crate::plan::{Adopting, DNS_LABEL, Plan};
 use crate::text::visible;
 
 /// Most characters of a free text in a line.
@@ -22,6 +23,32 @@ pub(super) fn signs(operation: &Operation) -> [&'static str; 3] {
         Operation::Replace { .. } => ["-+", "35", "♻️"],
         Operation::Delete { .. } => ["-", "31", "❌"],
     }
+}
+
+/// The same of an adoption.
+pub(super) const ADOPTED: [&str; 3] = ["=", "36", "="];
+
+/// The sign of what is let go on a terminal, and its colour.
+pub(super) const LET_GO: [&str; 2] = ["!", "33"];
+
+/// Returns what is said of an adoption.
+pub(super) fn adoption(of: &Adopting) -> String {
+    let what = match of.origin {
+        Origin::Adopted => "exists in NetBird; this file manages it from now on",
+        Origin::Created => {
+            "was created by a run that did not record it; this file manages it from now on"
+        }
+    };
+    match place(&of.address).filter(|_| of.address.name.is_empty()) {
+        Some(place) => format!("{place}; {what}"),
+        None => what.to_owned(),
+    }
+}
+
+/// Returns an object's name; of one without a name, what it stands in.
+pub(super) fn name(address: &Address) -> String {
+    let place = place(address).filter(|_| address.name.is_empty());
+    place.unwrap_or_else(|| visible(&address.name).into_owned())
 }
 
 /// What a reviewer needs to know of a change in one line: the object where it is new or goes, why where there is a
@@ -49,7 +76,7 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
     let parts = [
         object,
         place(&change.address).unwrap_or_default(),
-        visible(&words::reason(change.reason.as_ref())).into_owned(),
+        visible(&words::reason(change.reason.as_ref(), &change.address.name)).into_owned(),
     ];
     parts
         .into_iter()

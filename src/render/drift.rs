@@ -97,7 +97,7 @@ impl Style {
             lines.collect()
         };
         let unmanaged = drift.unmanaged.iter();
-        let unmanaged = unmanaged.map(|(at, what)| self.object(at, words::unmanaged(what)));
+        let unmanaged = unmanaged.map(|(at, what)| self.object(at, words::unmanaged(at, what)));
         let unmanaged: Vec<String> = unmanaged.collect();
         if !unmanaged.is_empty() {
             let number = count(unmanaged.len(), "object", "objects");
@@ -200,7 +200,7 @@ pub fn json(drift: &Drift, file: &str) -> Value {
         with(named(&item.address, "kind", item.address.kind.word()), rest)
     };
     let unmanaged = drift.unmanaged.iter().map(|(address, what)| {
-        let rest = json!({ "reason": words::unmanaged(what) });
+        let rest = json!({ "reason": words::unmanaged(address, what) });
         with(named(address, "kind", address.kind.word()), rest)
     });
     json!({

@@ -1,18 +1,22 @@
 //! Documents for the tests of all renderers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
 use super::{CreatedKey, Document, Status};
 use crate::address::Address;
+use crate::agreement::{self, Agreement, AllowDeletes};
 use crate::code::Code;
 use crate::config::{Finding, Place};
 use crate::evidence::Evidence;
 use crate::held::{Held, Why};
 use crate::id::Id;
+use crate::inventory::Origin;
 use crate::kind::Kind;
+use crate::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::notice::Notice;
+use crate::plan::Adopting;
 use crate::reason::Reason;
 use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
@@ -98,15 +102,48 @@ pub(super) fn mixed() -> Document {
         "routes": [route("gs-local-network", "192.168.1.0/24", &["gs"]), route("lan", "10.0.0.0/8", &["gs"])],
         "nameserver_groups": [nameservers("office", &["10.20.0.53", "10.20.0.54"], &["pilots"])],
     });
-    let mut case = Case::new(file, live).prune_all();
+    // a name means a machine that is there when the file first uses it
+    let mut first = file.clone();
+    first["groups"]["pilots"]["peers"] = json!(["Pilot-hawk-72", "Pilot-hawk-73"]);
+    let versions = [(MADE - 60, first), (MADE + 60, file.clone())];
+    let mut case = Case::new(file, live).history(&versions).prune_all();
     case.snapshot.rest.events = Some(vec![enrolled("Pilot-hawk-72", "ip-10-0-0-9").into()]);
     let mut document = case.document();
     let plan = document.plan.as_mut().expect("made above");
     plan.held.push(Held {
-        address: Address::new(Kind::Route, "taken-over"),
+        address: Address::new(Kind::Group, "in-use"),
         id: Id("daojn050reig0m8bel20".into()),
-        why: Why::Older,
+        why: Why::Needed(BTreeSet::from(["policy \"legacy\"".to_owned()])),
         cause: None,
+    });
+    plan.adoptions.push(Adopting {
+        address: Address::new(Kind::Policy, "old-ssh"),
+        id: Id("daojn050reig0m8bel2g".into()),
+        origin: Origin::Adopted,
+        room: 1,
+    });
+    let let_go = |name: &str, why| LetGo {
+        address: Address::new(Kind::Route, name),
+        id: Id::from(format!("id-of-{name}").as_str()),
+        key: format!("routes/{name}"),
+        why,
+        left_by: LeftBy::Unknown,
+    };
+    plan.let_go = vec![
+        let_go("taken-over", LetGoWhy::Adopted),
+        let_go("uplink", LetGoWhy::Renamed("uplink-2".into())),
+    ];
+    document.agreements.push(Agreement {
+        cause: Some(agreement::Origin::Pull(41)),
+        is_proposed: true,
+        is_fork: false,
+        rows: 0,
+        is_needed: false,
+        let_go: plan.let_go.iter().map(|of| of.id.clone()).collect(),
+        line: None,
+        line_with_let_go: AllowDeletes::parse("2 3f9a0c21"),
+        agreed_by: None,
+        deletes_let_go: false,
     });
     document.recipients = vec![AGE.into(), "ssh-ed25519 AAAA…7x (ops@laptop)".into()];
     document
@@ -170,7 +207,7 @@ fn created(name: &str) -> (String, CreatedKey) {
         recipients: vec![AGE.into()],
         fingerprint: "00112233445566ff".into(),
         stored: Some(format!(
-            "netbird-sealed-keys:default/{name}.d2m9k4bl0ubs73a9k5d0.age"
+            "netbird-gitops/inventory:.netbird-gitops/default/keys/{name}.d2m9k4bl0ubs73a9k5d0.age"
         )),
     };
     (name.to_owned(), key)

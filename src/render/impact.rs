@@ -25,8 +25,8 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
     let about = about(change, plan);
     let say = |words: &str| Sentence::default().say(words);
     let (verb, what) = match &change.operation {
-        Operation::Delete { .. } if change.reason == Some(Reason::Second) => {
-            ("Deletes", say("the other one stays, and does the same"))
+        Operation::Delete { .. } if change.reason == Some(Reason::Surplus) => {
+            ("Deletes", say("its entry has another one, which stays"))
         }
         Operation::Delete { live } => ("Deletes", loss(&live.resource, &about)),
         Operation::Replace { live, after, .. } => {
@@ -72,7 +72,7 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
         Operation::Create { after } => ("Opens", after.opens_to_all(&about)?),
     };
     let goes = change.deleted();
-    let harmless = goes.is_some_and(|live| change.reason == Some(Reason::Second) || is_idle(live));
+    let harmless = goes.is_some_and(|live| change.reason == Some(Reason::Surplus) || is_idle(live));
     Some(Impact {
         verb,
         what,

@@ -313,8 +313,8 @@ fn of_remark(remark: &Remark, setting: &Setting) -> String {
         Remark::WithoutBot => format!(
             "left alone: {bot} may not push by it; add it under Settings → Branches, or give sync-events --via-pr"
         ),
-        Remark::KeepsKeysOut => format!(
-            "left alone: by it {} may not push, so no new key can be stored; add it under Settings → Branches",
+        Remark::KeepsInventoryOut => format!(
+            "left alone: by it {} may not push, so every apply is refused; add it under Settings → Branches",
             if bot.is_empty() { "the bot" } else { bot }
         ),
         Remark::EverybodyPushes => {

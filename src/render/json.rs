@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Document, Said, Status, access, memberships, words};
+use super::{Document, Said, Status, access, describe, memberships, words};
 use crate::address::Address;
 use crate::agreement::Agreement;
 use crate::change::{Change, Operation};
 use crate::id::Id;
 use crate::kind::Resource;
+use crate::let_go::{LetGo, LetGoWhy};
 use crate::notice::Notice;
 use crate::plan::{Plan, name_peers};
 
@@ -27,25 +28,41 @@ pub fn document(document: &Document, applied: bool) -> String {
         Some(plan) => (plan.changes.as_slice(), plan),
         None => (&[][..], &nothing),
     };
-    let operations: Vec<Value> = changes
+    let adoption = document.adoption(applied);
+    let adoptions = planned.adoptions.iter().map(|of| {
+        let mut operation = named(
+            &of.address,
+            "type",
+            &format!("adopt_{}", of.address.kind.word()),
+        );
+        operation["id"] = json!(of.id.0);
+        operation["status"] = json!(adoption.words()[0]);
+        operation["reason"] = json!(describe::adoption(of));
+        operation["changes"] = json!([]);
+        operation["cause"] = Value::Null;
+        operation
+    });
+    let changed = changes.iter().enumerate().map(|(index, change)| {
+        let mut operation = operation(change, planned, document.statuses.get(index));
+        operation["cause"] = json!(text(document.causes.get(index).and_then(Option::as_ref)));
+        if let Some(duration) = document.durations_ms.get(index) {
+            operation["duration_ms"] = json!(duration);
+        }
+        operation
+    });
+    let operations: Vec<Value> = adoptions.chain(changed).collect();
+    let entry = |address: &Address| named(address, "kind", address.kind.word());
+    let let_go = planned
+        .let_go
         .iter()
-        .enumerate()
-        .map(|(index, change)| {
-            let mut operation = operation(change, planned, document.statuses.get(index));
-            operation["cause"] = json!(text(document.causes.get(index).and_then(Option::as_ref)));
-            if let Some(duration) = document.durations_ms.get(index) {
-                operation["duration_ms"] = json!(duration);
-            }
-            operation
-        })
-        .collect();
+        .map(|of| let_go(of, &document.agreements));
+    let skipped = planned.skipped.iter().map(entry);
     let keys = document.created_keys.iter().map(|(name, key)| {
         let key = json!({ "file": key.file, "sealed": key.sealed, "recipients": key.recipients,
                           "fingerprint": key.fingerprint, "stored": key.stored });
         (name.clone(), key)
     });
     let unmanaged = plan.map(|plan| {
-        let entry = |address: &Address| named(address, "kind", address.kind.word());
         let held = plan.held.iter().map(|held| {
             let mut entry = entry(&held.address);
             entry["id"] = json!(held.id.0);
@@ -75,12 +92,14 @@ pub fn document(document: &Document, applied: bool) -> String {
         "server": document.server,
         "operations": operations,
         "created_keys": keys.collect::<Map<_, _>>(),
-        "summary": summary(changes, document, applied),
+        "summary": summary(planned, document, applied),
         "notices": said.iter().map(|said| &said.text).collect::<Vec<_>>(),
         "memberships": memberships(document),
         "access": document.access.as_ref().map(access::json),
         "notice_details": said.iter().map(notice).collect::<Vec<_>>(),
         "unmanaged": unmanaged.unwrap_or_default(),
+        "let_go": let_go.collect::<Vec<_>>(),
+        "skipped": skipped.collect::<Vec<_>>(),
         "refusals": refusals.collect::<Vec<_>>(),
         "agreements": document.agreements.iter().map(agreement).collect::<Vec<_>>(),
         "recipients": document.recipients,
@@ -135,9 +154,29 @@ fn agreement(agreement: &Agreement) -> Value {
         "cause": text(agreement.cause.as_ref()),
         "rows": agreement.rows,
         "line": text(agreement.line.as_ref()),
-        "line_with_held": text(agreement.line_with_held.as_ref()),
+        "line_with_let_go": text(agreement.line_with_let_go.as_ref()),
         "agreed_by": agreement.agreed_by,
     })
+}
+
+/// What is let go: why it is not deleted, in a word and in a sentence, and the change that took out its entry.
+fn let_go(of: &LetGo, agreements: &[Agreement]) -> Value {
+    let (why, now) = match &of.why {
+        LetGoWhy::Adopted => ("adopted", None),
+        LetGoWhy::Renamed(now) => ("renamed", Some(now)),
+        LetGoWhy::Before => ("before", None),
+    };
+    let mut agreements = agreements.iter();
+    let agreement = agreements.find(|agreement| agreement.let_go.contains(&of.id));
+    let mut let_go = named(&of.address, "kind", of.address.kind.word());
+    let_go["id"] = json!(of.id.0);
+    let_go["why"] = json!(why);
+    let_go["name_now"] = json!(now);
+    let_go["message"] = json!(words::let_go(of));
+    let_go["cause"] = json!(text(
+        agreement.and_then(|agreement| agreement.cause.as_ref())
+    ));
+    let_go
 }
 
 fn text(of: Option<&impl ToString>) -> Option<String> {
@@ -182,7 +221,7 @@ fn operation(change: &Change, plan: &Plan, status: Option<&Status>) -> Value {
     let kind = format!("{}_{}", change.operation.word(), change.address.kind.word());
     let mut operation = named(&change.address, "type", &kind);
     operation["status"] = json!(status.words()[0]);
-    operation["reason"] = json!(words::reason(change.reason.as_ref()));
+    operation["reason"] = json!(words::reason(change.reason.as_ref(), &change.address.name));
     operation["changes"] = json!(changes);
     if let Some(Resource::SetupKey(key)) = change.operation.after()
         && change.makes_key()
@@ -208,10 +247,14 @@ pub(super) fn named(address: &Address, field: &str, what: &str) -> Value {
 }
 
 /// Numbers of what was done; in a plan, of what would be. A replacement counts as one created and one deleted.
-fn summary(changes: &[Change], document: &Document, applied: bool) -> Value {
+fn summary(plan: &Plan, document: &Document, applied: bool) -> Value {
+    let adopted = match document.adoption(applied) {
+        Status::Skipped => 0,
+        _ => plan.adoptions.len(),
+    };
     let mut numbers = [0_usize; 4];
     let [created, updated, deleted, failed] = &mut numbers;
-    for (index, change) in changes.iter().enumerate() {
+    for (index, change) in plan.changes.iter().enumerate() {
         match document.statuses.get(index) {
             Some(Status::Success) => {}
             None if !applied => {}
@@ -232,7 +275,7 @@ fn summary(changes: &[Change], document: &Document, applied: bool) -> Value {
         }
     }
     let [created, updated, deleted, failed] = numbers;
-    json!({ "created": created, "updated": updated, "deleted": deleted, "failed": failed })
+    json!({ "adopted": adopted, "created": created, "updated": updated, "deleted": deleted, "failed": failed })
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
         parts.extend(parts::warnings(document, plan));
         parts.extend(document.access.as_ref().and_then(access::table));
     }
-    if plan.changes.len() > document.others.len() {
+    if plan.changes.len() > document.others.len() || !plan.adoptions.is_empty() {
         parts.push(table::table(document, plan, level));
     }
     if !applied {
@@ -105,6 +105,7 @@ fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String
     if level < Level::Bare {
         parts.extend(parts::notices(document));
         parts.extend(parts::held(document));
+        parts.extend(parts::let_go(document, plan));
         parts.extend(parts::unmanaged(document, plan));
     }
     parts.push(parts::footer(document, plan));
@@ -205,14 +206,14 @@ fn error(document: &Document, most: usize) -> Option<String> {
 
 /// Says at the top what is missing below.
 fn left_out(plan: &Plan, level: Level) -> Option<String> {
-    let quiet = table::quiet(plan).count();
-    let rows = count(quiet, "creation or change", "creations and changes");
+    let rows = table::quiet_rows(plan);
     let mut what = match level {
         Level::Full => return None,
         Level::NoDetails => vec!["the details of its changes".to_owned()],
         Level::Folded | Level::Bare => vec![rows, "all details".to_owned()],
     };
     if level == Level::Bare {
+        what.extend((!plan.let_go.is_empty()).then(|| "what is let go".into()));
         what.push("notices and what is unmanaged".into());
     }
     Some(too_long(&what.join(", ")))
@@ -247,12 +248,11 @@ fn names_only(document: &Document, plan: &Plan, applied: bool, budget: usize) ->
             room.checked_sub(size).map(|left| room = left).is_some()
         })
         .count();
-    let quiet = count(
-        table::quiet(plan).count(),
-        "creation or change",
-        "creations and changes",
-    );
-    let mut what = vec![quiet, "all details".to_owned(), "notices".to_owned()];
+    let mut what = vec![
+        table::quiet_rows(plan),
+        "all details".to_owned(),
+        "notices".to_owned(),
+    ];
     if shown < lines.len() {
         let missing = format!(
             "**{} of {} deletions, replacements, removals and changes of who reaches whom**",

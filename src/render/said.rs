@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::words;
-use crate::notice::Notice;
+use crate::code::Code;
+use crate::notice::{Notice, OfInventory, What};
 use crate::text::{listed, visible};
 
 /// From how many notices of one cause on they are one sentence.
@@ -16,6 +17,24 @@ pub struct Said<'a> {
     pub text: String,
     /// What it is about, in the order in which they are told; never empty.
     pub notices: Vec<&'a Notice>,
+}
+
+impl Said<'_> {
+    /// Returns whether the plan, or the inventory, lacks something because of it.
+    pub fn is_warning(&self) -> bool {
+        let lacks = |notice: &&Notice| match &notice.what {
+            What::Inventory(of) => {
+                matches!(
+                    of,
+                    OfInventory::NotFetched(_)
+                        | OfInventory::Unread { .. }
+                        | OfInventory::NotWritable(_)
+                )
+            }
+            _ => notice.code() == Code::Skipped,
+        };
+        self.notices.iter().any(lacks)
+    }
 }
 
 /// Returns what is said of the notices, by position in the file; the same notice is said once.
@@ -96,7 +115,7 @@ mod tests {
     use crate::config::Place;
     use crate::id::Id;
     use crate::kind::Kind;
-    use crate::notice::{OfHistory, OfKey, OfMember, Open};
+    use crate::notice::{OfKey, OfMember, Open};
 
     fn at(notice: Notice, line: usize) -> Notice {
         let place = Place {
@@ -124,14 +143,14 @@ mod tests {
     fn notices_stand_in_the_order_of_the_file_after_those_of_the_run() {
         let unused = OfKey::UnusedKey(Id("k9".into()));
         let nowhere = Notice::about(&Address::new(Kind::SetupKey, "a"), unused);
-        let general = Notice::general(OfHistory::Shallow);
+        let general = Notice::general(OfInventory::First);
         let notices = [nowhere, key(10), key(9), general, key(10)];
         let wanted = [
-            "the checkout is shallow: which members were listed when is not known",
+            "there is no inventory yet. The first apply makes it. Until then nothing is deleted, except by --prune all.",
             "setup key \"k9\" expires within a day, at 1970-01-01T00:00:09Z, and is not used yet",
             "setup key \"k10\" expires within a day, at 1970-01-01T00:00:10Z, and is not used yet",
-            "setup key \"a\" is marked enrolled, but a valid key of that name that nobody used lives in NetBird (k9): it \
-             is not provably ours, so it stays",
+            "setup key \"a\" is marked enrolled, and NetBird has a valid, unused key with its name (id k9). It stays; delete \
+             it in NetBird if nobody needs it.",
         ];
         assert_eq!(texts(&notices), wanted);
     }

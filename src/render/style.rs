@@ -1,8 +1,11 @@
 //! What a terminal and a comment say alike: the first line, who joins what, what is held back and what is left alone.
 
 use super::impact::removed_members;
-use super::{Counts, Document, Status, memberships};
+use super::{Counts, Document, Status, describe, memberships};
+use crate::address::Address;
+use crate::agreement::{Agreement, Origin};
 use crate::held::Held;
+use crate::let_go::{LetGo, LetGoWhy};
 use crate::memberships::Memberships;
 use crate::plan::Plan;
 use crate::text::{count, listed};
@@ -20,15 +23,31 @@ pub(super) struct Style {
     pub(super) names: fn(&[String]) -> String,
 }
 
-/// What is held back is not as the file says.
+/// What is held back or skipped is not as the file says.
 fn no_changes(plan: &Plan) -> String {
-    match plan.held.len() {
-        0 => "No changes, NetBird is as the file says".into(),
-        held => format!(
-            "No changes, {} held back",
-            count(held, "object is", "objects are")
-        ),
+    let mut parts = beside(plan, ["to adopt", "to let go"]);
+    if !plan.held.is_empty() {
+        let held = count(plan.held.len(), "object is", "objects are");
+        parts.push(format!("{held} held back"));
     }
+    match parts.is_empty() {
+        true => "No changes, NetBird is as the file says".into(),
+        false => format!("No changes, {}", parts.join(", ")),
+    }
+}
+
+/// What a plan has beside its changes: objects to adopt and to let go, and entries that are skipped.
+fn beside(plan: &Plan, [adopt, let_go]: [&str; 2]) -> Vec<String> {
+    let is_new = |of: &&LetGo| of.why != LetGoWhy::Before;
+    let numbers = [
+        (plan.adoptions.len(), adopt),
+        (plan.let_go.iter().filter(is_new).count(), let_go),
+        (plan.skipped.len(), "skipped"),
+    ];
+    let numbers = numbers.into_iter().filter(|(number, _)| *number > 0);
+    numbers
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect()
 }
 
 impl Style {
@@ -36,10 +55,12 @@ impl Style {
     pub(super) fn to_do(self, document: &Document, plan: &Plan) -> String {
         let to_come = memberships::to_come(&document.memberships_to_tell());
         if plan.is_empty() {
-            return match to_come {
-                None => no_changes(plan),
-                Some(to_come) => format!("nothing to do now, {}", (self.strong)(&to_come)),
+            let Some(to_come) = to_come else {
+                return no_changes(plan);
             };
+            let mut parts = vec![format!("nothing to do now, {}", (self.strong)(&to_come))];
+            parts.extend(beside(plan, ["to adopt", "to let go"]));
+            return parts.join(", ");
         }
         let counts = Counts::of(&plan.changes);
         let mut parts = counts.words(["to create", "to change", "to replace", "to delete"]);
@@ -47,6 +68,7 @@ impl Style {
             *deletions = (self.strong)(deletions);
         }
         parts.extend(removed_members(plan).map(|words| (self.strong)(&words)));
+        parts.extend(beside(plan, ["to adopt", "to let go"]));
         parts.extend(to_come);
         parts.join(", ")
     }
@@ -58,8 +80,12 @@ impl Style {
         let succeeded = pairs.filter(|(_, status)| **status == Status::Success);
         let counts = Counts::of(succeeded.map(|(change, _)| change));
         let mut parts = counts.words(["created", "changed", "replaced", "deleted"]);
+        if document.adoption(true) == Status::Success {
+            parts.extend(beside(plan, ["adopted", "let go"]));
+        }
         if parts.is_empty() {
-            parts.push(match (plan.is_empty(), document.changed) {
+            let is_empty = plan.is_empty() && plan.adoptions.is_empty();
+            parts.push(match (is_empty, document.changed) {
                 (true, _) => no_changes(plan),
                 (false, true) => "no operation was completed".into(),
                 (false, false) => "nothing was changed".into(),
@@ -151,18 +177,62 @@ impl Style {
         document.held().into_iter().map(line).collect()
     }
 
+    /// What deletes the objects that the plan lets go: of each line the words, and the line.
+    pub(super) fn let_go(self, document: &Document, plan: &Plan) -> Vec<(String, String)> {
+        let name = |of: &&LetGo| {
+            let (kind, name) = (of.address.kind.label(), (self.name)(&of.address.name));
+            format!("{kind} {name}")
+        };
+        let way = |agreement: &Agreement| {
+            let objects = plan.let_go.iter();
+            let objects: Vec<&LetGo> = objects
+                .filter(|of| agreement.let_go.contains(&of.id))
+                .collect();
+            let what = match (objects.len() == plan.let_go.len(), objects.len()) {
+                (_, 0) => return None,
+                (true, 1) => "it".into(),
+                (true, _) => "them".into(),
+                (false, _) => listed(&objects.iter().map(name).collect::<Vec<_>>()),
+            };
+            let place = match &agreement.cause {
+                Some(Origin::Pull(_)) if agreement.is_proposed => "to the pull request".into(),
+                Some(Origin::Pull(number)) if !agreement.is_fork => {
+                    (self.text)(&format!("to pull request #{number}"))
+                }
+                _ => "to a commit message".into(),
+            };
+            let how = match agreement.line {
+                None => format!("To delete {what} instead, add this line {place}"),
+                Some(_) => {
+                    let deletions = match agreement.rows {
+                        1 => "deletion".into(),
+                        rows => format!("{rows} deletions"),
+                    };
+                    format!(
+                        "To delete {what}, too, add this line {place}; it also approves the {deletions}"
+                    )
+                }
+            };
+            Some((how, agreement.line_with_let_go.as_ref()?.to_string()))
+        };
+        document.agreements.iter().filter_map(way).collect()
+    }
+
     /// What is not managed and left alone: by kind, and members by group.
     pub(super) fn unmanaged(self, document: &Document, plan: &Plan) -> Vec<String> {
-        let names = |names: Vec<&str>| {
-            let names: Vec<String> = names.into_iter().map(self.name).collect();
-            (self.names)(&names)
+        let name = |address: &Address| match address.name.as_str() {
+            "" => (self.text)(&describe::name(address)),
+            name => (self.name)(name),
         };
         let objects = document.unmanaged().into_iter();
-        let objects = objects.map(|(label, list)| format!("{label} {}", names(list)));
+        let objects = objects.map(|(label, objects)| {
+            let names: Vec<String> = objects.into_iter().map(name).collect();
+            format!("{label} {}", (self.names)(&names))
+        });
         let members = plan.unmanaged_members.iter().map(|(group, members)| {
             let labels = members.iter().filter_map(|id| plan.peer_labels.get(id));
-            let labels = names(labels.map(String::as_str).collect());
-            format!("in group {}: {labels}", (self.name)(group))
+            let labels: Vec<String> = labels.map(|label| (self.name)(label)).collect();
+            format!("in group {}: {}", (self.name)(group), (self.names)(&labels))
         });
         objects.chain(members).collect()
     }

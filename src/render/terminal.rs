@@ -4,10 +4,12 @@ use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact};
 use super::style::Style;
-use super::{Document, Said, Status, Unplanned, access, describe};
+use super::{Document, Said, Status, Unplanned, access, describe, words};
+use crate::address::Address;
 use crate::agreement::ways_out as ways_out_of;
 use crate::change::Change;
 use crate::kind::Kind;
+use crate::let_go::LetGo;
 use crate::plan::Plan;
 use crate::text::{listed, visible};
 
@@ -64,8 +66,8 @@ pub fn plan(document: &Document, color: Color) -> String {
     );
     out.push_str(&refusals(document, color));
     out.push_str(&reach(document, color));
+    out.push_str(&changes(document, plan, color));
     if !plan.is_empty() {
-        out.push_str(&changes(document, plan, color));
         out.push_str(&format!("\n{to_do}.\n"));
     }
     let to_come = STYLE.memberships(&document.memberships_to_tell());
@@ -91,6 +93,7 @@ pub fn plan(document: &Document, color: Color) -> String {
         out.push_str(&format!("Digest of this plan: {}.\n", plan.digest()));
     }
     out.push_str(&notes(document, color));
+    push_apart(&mut out, &let_go(document, plan, color));
     out.push_str(&ways_out(document));
     out
 }
@@ -177,15 +180,46 @@ pub fn applied(document: &Document, color: Color) -> String {
         let copies = document.created_keys.values();
         let copies: Vec<&String> = copies.filter_map(|key| key.stored.as_ref()).collect();
         if !copies.is_empty() {
-            out.push_str("Copies in the repository, as BRANCH:PATH\n");
+            out.push_str("Copies beside the inventory, as BRANCH:PATH or PATH\n");
             let line = |place: &&String| format!("  {}\n", visible(place));
             out.extend(copies.iter().map(line));
         }
     }
     out.extend(held_back(document));
     out.push_str(&notes(document, color));
+    push_apart(&mut out, &let_go(document, plan, color));
     out.push_str(&ways_out(document));
     out
+}
+
+/// Adds a part that begins with an empty line, which is left out after another one.
+fn push_apart(out: &mut String, part: &str) {
+    out.push_str(match out.ends_with("\n\n") {
+        true => part.strip_prefix('\n').unwrap_or(part),
+        false => part,
+    });
+}
+
+/// What is let go, and the lines that delete it instead.
+fn let_go(document: &Document, plan: &Plan, color: Color) -> String {
+    let [sign, colour] = describe::LET_GO;
+    let row = |of: &LetGo| {
+        let why = shown(&words::let_go(of));
+        vec![
+            format!("{sign:>2}"),
+            of.address.kind.label().to_owned(),
+            describe::name(&of.address),
+            why,
+        ]
+    };
+    let rows = aligned(plan.let_go.iter().map(row)).into_iter();
+    let rows: String = rows.map(|row| color.paint(colour, &row) + "\n").collect();
+    let lines = STYLE.let_go(document, plan).into_iter();
+    let lines = lines.map(|(what, line)| format!("{what}:\n\n{line}\n"));
+    match rows.is_empty() {
+        true => rows,
+        false => format!("\n{rows}{}", lines.collect::<Vec<_>>().join("\n")),
+    }
 }
 
 /// What was ours once and stays.
@@ -271,17 +305,24 @@ fn origin(document: &Document) -> String {
     visible(&text).into_owned() + "\n"
 }
 
-/// Blocks with common columns: what a reader must look at, the rest, and what others left to do.
+/// Blocks with common columns: what a reader must look at, the rest, what is adopted, and what others left to do.
 fn changes(document: &Document, plan: &Plan, color: Color) -> String {
-    let lines = aligned(plan.changes.iter().map(|change| {
+    let columns = |sign: &str, address: &Address, what: String| {
+        let label = address.kind.label().to_owned();
+        vec![format!("{sign:>2}"), label, shown(&address.name), what]
+    };
+    let changes = plan.changes.iter().map(|change| {
         let [sign, ..] = describe::signs(&change.operation);
-        vec![
-            format!("{sign:>2}"),
-            change.address.kind.label().to_owned(),
-            shown(&change.address.name),
-            describe::summary(change, plan),
-        ]
-    }));
+        columns(sign, &change.address, describe::summary(change, plan))
+    });
+    let [sign, colour, _] = describe::ADOPTED;
+    let adoptions = plan.adoptions.iter();
+    let adoptions = adoptions.map(|of| columns(sign, &of.address, describe::adoption(of)));
+    let lines = aligned(changes.chain(adoptions));
+    let (lines, adoptions) = lines.split_at(plan.changes.len());
+    let adoptions = adoptions
+        .iter()
+        .map(|line| color.paint(colour, line) + "\n");
     let rows = lines.iter().zip(&plan.changes);
     let rows: Vec<(String, bool)> = rows
         .map(|(line, change)| row(line, change, plan, color))
@@ -301,7 +342,8 @@ fn changes(document: &Document, plan: &Plan, color: Color) -> String {
                 visible(&cause)
             )
         });
-    let blocks = [own(true), own(false)].into_iter().chain(others);
+    let blocks = [own(true), own(false), adoptions.collect()];
+    let blocks = blocks.into_iter().chain(others);
     blocks
         .filter(|block| !block.is_empty())
         .collect::<Vec<_>>()
@@ -331,8 +373,13 @@ fn warning(impact: &Impact, color: Color) -> String {
 }
 
 fn notes(document: &Document, color: Color) -> String {
-    let note =
-        |notice: &Said| format!("{} {}\n", color.paint("36", "note:"), visible(&notice.text));
+    let note = |notice: &Said| {
+        let label = match notice.is_warning() {
+            true => color.paint("33", "warning:"),
+            false => color.paint("36", "note:"),
+        };
+        format!("{label} {}\n", visible(&notice.text))
+    };
     let is_news = |said: &Said| {
         let mut notices = said.notices.iter();
         notices.any(|notice| !document.told.contains(*notice))

@@ -4,10 +4,12 @@
 mod held;
 mod hint;
 mod impossible;
+mod let_go;
 mod many;
 mod notice;
 mod reason;
 
+use crate::address::Address;
 use crate::drift::Unmanaged;
 use crate::evidence::Evidence;
 use crate::protection::Protection;
@@ -16,6 +18,7 @@ use crate::who::Who;
 pub(crate) use held::{way_out, why};
 pub(crate) use hint::hint;
 pub(crate) use impossible::problems;
+pub(crate) use let_go::let_go;
 pub(crate) use many::many;
 pub(crate) use notice::{merge, notice, open, remark};
 pub(crate) use reason::reason;
@@ -53,14 +56,37 @@ pub(crate) fn protection(why: &Protection) -> String {
     }
 }
 
+/// Returns the command by which a person says which object each entry means, or which machine each name means.
+pub(crate) fn adopt<'a>(meant: impl IntoIterator<Item = (String, &'a str)>) -> String {
+    let meant = meant.into_iter();
+    let flags = meant.map(|(key, id)| format!("--adopt {}", shell(&format!("{key}={id}"))));
+    format!(
+        "apply {} (in a job: the input adopt of the apply workflow)",
+        flags.collect::<Vec<_>>().join(" ")
+    )
+}
+
+/// Returns a word of a command line, as a shell takes it.
+pub(crate) fn shell(word: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-=".contains(char);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// Returns what is to be said of an object that the file does not declare.
-pub(crate) fn unmanaged(what: &Unmanaged) -> Option<String> {
+pub(crate) fn unmanaged(address: &Address, what: &Unmanaged) -> Option<String> {
     match what {
         Unmanaged::NeverOurs => None,
+        Unmanaged::LetGo(why) => Some(let_go(why)),
         Unmanaged::Held(held) => Some(why(held)),
         Unmanaged::SectionGone => {
             Some("its section is no longer in the file, so nobody manages it".into())
         }
-        Unmanaged::Goes(of) => Some(format!("{}: an apply deletes it", reason(of.as_ref()))),
+        Unmanaged::Goes(of) => {
+            let why = reason(of.as_ref(), &address.name);
+            Some(format!("{why}: an apply deletes it"))
+        }
     }
 }

@@ -23,7 +23,7 @@ use super::file_name::{file_name, hashed};
 use leftovers::temporary;
 
 use crate::text::file_error;
-pub use leftovers::{is_temporary, present, remove_leftovers};
+pub use leftovers::{is_temporary, remove_leftovers};
 
 const HINT: &str = "\nhint: --keys-dir chooses another directory";
 

@@ -112,7 +112,7 @@ fn a_pull_request_is_red_until_the_line_stands_in_its_description() {
     push(&site, "change", &names(13..24));
     plan(&site, number, "change")
         .expect(3)
-        .shows("agrees to nothing");
+        .shows("does not count: what pull request");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn only_who_may_write_agrees_by_a_description() {
     let line = line(&plan(&site, number, "change").expect(3));
     site.repo().describe(number, &line);
     let why = format!(
-        "{line} ({bob}, in the description of pull request #{number}) agrees to nothing: {bob} may not write to this repository"
+        "{line} ({bob}, in the description of pull request #{number}) does not count: {bob} may not write to this repository"
     );
     plan(&site, number, "change").expect(3).shows(&why);
     let comments = site.repo().comments(number);
@@ -206,7 +206,7 @@ fn a_line_in_a_forks_description_agrees_to_nothing() {
             .fault(Fault::on("GET", &path).always().then(answer));
         plan(&site, number, "change")
             .expect(3)
-            .shows("agrees to nothing: the branch of its pull request is of another repository");
+            .shows("does not count: the branch of its pull request is of another repository");
         site.gitea().clear_faults();
     }
     // the same without such an answer is good
@@ -221,7 +221,7 @@ fn a_line_in_a_forks_description_agrees_to_nothing() {
         .fault(Fault::on("GET", &path).always().then(answer));
     apply(&site)
         .expect(3)
-        .shows("agrees to nothing: the branch of its pull request is of another repository");
+        .shows("does not count: the branch of its pull request is of another repository");
     site.gitea().clear_faults();
     apply(&site).expect(0);
 }
@@ -273,7 +273,7 @@ fn what_others_left_to_do_stands_apart_and_makes_nobody_red() {
     let done = apply(&site).expect(0);
     assert_eq!(
         done.json()["summary"],
-        json!({ "created": 1, "updated": 0, "deleted": 12, "failed": 0 })
+        json!({ "adopted": 0, "created": 1, "updated": 0, "deleted": 12, "failed": 0 })
     );
 }
 
@@ -290,7 +290,9 @@ fn a_gitea_that_cannot_be_asked_is_said_and_agrees_to_nothing() {
         .always()
         .then(fakes::Effect::Html(502));
     site.gitea().fault(fault);
-    apply(&site).expect(3).shows("could not be asked");
+    apply(&site)
+        .expect(3)
+        .shows("cannot ask whether a pull request agrees to deletions");
     site.gitea().clear_faults();
     apply(&site).expect(0);
 }
@@ -303,17 +305,15 @@ fn a_line_for_something_else_is_told() {
     let line = line(&plan(&site, number, "change").expect(3));
     site.repo().merge(number);
     let why = format!(
-        "({}, in the description of pull request #{number}) agrees to nothing: its digest is not that of the deletions \
-         of pull request #{number}",
+        "({}, in the description of pull request #{number}) does not count: what pull request #{number} deletes in this \
+         environment has another line by now",
         site.repo().person()
     );
     site.repo().describe(number, "Allow-Deletes: 12 0badf00d");
     apply(&site).expect(3).shows(&why);
     let fewer = line.replace(" 12 ", " 11 ");
     site.repo().describe(number, &fewer);
-    apply(&site)
-        .expect(3)
-        .shows("agrees to nothing: by now 12 deletions come by it");
+    apply(&site).expect(3).shows(&why);
     site.repo().describe(number, &line);
     let done = apply(&site).expect(0);
     assert_eq!(done.json()["notices"], json!([]), "{}", done.stdout);

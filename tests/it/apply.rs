@@ -249,7 +249,7 @@ fn with_keep_going_independent_items_go_on() {
     assert_eq!(run.operations(), wanted);
     assert_eq!(
         run.json()["summary"],
-        json!({ "created": 4, "updated": 0, "deleted": 0, "failed": 1 })
+        json!({ "adopted": 0, "created": 4, "updated": 0, "deleted": 0, "failed": 1 })
     );
 }
 

@@ -1,15 +1,24 @@
-//! Is every usable key's sealed text in the repository, whatever becomes of the run? The branch of sealed keys.
+//! Is every usable key's sealed text in the repository, whatever becomes of the run? The branch of the inventory.
 
+mod branch;
 mod comment;
 mod killed;
+
+use std::collections::BTreeSet;
+use std::fs;
 
 use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
-use crate::run::{Site, open};
+use crate::run::{INVENTORY, Job, Pid, Site, open};
 use crate::secrets::one_key;
 
-const BRANCH: &str = "netbird-sealed-keys";
+const BRANCH: &str = INVENTORY[0];
+
+/// Where the copy of a key is.
+fn path(name: &str, id: &str) -> String {
+    format!(".netbird-gitops/default/keys/{name}.{id}.age")
+}
 
 /// Keys `k00`, `k01`, … that join a group.
 fn many(number: usize) -> Value {
@@ -20,17 +29,9 @@ fn many(number: usize) -> Value {
     file
 }
 
-/// A key that joins no group.
-fn without_groups() -> Value {
-    json!({ "setup_keys": { "k": { "type": "reusable", "expires_in": 86400, "usage_limit": 2 } } })
-}
-
 /// The sealed texts on the branch, opened, by path; without a branch none.
 fn stored(site: &Site) -> Vec<(String, String)> {
     let gitea = site.gitea();
-    if gitea.tip(BRANCH).is_none() {
-        return Vec::new();
-    }
     let files = gitea.files(BRANCH).into_iter();
     let sealed = files.filter(|path| path.ends_with(".age"));
     sealed
@@ -41,16 +42,26 @@ fn stored(site: &Site) -> Vec<(String, String)> {
         .collect()
 }
 
-/// That each valid key either has its sealed text on the branch, which opens to its secret, or cannot be told from one
-/// that was never sealed: the next run makes that anew.
+/// That each valid key with groups is recorded, and each recorded one has its sealed text on the branch.
 #[track_caller]
 fn assert_nothing_lost(site: &Site) {
-    let stored = stored(site);
-    for key in site.bench.netbird().list("/setup-keys").as_array().unwrap() {
+    assert_nothing_lost_but(site, &BTreeSet::new());
+}
+
+/// The same where others have these.
+#[track_caller]
+fn assert_nothing_lost_but(site: &Site, theirs: &BTreeSet<String>) {
+    let (stored, inventory) = (stored(site), site.inventory().to_string());
+    for key in site.bench.server().list("/setup-keys") {
         let id = key["id"].as_str().unwrap();
+        if theirs.contains(id) {
+            continue;
+        }
         let is_stored = stored.iter().any(|(path, _)| path.contains(id));
+        let is_recorded = inventory.contains(id);
         let has_groups = key["auto_groups"] != json!([]);
-        assert!(is_stored || !has_groups, "{key}\n{stored:?}");
+        assert!(is_recorded || !has_groups, "{key}\n{inventory}");
+        assert!(is_stored || !is_recorded, "{key}\n{stored:?}");
     }
 }
 
@@ -60,7 +71,7 @@ fn assert_one_stored_key(site: &Site) {
     let key = site.bench.one("/setup-keys", "k");
     let id = key["id"].as_str().unwrap();
     let stored = stored(site);
-    let path = format!("default/k.{id}.age");
+    let path = path("k", id);
     let (_, secret) = stored
         .iter()
         .find(|(at, _)| *at == path)
@@ -85,7 +96,7 @@ fn a_key_is_on_the_branch_before_it_gets_its_groups() {
     let main = site.repo().tip("main");
     let run = site.run(&["apply", "--format", "json"]).expect(0);
     let key = site.bench.one("/setup-keys", "k");
-    let path = |name: &str| format!("default/{name}.{}.age", key["id"].as_str().unwrap());
+    let path = |name: &str| path(name, key["id"].as_str().unwrap());
     let json = run.json();
     let created = &json["created_keys"]["k"];
     assert_eq!(created["stored"], format!("{BRANCH}:{}", path("k")));
@@ -106,17 +117,13 @@ fn the_order_of_the_writes() {
     let site = Site::fake();
     site.commit(one_key());
     let gitea = site.gitea().clone();
-    // the branch is there, and no key on it
+    // the inventory is there, and no key in it
     site.bench
         .netbird()
         .before("POST", "/setup-keys", move |_| {
-            assert!(gitea.tip(BRANCH).is_some());
-            assert!(
-                gitea
-                    .files(BRANCH)
-                    .iter()
-                    .all(|path| !path.ends_with(".age"))
-            );
+            let files = gitea.files(BRANCH);
+            assert!(files.contains(&INVENTORY[1].to_owned()), "{files:?}");
+            assert!(files.iter().all(|path| !path.ends_with(".age")));
         });
     let gitea = site.gitea().clone();
     site.bench
@@ -128,18 +135,22 @@ fn the_order_of_the_writes() {
                 .into_iter()
                 .find(|path| path.ends_with(".age"));
             assert_eq!(open(&gitea.file(BRANCH, &path.unwrap())), secret);
-            assert_eq!(netbird.list("/setup-keys")[0]["auto_groups"], json!([]));
+            let key = &netbird.list("/setup-keys")[0];
+            assert_eq!(key["auto_groups"], json!([]));
+            let inventory: Value =
+                serde_json::from_slice(&gitea.file(BRANCH, INVENTORY[1])).unwrap();
+            assert_eq!(inventory["created"]["setup_keys/k"], json!([key["id"]]));
         });
     site.run(&["apply"]).expect(0);
     site.bench
         .assert_writes(&["POST /groups", "POST /setup-keys", "PUT /setup-keys"]);
     // the branch carries the workflows of main: no commit of it starts one
-    let messages = messages(&site);
     assert_eq!(
-        messages[..2],
+        messages(&site)[..3],
         [
-            "chore: store a sealed setup key [skip ci]".to_owned(),
-            "chore: begin the branch of sealed setup keys [skip ci]".to_owned()
+            "chore: 1 created [skip ci]",
+            "chore: 1 created [skip ci]",
+            "chore: the first inventory [skip ci]"
         ]
     );
     assert_one_stored_key(&site);
@@ -152,8 +163,14 @@ fn keys_are_stored_by_the_block_and_the_next_block_begins_after_that() {
     site.run(&["apply"]).expect(0);
     assert_eq!(stored(&site).len(), 30);
     let messages = messages(&site);
-    assert_eq!(messages[0], "chore: store 5 sealed setup keys [skip ci]");
-    assert_eq!(messages[1], "chore: store 25 sealed setup keys [skip ci]");
+    assert_eq!(
+        messages[..3],
+        [
+            "chore: 1 created [skip ci]",
+            "chore: 5 created [skip ci]",
+            "chore: 25 created [skip ci]"
+        ]
+    );
     let writes = site.bench.writes();
     let kinds = |range: std::ops::Range<usize>| {
         let mut writes = writes[range].to_vec();
@@ -185,10 +202,7 @@ fn keys_that_are_changed_in_place_do_not_part_a_block() {
     }
     site.commit(file);
     site.run(&["apply"]).expect(0);
-    assert_eq!(
-        messages(&site)[0],
-        "chore: store 3 sealed setup keys [skip ci]"
-    );
+    assert_eq!(messages(&site)[1], "chore: 3 created [skip ci]");
     assert_nothing_lost(&site);
 }
 
@@ -207,18 +221,13 @@ fn a_lost_race_is_tried_again() {
         });
         for n in 0..3 {
             site.gitea().race(move |gitea| {
-                gitea.push(
-                    BRANCH,
-                    &format!("default/other.{n}.age"),
-                    "theirs",
-                    "theirs",
-                );
+                gitea.push(BRANCH, &format!("other.{n}.md"), "theirs", "theirs");
             });
         }
         site.run(&["apply"]).expect(0);
         let key = site.bench.id("/setup-keys", "k");
         let files = site.gitea().files(BRANCH);
-        assert!(files.contains(&format!("default/k.{key}.age")), "{files:?}");
+        assert!(files.contains(&path("k", &key)), "{files:?}");
         assert!(files.contains(&"other.md".to_owned()), "{files:?}");
     }
 }
@@ -229,63 +238,14 @@ fn an_answer_that_is_lost_is_looked_up() {
         let site = Site::fake();
         site.commit(one_key());
         let contents = site.gitea().path("/contents");
-        // the first makes the branch, the second stores the key
+        // the first makes the branch, the second records the key, the third the group
         site.gitea()
-            .fault(Fault::on("POST", &contents).times(2).then(effect.clone()));
+            .fault(Fault::on("POST", &contents).times(3).then(effect.clone()));
         site.run(&["apply"]).expect(0);
-        assert_eq!(messages(&site).len(), 4, "each commit was made once");
+        let messages = messages(&site);
+        let of_bot = messages.iter().filter(|text| text.contains("[skip ci]"));
+        assert_eq!(of_bot.count(), 3, "each commit was made once: {messages:?}");
         assert_one_stored_key(&site);
-    }
-}
-
-#[test]
-fn who_may_not_write_there_finds_out_before_the_first_write() {
-    for rule in [BRANCH, "**", "*"] {
-        let site = Site::fake();
-        site.commit(one_key());
-        site.gitea().protect(rule, json!({}));
-        let run = site.run(&["apply"]).expect(1);
-        run.says("no copy of the sealed keys can be stored on the branch netbird-sealed-keys")
-            .says("nothing was changed")
-            .says("--keys-branch none");
-        site.bench.assert_writes(&[]);
-    }
-    let site = Site::fake();
-    site.commit(one_key());
-    let token = site.gitea().add_user("reader", "read");
-    let run = site
-        .run_with(&["apply"], &[("GITEA_TOKEN", &token)])
-        .expect(1);
-    run.says("may not push to the repository");
-    site.bench.assert_writes(&[]);
-}
-
-#[test]
-fn a_refusal_later_takes_the_keys_back_and_ends_the_run() {
-    for keep_going in [false, true] {
-        let site = Site::fake();
-        let mut file = many(3);
-        file["policies"] = json!({ "p": { "sources": ["g"], "destinations": ["g"] } });
-        site.commit(file);
-        let gitea = site.gitea().clone();
-        site.bench.netbird().after("POST", "/setup-keys", move |_| {
-            gitea.protect(BRANCH, json!({}));
-        });
-        let args = ["apply", "--format", "json", "--keep-going"];
-        let run = site.run(&args[..if keep_going { 4 } else { 3 }]).expect(4);
-        let run = run
-            .says("no copy of the sealed keys can be stored")
-            .says("the new key was deleted again");
-        assert_eq!(run.json()["created_keys"], json!({}));
-        assert!(
-            run.operations()
-                .contains(&"create_policy p skipped".to_owned())
-        );
-        assert_eq!(site.bench.names("/setup-keys"), Vec::<String>::new());
-        assert_eq!(site.bench.sealed_files(), Vec::<String>::new());
-        site.gitea().unprotect();
-        site.run(&["apply"]).expect(0);
-        assert_eq!(stored(&site).len(), 3);
     }
 }
 
@@ -328,26 +288,58 @@ fn a_public_repository_keeps_none_unless_it_is_asked_to() {
     let run = site.run(&["apply", "--format", "json"]).expect(0);
     let run = run.says("everybody may read");
     assert_eq!(run.json()["created_keys"]["k"]["stored"], Value::Null);
-    assert_eq!(site.gitea().tip(BRANCH), None);
+    assert_eq!(stored(&site), []);
+    let key = site.bench.id("/setup-keys", "k");
+    assert_eq!(site.inventory()["created"]["setup_keys/k"], json!([key]));
     site.bench.delete("/setup-keys", "k");
-    site.run_with(&["apply"], &[("NETBIRD_GITOPS_KEYS_BRANCH", BRANCH)])
+    site.run_with(&["apply"], &[("NETBIRD_GITOPS_KEY_COPIES", "branch")])
         .expect(0);
     assert_one_stored_key(&site);
+}
+
+/// A run that is killed once the key is recorded leaves nothing but the log, the artifact and the comment.
+#[test]
+fn without_copies_the_sealed_text_is_out_before_the_key_is_recorded() {
+    let site = Site::fake();
+    site.gitea().publish();
+    site.commit(one_key());
+    let tip = site.repo().tip("main");
+    site.checkout(&tip);
+    let job = Job::push(&site, &tip);
+    let (log, report) = (site.bench.path("stderr"), site.bench.path("report.json"));
+    let gitea = site.gitea().clone();
+    let contents = gitea.path("/contents");
+    let hook = move |netbird: &fakes::NetBird, _: Pid| {
+        netbird.after("POST", "/setup-keys", move |netbird| {
+            let secret = netbird.secrets().pop().unwrap();
+            gitea.before("POST", &contents, move |_| {
+                let log = fs::read_to_string(log).unwrap();
+                assert!(log.contains("BEGIN AGE ENCRYPTED FILE"), "{log}");
+                let report: Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+                let sealed = report["created_keys"]["k"]["sealed"].as_str().unwrap();
+                assert_eq!(open(sealed.as_bytes()), secret);
+            });
+        });
+    };
+    let command = site.job_command(&["apply", "--report", "report.json"], &job);
+    site.bench.start_command(command, hook).wait().expect(0);
+    assert!(site.gitea().requests().iter().any(|it| it.method == "POST"));
 }
 
 #[test]
 fn another_branch_or_none() {
     let site = Site::fake();
     site.commit(one_key());
-    site.run(&["apply", "--keys-branch", "none"]).expect(0);
-    assert_eq!(site.gitea().branches(), ["main"]);
-    site.bench.delete("/setup-keys", "k");
+    site.run(&["apply", "--key-copies", "none"]).expect(0);
+    assert_eq!(stored(&site), []);
     let args = [
         "apply",
-        "--keys-branch",
-        "keys/of-pumps",
+        "--inventory-branch",
+        "lists/of-pumps",
         "--environment",
         "Hall 4/\u{2026}",
+        "--replace",
+        "setup_keys/k",
     ];
     let run = site
         .run(&[&args[..], &["--format", "json"]].concat())
@@ -355,18 +347,17 @@ fn another_branch_or_none() {
     let json = run.json();
     let place = json["created_keys"]["k"]["stored"].as_str().unwrap();
     let (branch, path) = place.split_once(':').unwrap();
-    assert_eq!(branch, "keys/of-pumps");
+    assert_eq!(branch, "lists/of-pumps");
     assert!(
-        path.starts_with("Hall_4_") && path.matches('/').count() == 1,
+        path.starts_with(".netbird-gitops/Hall_4_") && path.matches('/').count() == 3,
         "{path}"
     );
     assert_eq!(
         open(&site.gitea().file(branch, path)),
         site.bench.unseal("k")
     );
-    site.bench.delete("/setup-keys", "k");
-    let run = site.run(&["apply", "--keys-branch", "main"]).expect(1);
-    run.says("main is the default branch");
+    let run = site.run(&["apply", "--inventory-branch", "main"]).expect(1);
+    run.says("main is the branch that is applied");
 }
 
 #[test]
@@ -385,7 +376,8 @@ fn a_key_of_a_name_that_no_path_can_have() {
     assert!(
         sealed
             .iter()
-            .all(|path| path.starts_with("default/") && path.matches('/').count() == 1)
+            .all(|path| path.starts_with(".netbird-gitops/default/keys/")
+                && path.matches('/').count() == 3)
     );
     assert!(
         messages(&site)
@@ -394,31 +386,31 @@ fn a_key_of_a_name_that_no_path_can_have() {
     );
 }
 
+/// A recorded key was sealed, so a plan asks for the inventory alone.
 #[test]
-fn the_plan_names_unused_keys_that_have_no_copy() {
+fn a_plan_lists_no_copies() {
     let site = Site::fake();
-    site.commit(many(13));
-    site.run(&["apply", "--keys-branch", "none"]).expect(0);
-    let run = site.run(&["plan"]).expect(0);
-    run.shows("13 setup keys that nobody used yet have no sealed copy in the repository")
-        .shows("and 3 more");
-    site.run(&["plan", "--keys-branch", "none"])
-        .expect(0)
-        .hides("no sealed copy");
-    // one that is made anew has one, and a used one needs none
-    for n in 1..13 {
-        let secret = site.bench.unseal(&format!("k{n:02}"));
-        site.bench
-            .server()
-            .enroll(&secret, &format!("k{n:02}"))
-            .unwrap();
-    }
-    let run = site.run(&["plan"]).expect(0);
-    run.shows("setup key \"k00\" was not used yet and has no sealed copy on the branch netbird-sealed-keys");
-    site.run(&["apply", "--replace", "setup_keys/k00"])
-        .expect(0);
-    site.run(&["plan"]).expect(0).hides("no sealed copy");
-    // nobody can be asked: the plan is there all the same
-    site.gitea().revoke(&site.gitea().token());
-    site.run(&["plan"]).expect(0).shows("cannot be told");
+    site.commit(many(3));
+    site.run(&["apply"]).expect(0);
+    site.gitea().clear_requests();
+    site.run(&["plan"]).expect(0).shows("No changes");
+    let requests = site.gitea().requests();
+    let requests: Vec<&str> = requests.iter().map(|it| it.path.as_str()).collect();
+    let contents = site.gitea().path(&format!("/contents/{}", INVENTORY[1]));
+    assert_eq!(requests, [contents]);
+}
+
+#[test]
+fn a_key_whose_copy_is_on_the_branch_and_that_has_no_groups_yet_gets_them() {
+    let site = Site::fake();
+    site.commit(one_key());
+    site.run(&["apply"]).expect(0);
+    let key = site.bench.id("/setup-keys", "k");
+    site.bench
+        .edit("/setup-keys", "k", json!({ "auto_groups": [] }));
+    let plan = site.run(&["plan"]).expect(0).shows("1 to change");
+    assert!(!plan.stdout.contains("never sealed"), "{}", plan.stdout);
+    site.run(&["apply"]).expect(0);
+    assert_eq!(site.bench.id("/setup-keys", "k"), key);
+    assert_one_stored_key(&site);
 }

@@ -12,9 +12,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::run::{Job, Run, Site};
+use crate::run::{INVENTORY, Job, Run, Site};
 
-/// A set-up in which everything is right: two servers, a protected branch and a protected one of sealed keys, a checkout
+/// A set-up in which everything is right: two servers, a protected branch and a protected one of the inventory, a checkout
 /// with its history and the workflows. The bot is an administrator of the repository, so it reads the rules.
 struct Setup {
     site: Site,
@@ -48,17 +48,14 @@ impl Setup {
                 "workflows\n",
             );
         }
-        gitea.push(
-            "netbird-sealed-keys",
-            "netbird-sealed-keys.md",
-            "keys\n",
-            "keys\n",
-        );
+        let account = site.bench.netbird().account_id();
+        let inventory = json!({ "format_version": 1, "account": account, "file": "netbird.json",
+                                "applied_commit": "1b78d837ec41b0a1fd5f5de1f4f6b10b4f0fb3a0" });
+        gitea.push(INVENTORY[0], INVENTORY[1], inventory.to_string(), "begin\n");
         gitea.protect("main", bot_alone());
-        gitea.protect("netbird-sealed-keys", bot_alone());
+        gitea.protect(INVENTORY[0], bot_alone());
         gitea.permit("gitops-bot", "admin");
         site.checkout("origin/main");
-        let account = site.bench.netbird().account_id();
         gitea.clear_requests();
         site.bench.netbird().clear_requests();
         Setup { site, account }

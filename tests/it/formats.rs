@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::cli::bench;
-use crate::run::Bench;
+use crate::run::{Bench, INVENTORY};
 
 #[test]
 fn stdout_has_the_document_and_nothing_else() {
@@ -244,7 +244,9 @@ fn in_a_job_every_line_of_stderr_is_json_but_for_what_people_read() {
             })
             .collect()
     };
-    let ci = [("CI", "true")];
+    // a job has a forge, or the list in a file
+    bench.write_inventory(json!({}));
+    let ci = [("CI", "true"), ("NETBIRD_GITOPS_INVENTORY", INVENTORY[1])];
     let lines = parse(&bench.run_with(&["apply", "-vv"], &ci).expect(0).stderr);
     for line in &lines {
         assert!(

@@ -155,7 +155,7 @@ fn a_colleagues_route_beside_ours_is_unmanaged() {
     }
     bench
         .leaves_all(&[])
-        .says_anywhere("route \"gs\" has a namesake in NetBird that is not this file's");
+        .says_anywhere("NetBird has 2 other routes with the name \"gs\" (ids ");
     bench.declared(3.0, file(json!([b])));
     assert_eq!(bench.planned(&[]), ["delete_route gs"]);
     bench.apply(&[]).expect(0);

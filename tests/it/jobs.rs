@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::run::{Bench, Job, Run, Site, Terminal};
+use crate::run::{Bench, INVENTORY, Job, Run, Site, Terminal};
 use crate::sync_events::used;
 
 fn one_group() -> Value {
@@ -26,7 +26,7 @@ fn a_terminal_is_asked_and_a_job_with_a_terminal_is_not() {
     bench.delete("/groups", "g");
     // a question would get this answer
     for ci in ["true", "1", "woodpecker"] {
-        let mut command = bench.command(&["apply"]);
+        let mut command = bench.command(&["apply", "--inventory", INVENTORY[1]]);
         command.env("CI", ci);
         let mut terminal = Terminal::start(command);
         terminal.types("n\n");
@@ -108,6 +108,7 @@ fn a_job_acts_for_the_repositorys_branch_only() {
     let dry = dispatch("refs/heads/feature").with("GITEA_BRANCH", "main");
     site.in_job(&["sync-events", "--dry-run"], &dry).expect(0);
     // and so is the branch itself, however it is named
+    let adopt = format!("setup_keys/a={}", site.bench.id("/setup-keys", "a"));
     for job in [
         dispatch("refs/heads/main"),
         push("main"),
@@ -119,7 +120,8 @@ fn a_job_acts_for_the_repositorys_branch_only() {
         // a CI that names no ref
         push("").with("GITHUB_EVENT_PATH", ""),
     ] {
-        site.in_job(&["apply", "--any-commit"], &job).expect(0);
+        site.in_job(&["apply", "--any-commit", "--adopt", &adopt], &job)
+            .expect(0);
     }
 }
 

@@ -128,24 +128,23 @@ fn another_life_time_is_no_difference() {
     no_changes(&bench);
 }
 
+/// A colleague's reusable key of our key's name was taken for a second one of ours.
 #[test]
-fn second_keys_that_go_by_reissue_after_have_that_change_for_a_cause() {
-    let bench = Bench::in_git();
-    bench.applied(0.0, json!({ "groups": { "g": {}, "h": {} } }));
-    bench.declared(1.0, file(json!({})));
-    by_hand(&bench, json!({}));
-    by_hand(&bench, json!({}));
-    bench.declared(
-        9.0,
-        file(json!({ "reissue_after": "2023-11-15T06:13:20Z" })),
-    );
-    let commit = bench.git(&["rev-parse", "HEAD"]);
-    let plan = bench.plan(&["--format", "json"]).expect(0).json();
-    let operations = plan["operations"].as_array().unwrap();
-    let gone = operations
-        .iter()
-        .find(|it| it["type"] == "delete_setup_key");
-    assert_eq!(gone.unwrap()["cause"], json!(commit), "{operations:#?}");
+fn another_key_of_the_name_stays_and_is_named() {
+    for theirs in [
+        json!({ "type": "reusable", "expires_in": 7_776_000, "auto_groups": [] }),
+        json!({}),
+    ] {
+        let bench = Bench::scenario_that_enrolls();
+        bench.agreed(file(json!({})));
+        let theirs = by_hand(&bench, theirs);
+        let secret = theirs["key"].as_str().unwrap();
+        bench.server().enroll(secret, "theirs").unwrap();
+        bench.leaves_all(&[]);
+        bench.file(json!({ "groups": { "g": {}, "h": {} }, "setup_keys": {} }));
+        bench.apply(&[]).expect(0);
+        assert_eq!(bench.id("/setup-keys", "k"), id(&theirs));
+    }
 }
 
 #[test]
@@ -314,9 +313,13 @@ fn ids_of_old_servers_are_opaque() {
     let old = json!([{ "id": "1802457731", "name": "k", "type": "one-off", "expires": "2999-01-01T00:00:00Z", "valid": true, "revoked": false,
                        "used_times": 0, "last_used": "0001-01-01T00:00:00Z", "state": "valid", "auto_groups": [group],
                        "updated_at": "2020-01-01T00:00:00Z", "usage_limit": 1, "ephemeral": false, "allow_extra_dns_labels": false }]);
+    let fault = fakes::Fault::on("GET", "/setup-keys").always();
     bench
         .netbird()
-        .fault(fakes::Fault::on("GET", "/setup-keys").then(fakes::Effect::Status(200, old)));
+        .fault(fault.then(fakes::Effect::Status(200, old)));
+    bench
+        .apply(&["--adopt", "setup_keys/k=1802457731"])
+        .expect(0);
     no_changes(&bench);
 }
 

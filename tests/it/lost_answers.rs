@@ -183,35 +183,31 @@ fn what_nobody_can_tell_is_not_known() {
     }
 }
 
-/// What makes a new key usable: the PUT of its groups, or one that changes nothing.
+/// What makes a new key usable is the PUT of its groups.
 #[test]
 fn a_new_key_whose_second_write_is_not_answered() {
-    for groups in [json!(["g"]), json!([])] {
-        let file = json!({ "groups": { "g": {} }, "setup_keys": {
-            "k": { "type": "one-off", "expires_in": 86400, "auto_groups": groups } } });
-        for (effect, is_done) in [
-            (Effect::ErrorAfter, true),
-            (Effect::CutAfter, true),
-            (Effect::ErrorBefore, false),
-            (Effect::CutBefore, false),
-        ] {
-            let bench = Bench::fake();
-            bench.agreed(json!({ "groups": { "g": {} } }));
-            bench.file(file.clone());
-            let fault = Fault::on("PUT", "/setup-keys/").times(2);
-            bench.netbird().fault(fault.then(effect.clone()));
-            let run = bench.apply(&[]);
-            bench.netbird().clear_faults();
-            if is_done {
-                run.expect(0).says("it was carried out all the same");
-                let secret = bench.unseal("k");
-                bench.server().enroll(&secret, "k").unwrap();
-            } else {
-                run.expect(4).says("the new key was deleted again");
-                assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
-                assert_eq!(bench.sealed_files(), Vec::<String>::new());
-                bench.apply(&[]).expect(0);
-            }
+    for (effect, is_done) in [
+        (Effect::ErrorAfter, true),
+        (Effect::CutAfter, true),
+        (Effect::ErrorBefore, false),
+        (Effect::CutBefore, false),
+    ] {
+        let bench = Bench::fake();
+        bench.agreed(json!({ "groups": { "g": {} } }));
+        bench.file(crate::secrets::one_key());
+        let fault = Fault::on("PUT", "/setup-keys/").times(2);
+        bench.netbird().fault(fault.then(effect.clone()));
+        let run = bench.apply(&[]);
+        bench.netbird().clear_faults();
+        if is_done {
+            run.expect(0).says("it was carried out all the same");
+            let secret = bench.unseal("k");
+            bench.server().enroll(&secret, "k").unwrap();
+        } else {
+            run.expect(4).says("the new key was deleted again");
+            assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+            assert_eq!(bench.sealed_files(), Vec::<String>::new());
+            bench.apply(&[]).expect(0);
         }
     }
 }
@@ -235,8 +231,7 @@ fn a_rename_whose_answer_is_lost_is_done_once() {
         bench
             .apply(&[])
             .expect(0)
-            .says("it was carried out all the same")
-            .shows("k");
+            .says("it was carried out all the same");
         bench.netbird().clear_faults();
         assert_eq!(bench.names("/peers"), ["k"]);
     }

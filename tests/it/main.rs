@@ -56,6 +56,7 @@ mod superseded;
 mod sync_events;
 mod targets;
 mod tutorial;
+mod walk;
 mod whole_loop;
 mod without_gitea;
 mod words;

@@ -1,7 +1,6 @@
 //! Networks with their resources and routers: from the file to the server, and back out of it.
 
 mod inside;
-mod twins;
 
 use serde_json::{Value, json};
 
@@ -181,7 +180,7 @@ fn what_others_put_into_our_network_keeps_it() {
     bench.create(&format!("/networks/{network}/routers"), router);
     bench
         .leaves_all(&[])
-        .says_anywhere("has a namesake in NetBird");
+        .says_anywhere("NetBird has another network router of network \"office\" (id ");
     bench.declared(2.0, file(json!({})));
     bench
         .apply(&["--allow-deletes", "3"])

@@ -79,12 +79,16 @@ pub(crate) fn with(mut file: Value, section: &str, name: &str, mut entry: Value)
 
 /// `delete_group x`, by section.
 pub(crate) fn operation(verb: &str, section: &str, name: &str) -> String {
-    let kind = match section {
+    format!("{verb}_{} {name}", kind(section))
+}
+
+/// The kind of a section's objects, as JSON names it.
+fn kind(section: &str) -> &str {
+    match section {
         "policies" => "policy",
         "zones" => "dns_zone",
         section => section.trim_end_matches('s'),
-    };
-    format!("{verb}_{kind} {name}")
+    }
 }
 
 /// Makes an object by hand, equal to what the file of `kinds` says.
@@ -95,7 +99,7 @@ pub(crate) fn by_hand(bench: &Bench, section: &str, name: &str) -> String {
     };
     let zones = bench.server().list("/dns/zones");
     let domain = match zones.iter().any(|zone| zone["domain"] == "x.example") {
-        true => format!("{name}.example"),
+        true => format!("{name}-{}.example", zones.len()),
         false => "x.example".into(),
     };
     let (path, body) = match section {

@@ -8,6 +8,13 @@ fn file(peers: Value) -> Value {
     json!({ "groups": { "g": {} }, "peers": peers })
 }
 
+/// A bench with an inventory: from here on a name means the machine that has it when the file first uses it.
+fn settled() -> Bench {
+    let bench = Bench::in_git();
+    bench.applied(0.0, json!({ "groups": { "g": {} } }));
+    bench
+}
+
 fn switches(bench: &Bench, name: &str) -> [Value; 3] {
     let peer = bench.one("/peers", name);
     [
@@ -31,7 +38,7 @@ fn by_hand(bench: &Bench, name: &str, changes: Value) {
 
 #[test]
 fn what_the_file_says_is_set_and_the_rest_stays() {
-    let bench = Bench::in_git();
+    let bench = settled();
     bench.peer("gw");
     bench.netbird().enroll_sso("laptop");
     by_hand(
@@ -143,8 +150,7 @@ fn a_rename_keeps_what_was_set() {
 
 #[test]
 fn what_cannot_be_set_is_told() {
-    let bench = Bench::in_git();
-    bench.group("g");
+    let bench = settled();
     bench.peer("gw");
     for field in ["login_expiration_enabled", "inactivity_expiration_enabled"] {
         bench.declared(1.0, file(json!({ "gw": { field: true } })));
@@ -154,7 +160,7 @@ fn what_cannot_be_set_is_told() {
             .says("leave the field out");
     }
     // a machine that came under the name since is not meant, and none is where several bear it
-    bench.declared(2.0, file(json!({ "late": { "ssh_enabled": true } })));
+    bench.applied(2.0, file(json!({ "late": { "ssh_enabled": true } })));
     bench.hour(3.0).peer("late");
     bench.leaves_all(&[]).says_anywhere("\"late\"");
     assert_eq!(switches(&bench, "late")[0], false);
@@ -164,7 +170,7 @@ fn what_cannot_be_set_is_told() {
 
 #[test]
 fn two_entries_that_mean_one_machine_are_an_error() {
-    let bench = Bench::in_git();
+    let bench = settled();
     let keys = bench.enrolled(&["gw"]);
     by_hand(&bench, "gw", json!({ "name": "gateway" }));
     let mut both =
@@ -178,23 +184,25 @@ fn two_entries_that_mean_one_machine_are_an_error() {
 }
 
 #[test]
-fn a_machine_that_goes_is_not_set() {
+fn a_machine_that_an_entry_names_stays_and_goes_with_the_entry() {
     let bench = Bench::in_git();
-    let key = json!({ "type": "one-off", "expires_in": 86400, "enrolled": false });
-    let file = |keys: Value| json!({ "groups": { "g": {} }, "setup_keys": keys, "peers": { "gw": { "ssh_enabled": true } } });
-    bench.applied(0.0, file(json!({ "gw": key })));
+    let key =
+        |enrolled: bool| json!({ "type": "one-off", "expires_in": 86400, "enrolled": enrolled });
+    let file = |keys: Value, peers: Value| json!({ "groups": { "g": {} }, "setup_keys": keys, "peers": peers });
+    let on = json!({ "gw": { "ssh_enabled": true } });
+    bench.applied(0.0, file(json!({ "gw": key(false) }), on.clone()));
     bench.hour(1.0);
     bench.server().enroll(&bench.unseal("gw"), "gw").unwrap();
     bench.apply(&[]).expect(0);
-    let mut done = key.clone();
-    done["enrolled"] = json!(true);
-    bench.declared(2.0, file(json!({ "gw": done })));
-    bench.leaves_all(&[]);
-    bench.hour(3.0);
+    bench.applied(2.0, file(json!({ "gw": key(true) }), on.clone()));
     by_hand(&bench, "gw", json!({ "ssh_enabled": false }));
-    bench.declared_agreed(4.0, file(json!({})), "the gateway goes");
-    bench.apply(&[]).expect(0).shows("deleted");
-    assert_eq!(bench.all("/peers", "gw"), [] as [Value; 0]);
+    bench.applied(3.0, file(json!({}), on));
+    assert_eq!(switches(&bench, "gw")[0], true);
+    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+    by_hand(&bench, "gw", json!({ "ssh_enabled": false }));
+    bench.declared_agreed(4.0, file(json!({}), json!({})), "the gateway goes");
+    assert_eq!(bench.planned(&[]), ["delete_peer gw"]);
+    bench.apply(&[]).expect(0).shows("1 deleted");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
 

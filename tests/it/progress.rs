@@ -137,13 +137,14 @@ fn a_narrow_terminal_gets_a_line_that_does_not_wrap() {
 fn nothing_moves_where_nobody_watches_or_wants_it() {
     let bench = Bench::fake();
     type Row<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], bool);
+    let in_a_job = bench.in_a_job();
     let rows: [Row; 6] = [
         (&[], &[], true),
         (&["--quiet"], &[], false),
         (&["--log-format", "json"], &[], false),
         (&[], &[("TERM", "dumb")], false),
         (&[], &[("TERM", "")], false),
-        (&[], &[("CI", "true")], false),
+        (&[], &in_a_job, false),
     ];
     for (args, environment, wanted) in rows {
         bench.file(groups(1));
@@ -219,7 +220,8 @@ fn in_a_job_each_step_is_a_line_and_many_are_folded() {
         (11, "WOODPECKER", 0),
     ] {
         bench.file(groups(number));
-        let environment = [("CI", "true"), (runner, "true")];
+        let [ci, inventory] = bench.in_a_job();
+        let environment = [ci, inventory, (runner, "true")];
         let run = bench
             .run_with(&["apply", "--any-commit"], &environment)
             .expect(0);
@@ -244,7 +246,8 @@ fn what_went_wrong_is_never_folded() {
     bench
         .netbird()
         .fault(fault.then(Effect::Status(422, json!({ "message": "out of luck" }))));
-    let environment = [("CI", "true"), ("GITEA_ACTIONS", "true")];
+    let [ci, inventory] = bench.in_a_job();
+    let environment = [ci, inventory, ("GITEA_ACTIONS", "true")];
     let run = bench
         .run_with(&["apply", "--any-commit", "--keep-going"], &environment)
         .expect(4);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::run::Bench;
+use crate::run::{Bench, id};
 
 fn route(network: &str, routers: &str) -> Value {
     json!({ "network": network, "peer_groups": [routers], "groups": ["users"] })
@@ -119,24 +119,22 @@ fn a_machine_that_joins_both_groups_of_routers_in_this_plan_is_in_the_way_too() 
 }
 
 #[test]
-fn a_route_through_one_peer_is_never_in_the_way_and_is_taken_over_by_name() {
+fn a_route_of_our_name_through_another_peer_is_never_in_the_way_and_stays() {
     let bench = Bench::scenario_that_enrolls();
     bench.agreed(file(json!({})));
     let (peer, users) = (bench.peer("m"), bench.id("/groups", "users"));
     let single = json!({ "network_id": "lan", "network": "10.1.0.0/16", "peer": peer, "groups": [users], "metric": 7, "enabled": true });
     let single = bench.create("/routes", single);
     bench.file(file(json!({ "lan": route("10.1.0.0/16", "gw") })));
-    bench
-        .plan(&[])
-        .expect(0)
-        .shows("m → none")
-        .shows("none → gw");
-    bench.apply(&[]).expect(0);
-    let after = bench.one("/routes", "lan");
-    assert_eq!(
-        (&after["id"], &after["peer"], &after["metric"]),
-        (&single["id"], &json!(""), &json!(7))
+    let said = format!(
+        "NetBird has another route with the name \"lan\" (id {})",
+        id(&single)
     );
+    bench.plan(&[]).expect(0).shows("1 to create").shows(&said);
+    bench.apply(&[]).expect(0);
+    let all = bench.all("/routes", "lan");
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert!(all.contains(&single), "{all:?}");
     bench.plan(&[]).expect(0).shows("No changes");
 }
 

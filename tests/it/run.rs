@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::channel;
 
-use fakes::NetBird;
+use fakes::{NetBird, client};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -34,6 +34,12 @@ pub(crate) use terminal::Terminal;
 pub(crate) const IDENTITY: &str =
     "AGE-SECRET-KEY-1JW6ER7XNWV5NANVT3SGWEUC74PYXQ4U0U4QJN3DEL3A0AEEDK7DQW5EVEL";
 pub(crate) const RECIPIENT: &str = "age12pj5d2m7vsel2np045gnl5lw2653rdr23073zwdz058uyc453g7srvl0gx";
+
+/// The branch of the inventory, and the inventory's path on it and beside a file.
+pub(crate) const INVENTORY: [&str; 2] = [
+    "netbird-gitops/inventory",
+    ".netbird-gitops/default/inventory.json",
+];
 
 /// Sections of netbird.json, as they stand before a name on the command line.
 const SECTIONS: [&str; 6] = [
@@ -131,6 +137,12 @@ impl Bench {
         command.envs(environment.iter().copied());
         let output = command.output().expect("the program runs");
         Run::of(output, &self.server)
+    }
+
+    /// The variables of a job without a forge, which has the inventory in a file.
+    pub(crate) fn in_a_job(&self) -> [(&'static str, &'static str); 2] {
+        self.write_inventory(json!({}));
+        [("CI", "true"), ("NETBIRD_GITOPS_INVENTORY", INVENTORY[1])]
     }
 
     /// The program, ready to run in the bench's directory: no variables but those of the bench, no waits.
@@ -236,6 +248,16 @@ impl Bench {
         self.server.write("POST", path, body)
     }
 
+    /// Makes a call as the program's own user.
+    #[track_caller]
+    pub(crate) fn as_program(&self, method: &str, path: &str, body: Value) -> Value {
+        let url = format!("{}/api{path}", self.server.url());
+        let token = self.server.token();
+        let answer = client::send(method, &url, Some(&token), Some(&body)).unwrap();
+        assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text);
+        answer.json
+    }
+
     /// Makes a network with a resource of that name by hand, and returns the resource's id.
     #[track_caller]
     pub(crate) fn resource(&self, name: &str) -> String {
@@ -305,6 +327,23 @@ impl Bench {
             section[*name] = json!({ "type": "one-off", "expires_in": 86400, "enrolled": true });
         }
         section
+    }
+
+    /// The inventory beside the file; null where there is none.
+    pub(crate) fn inventory(&self) -> Value {
+        let text = fs::read(self.path(INVENTORY[1])).unwrap_or_else(|_| b"null".into());
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    /// Writes an inventory beside the file, with these lists and no others.
+    pub(crate) fn write_inventory(&self, mut lists: Value) -> &Bench {
+        lists["format_version"] = json!(1);
+        lists["account"] = json!(self.netbird().account_id());
+        lists["file"] = json!("netbird.json");
+        let path = self.path(INVENTORY[1]);
+        fs::create_dir_all(path.parent().expect("a folder")).unwrap();
+        fs::write(path, lists.to_string()).unwrap();
+        self
     }
 
     /// Opens a sealed key of the keys directory.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
-use crate::run::{Bench, Pid, files, id, open};
+use crate::run::{Bench, INVENTORY, Pid, files, id, open};
 
 /// One pending key that joins a group.
 pub(crate) fn one_key() -> Value {
@@ -277,6 +277,7 @@ fn no_output_at_any_level_holds_a_secret() {
         .netbird()
         .fault(Fault::on("PUT", "/groups/").then(Effect::ErrorBefore));
     let mut said = String::new();
+    let (ci, inventory) = (("CI", "1"), ("NETBIRD_GITOPS_INVENTORY", INVENTORY[1]));
     for format in ["text", "json", "markdown"] {
         let args = [
             "apply",
@@ -288,7 +289,7 @@ fn no_output_at_any_level_holds_a_secret() {
             "--replace",
             "setup_keys/k",
         ];
-        let environment = [("RUST_LOG", "trace"), ("CI", "1")];
+        let environment = [ci, inventory, ("RUST_LOG", "trace")];
         let run = bench.run_with(&args, &environment).expect(0);
         said +=
             &(run.stdout + &run.stderr + &fs::read_to_string(bench.path("report.json")).unwrap());
@@ -334,7 +335,7 @@ fn in_a_job_the_sealed_text_is_in_the_log_before_the_next_request() {
         });
     };
     let mut command = bench.command(&["apply"]);
-    command.env("CI", "true");
+    command.envs(bench.in_a_job());
     let run = bench.start_command(command, hook).wait();
     assert_eq!(run.code, 0);
     bench.netbird().requests();
@@ -358,7 +359,7 @@ fn as_text_it_is_a_block_that_can_be_copied() {
     let bench = Bench::fake();
     bench.file(one_key());
     let run = bench
-        .run_with(&["apply", "--log-format", "text"], &[("CI", "1")])
+        .run_with(&["apply", "--log-format", "text"], &bench.in_a_job())
         .expect(0);
     let start = run
         .stderr

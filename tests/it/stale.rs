@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::run::{Job, Pull, Site};
+use crate::run::{INVENTORY, Job, Pull, Site};
 
 fn one_key() -> Value {
     json!({ "groups": { "g": {} },
@@ -153,14 +153,16 @@ fn a_change_whose_first_half_is_done_is_no_refusal() {
 #[test]
 fn a_gitea_that_falls_silent_before_the_first_write_is_an_error_and_no_refusal() {
     let site = Site::fake();
-    site.bench.group("g");
+    site.commit(json!({ "groups": { "g": {} } }));
+    site.run(&["apply"]).expect(0);
+    site.bench.server().clear_requests();
     site.commit(one_key());
     let contents = site.gitea().path("/contents/netbird.json");
     site.gitea().after("GET", &contents, |gitea| {
         gitea.revoke(&gitea.token());
     });
-    let run = site.run(&["apply", "--keys-branch", "none"]).expect(1);
-    run.says("cannot tell whether this file is still the one to apply");
+    let run = site.run(&["apply", "--key-copies", "none"]).expect(1);
+    run.says("401");
     site.bench.assert_writes(&[]);
 }
 
@@ -190,13 +192,12 @@ fn a_gitea_that_does_not_answer_is_no_leave_to_apply() {
     site.commit(one_key());
     site.gitea().revoke(&site.gitea().token());
     let run = site.run(&["apply"]).expect(1);
-    run.says("cannot tell whether this file is still the one to apply")
-        .says("401");
+    run.says("cannot read the inventory").says("401");
     site.bench.assert_writes(&[]);
 }
 
 #[test]
-fn nothing_to_do_asks_nobody() {
+fn nothing_to_do_asks_for_the_inventory_alone() {
     let site = Site::fake();
     site.commit(json!({ "groups": { "g": {} } }));
     site.run(&["apply"]).expect(0);
@@ -205,7 +206,10 @@ fn nothing_to_do_asks_nobody() {
         .text(&site.text(json!({ "groups": { "g": {} } })));
     site.gitea().clear_requests();
     site.run(&["apply"]).expect(0).shows("No changes");
-    assert!(site.gitea().requests().is_empty());
+    let inventory = site.gitea().path(&format!("/contents/{}", INVENTORY[1]));
+    let requests = site.gitea().requests();
+    let paths: Vec<&str> = requests.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(paths, [inventory]);
 }
 
 #[test]

@@ -45,6 +45,17 @@ pub(super) fn used<const N: usize>(site: Site, keys: [&str; N]) -> Site {
     site
 }
 
+/// The same with keys that an apply made and wrote down.
+pub(super) fn recorded<const N: usize>(site: Site, keys: [&str; N]) -> Site {
+    site.commit(file(&keys));
+    site.run(&["apply"]).expect(0);
+    for key in keys {
+        enroll(&site, &site.bench.unseal(key), &format!("host-of-{key}"));
+    }
+    site.bench.server().clear_requests();
+    site
+}
+
 pub(super) fn enroll(site: &Site, secret: &str, hostname: &str) -> String {
     site.bench.server().enroll(secret, hostname).unwrap()
 }

@@ -181,22 +181,13 @@ fn a_peer_that_the_file_still_names_is_not_offboarded() {
     bench.applied(1.0, with(to_peer.clone(), enrolled));
     assert_eq!(rule(&bench)["destinationResource"]["type"], "peer");
     // the name means the live peer now, and keeps it
-    bench.declared(2.0, with(to_peer, json!({})));
-    bench
-        .leaves_all(&[])
-        .says_anywhere("its peer \"gw\" stays: it is still used by policy \"p\"");
+    bench.applied(2.0, with(to_peer, json!({})));
+    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+    bench.leaves_all(&[]).shows("No changes");
     // what goes to somebody else is in nobody's way
-    bench.declared(
-        3.0,
-        with(
-            json!({ "sources": ["g"], "destinations": ["h"] }),
-            json!({}),
-        ),
-    );
-    assert_eq!(
-        bench.planned(&[]),
-        ["delete_setup_key gw", "delete_peer gw", "update_policy p"]
-    );
+    let to_group = json!({ "sources": ["g"], "destinations": ["h"] });
+    bench.declared(3.0, with(to_group, json!({})));
+    assert_eq!(bench.planned(&[]), ["delete_peer gw", "update_policy p"]);
 }
 
 #[test]

@@ -260,7 +260,7 @@ fn actions_are_few_and_of_versions_that_work() {
             match action.as_deref() {
                 None => assert!(step["run"].is_string(), "{path}"),
                 Some("actions/checkout@v4") => {
-                    // The ledger needs the history; and nothing of a pull request's head is for checking out by name.
+                    // What a change takes away is told by the history; and nothing of a pull request's head is for checking out by name.
                     assert_eq!(*with, json!({"fetch-depth": 0}), "{path}");
                 }
                 Some("actions/upload-artifact@v3") => {

@@ -10,17 +10,22 @@ use super::{MADE, NOW, group, over, value};
 use crate::access::Delta;
 use crate::actual::Actual;
 use crate::address::Address;
+use crate::api::objects::Peer;
 use crate::config::Source;
 use crate::desired::Desired;
+use crate::git::Sha;
+use crate::id::Id;
+use crate::inventory::{Inventory, Machine};
 use crate::kind::Kind;
-use crate::ledger::Listings;
 use crate::memberships::Memberships;
 use crate::options::{Options, Prune};
+use crate::ours::{Ours, Standing};
 use crate::plan::{self, Part, Plan};
 use crate::problem::Problem;
 use crate::render::{Document, words};
 use crate::snapshot::Snapshot;
 use crate::validate::validate;
+use crate::versions::{Version, Versions};
 
 /// Returns the desired state of a valid file.
 pub(crate) fn desired(file: &Value) -> Desired {
@@ -51,10 +56,8 @@ impl Case {
             prune: Prune::None,
             replace: BTreeSet::new(),
             now: Timestamp::from_second(NOW).expect("a second of this century"),
-            ledger: Arc::default(),
-            listings: Listings::default(),
+            ours: Arc::default(),
             release: BTreeSet::new(),
-            keys_files: BTreeSet::new(),
         };
         Case {
             desired: desired(&file),
@@ -66,7 +69,12 @@ impl Case {
     /// With `--prune all`.
     pub(crate) fn prune_all(mut self) -> Self {
         self.options.prune = Prune::All;
-        self
+        // where nobody can tell whether there is an inventory, nothing is deleted
+        self.ours(|ours| {
+            if ours.standing == Standing::Unknown {
+                ours.standing = Standing::First;
+            }
+        })
     }
 
     /// With `--replace`.
@@ -75,23 +83,118 @@ impl Case {
         self
     }
 
-    /// With `--prune owned` and a git history of the file: (second, version). The file itself is in no commit yet,
-    /// unless it is the last version.
+    /// With `--prune owned`, and with versions of the file that were applied: (second, version). What was made while a version
+    /// declared it is recorded as created, with the members that were listed. The last version is what was applied last; the
+    /// file itself is in no commit yet, unless it is that one.
     pub(crate) fn history(mut self, versions: &[(i64, Value)]) -> Self {
-        let texts: Vec<(i64, String)> = versions
+        let versions: Vec<(i64, Desired)> = versions
             .iter()
-            .map(|(second, version)| (*second, version.to_string()))
+            .map(|(second, version)| (*second, desired(version)))
             .collect();
-        let versions: Vec<(i64, &str)> = texts
-            .iter()
-            .map(|(second, text)| (*second, text.as_str()))
-            .collect();
-        let mut ledger = crate::ledger::tests::of_at(NOW, &versions);
-        ledger.propose(self.desired.clone());
-        self.options.listings = ledger.listings();
-        self.options.ledger = Arc::new(ledger);
         self.options.prune = Prune::Owned;
+        let actual = self.actual();
+        let declared = |address: &Address, made: Option<i64>| {
+            let mut spans = versions.iter().enumerate();
+            spans.any(|(at, (from, file))| {
+                let to = versions.get(at + 1).map_or(i64::MAX, |(to, _)| *to);
+                file.has(address) && made.is_some_and(|made| *from <= made && made < to)
+            })
+        };
+        let mut inventory = Inventory::new("account", "netbird.json");
+        for (address, live) in actual.each() {
+            let key = Address::of_key(&address.key()).unwrap_or(address.clone());
+            if address.kind.goes_with_entry() && declared(&key, live.id.created_at()) {
+                let ids = inventory.created.entry(address.key()).or_default();
+                ids.push(live.id.clone());
+                ids.sort();
+            }
+        }
+        for (name, key) in actual.keys.values().map(|key| (&key.name, &key.id)) {
+            let is_recorded = inventory.origin(key).is_some();
+            let bound = actual
+                .bindings
+                .of_key(key)
+                .and_then(|binding| binding.bound());
+            if let Some((peer, by)) = bound.filter(|_| is_recorded) {
+                let id = peer.clone();
+                let machines = inventory.enrolled.entry(name.clone()).or_default();
+                machines.push(Machine { id, by });
+                machines.sort();
+            }
+        }
+        for (_, file) in &versions {
+            for (group, entry) in file.groups() {
+                let live = actual.named(Kind::Group, group).first();
+                let members = live.and_then(|live| live.resource.members());
+                let listed = entry.peers.iter().flatten();
+                for id in members.into_iter().flatten() {
+                    let names = crate::members::names_of(id, &actual);
+                    let listed = listed.clone().find(|name| names.contains(*name));
+                    if let Some(name) = listed {
+                        let members = inventory.members.entry(group.clone()).or_default();
+                        members.insert(name.clone(), id.clone());
+                    }
+                }
+            }
+        }
+        // whom names meant when a version first used them
+        for (second, file) in &versions {
+            for (_, name) in file.machine_names() {
+                let bearing = actual.peers_named(&name);
+                let created = |peer: &Peer| peer.created_at.map_or(0, Timestamp::as_second);
+                let bearing = bearing.filter(|peer| created(peer) <= *second);
+                let bearing: Vec<Id> = bearing.map(|peer| peer.id.clone()).collect();
+                let meant = (bearing.len() == 1).then(|| bearing[0].clone());
+                if file.setup_key(&name).is_none() {
+                    inventory.names.entry(name).or_insert(meant);
+                }
+            }
+        }
+        let mut files = versions.into_iter().map(|(_, file)| Arc::new(file));
+        let last = files.next_back();
+        let mut versions = Versions::new(last, Vec::new());
+        versions.propose(Arc::new(self.desired.clone()));
+        self.ours(|ours| {
+            ours.inventory = inventory;
+            ours.standing = Standing::Read;
+            ours.versions = versions;
+        })
+    }
+
+    /// With what else is known of what is ours.
+    pub(crate) fn ours(mut self, change: impl FnOnce(&mut Ours)) -> Self {
+        let mut ours = Arc::unwrap_or_clone(self.options.ours);
+        change(&mut ours);
+        self.options.ours = Arc::new(ours);
         self
+    }
+
+    /// With an inventory that was read, in its own text.
+    pub(crate) fn inventory(mut self, inventory: Value) -> Self {
+        self.options.prune = Prune::Owned;
+        let text = over(
+            json!({ "format_version": 1, "account": "account", "file": "netbird.json" }),
+            inventory,
+        );
+        let inventory = Inventory::parse(text.to_string().as_bytes()).expect("an inventory");
+        self.ours(|ours| {
+            ours.inventory = inventory;
+            ours.standing = Standing::Read;
+        })
+    }
+
+    /// With versions of the file since the last apply, the first of them applied. The file itself is in no commit yet, unless it is
+    /// the last one.
+    pub(crate) fn since(self, versions: &[Value]) -> Self {
+        let mut files = versions.iter().map(|version| Arc::new(desired(version)));
+        let start = files.next();
+        let commits = files.enumerate().map(|(at, desired)| Version {
+            sha: Sha::parse(&format!("{at:040x}")).expect("a commit's id"),
+            desired,
+        });
+        let mut versions = Versions::new(start, commits.collect());
+        versions.propose(Arc::new(self.desired.clone()));
+        self.ours(|ours| ours.versions = versions)
     }
 
     /// Reads the live account.
@@ -101,10 +204,9 @@ impl Case {
 
     /// Makes the plan.
     pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
-        let renames = plan::renames(&self.desired, &self.snapshot, &self.options);
-        let actual = Actual::read_renamed(&self.snapshot, renames.names())
+        let (actual, binding) = plan::read(&self.desired, &self.snapshot, &self.options)
             .expect("answers of the server's form");
-        plan::plan(&self.desired, &actual, &renames, &self.options)
+        plan::plan(&self.desired, &actual, &binding, &self.options)
     }
 
     /// Makes a plan that has to be possible.
@@ -166,7 +268,7 @@ fn plan_lines(plan: &Plan) -> String {
             Part::Making => " (making)",
             Part::Breaking => " (breaking)",
         };
-        let reason = match words::reason(change.reason.as_ref()) {
+        let reason = match words::reason(change.reason.as_ref(), &change.address.name) {
             none if none.is_empty() => none,
             reason => format!(": {reason}"),
         };
@@ -204,6 +306,21 @@ fn plan_lines(plan: &Plan) -> String {
         plan.held
             .iter()
             .map(|held| format!("held: {}: {}", held.address, words::why(&held.why))),
+    );
+    lines.extend(
+        plan.adoptions
+            .iter()
+            .map(|of| format!("adopts {} as {:?}", of.address, of.origin)),
+    );
+    lines.extend(
+        plan.let_go
+            .iter()
+            .map(|let_go| format!("let go: {}: {:?}", let_go.address, let_go.why)),
+    );
+    lines.extend(
+        plan.skipped
+            .iter()
+            .map(|address| format!("skipped: {address}")),
     );
     lines.extend(
         plan.unmanaged

@@ -1,16 +1,12 @@
-//! The checkout: the workflows in it, and the history that proves what is ours.
+//! The checkout: the workflows in it, and the history that tells what each change takes away.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use jiff::Timestamp;
 
 use super::{Scene, failed};
 use crate::doctor::{Check, Purpose, Standing, standing};
 use crate::files;
 use crate::git::{Git, Opened};
-use crate::ledger::{Ledger, LedgerError};
-use crate::text::count;
 
 /// Where workflows stand; what one forge alone reads goes before what others read as well.
 const FOLDERS: [&str; 3] = [
@@ -79,7 +75,7 @@ fn compared(name: &'static str, texts: &[Workflow]) -> Check {
     Check::right(name, format!("as in version {version}: {all}{adapted}"))
 }
 
-/// Whether the history can prove what is ours.
+/// Whether the history tells which change takes something away.
 pub(super) fn history(scene: &Scene) -> Check {
     let name = "git_history";
     let git = match Git::around(&scene.file) {
@@ -92,7 +88,7 @@ pub(super) fn history(scene: &Scene) -> Check {
                     "check the repository out, with fetch-depth: 0",
                 ),
             };
-            let text = format!("{why}, so nothing is provably ours, and nothing is deleted");
+            let text = format!("{why}, so all deletions count as one change");
             return match scene.context.is_ci || scene.told == Some(Purpose::Apply) {
                 true => Check::wrong(name, text, hint),
                 false => Check::open(name, text),
@@ -100,27 +96,14 @@ pub(super) fn history(scene: &Scene) -> Check {
         }
         Err(error) => return failed(name, error.into()),
     };
-    match read(&git, &scene.file) {
-        Ok(None) => Check::open(name, "there is no commit yet"),
-        Ok(Some(0)) => Check::open(name, format!("no commit has {} yet", scene.file.display())),
-        Ok(Some(number)) => Check::right(
+    match (git.head(), git.is_shallow()) {
+        (Err(error), _) => failed(name, error.into()),
+        (Ok(None), _) => Check::open(name, "there is no commit yet"),
+        (Ok(Some(_)), false) => Check::right(name, "whole"),
+        (Ok(Some(_)), true) => Check::wrong(
             name,
-            format!(
-                "whole: {} changed {}",
-                count(number, "commit", "commits"),
-                scene.file.display()
-            ),
+            "the checkout is shallow: which change takes something away is not known, so all deletions count as one",
+            "set fetch-depth: 0 in the checkout step; on a laptop, run git fetch --unshallow",
         ),
-        Err(error) => failed(name, error.into()),
     }
-}
-
-/// Returns how many commits changed the file; `None` without any commit.
-fn read(git: &Git, file: &Path) -> Result<Option<usize>, LedgerError> {
-    let path = git.locate(file)?;
-    let Some(tip) = git.head()? else {
-        return Ok(None);
-    };
-    let ledger = Ledger::read(git, &tip, &[path], Timestamp::now().as_second())?;
-    Ok(Some(ledger.commits().len()))
 }

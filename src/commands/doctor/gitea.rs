@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::Timestamp;
-
-use super::rights::{COMMENT, KEYS_BRANCH, KEYS_PUSH, PUSH, RULE, Work};
-use super::{Scene, clock, failed};
+use super::rights::{COMMENT, INVENTORY_BRANCH, INVENTORY_PUSH, PUSH, RULE, Work};
+use super::{Scene, failed};
 use crate::ci::Runner;
 use crate::commands::forge::{self, Forge, SETTINGS};
 use crate::commands::settings::{environment, find_token};
@@ -16,24 +14,22 @@ use crate::gitea::{self, About, Error, Repo, Scopes, User};
 
 const URL: &str = "gitea_url";
 const VERSION: &str = "gitea_version";
-const CLOCK: &str = "gitea_clock";
 const TOKEN: &str = "gitea_token";
 const SCOPES: &str = "gitea_scopes";
 const REPOSITORY: &str = "gitea_repository";
 
 /// All of them, in the order in which they are told.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 10] = [
     URL,
     TOKEN,
     VERSION,
-    CLOCK,
     SCOPES,
     REPOSITORY,
     PUSH,
     RULE,
     COMMENT,
-    KEYS_BRANCH,
-    KEYS_PUSH,
+    INVENTORY_BRANCH,
+    INVENTORY_PUSH,
 ];
 
 /// Why the rest was not looked at.
@@ -79,6 +75,12 @@ pub(super) fn checks(
     Check::complete(&NAMES, &made, ended.err().unwrap_or_default())
 }
 
+/// Whether these checks say that nothing can be read there: what is wrong is told once.
+pub(super) fn is_closed(checks: &[Check]) -> bool {
+    let mut failed = checks.iter().filter(|check| check.failed());
+    failed.any(|check| [URL, TOKEN, REPOSITORY].contains(&check.name))
+}
+
 /// Asks who the server and the token are; returns whether the token is the job's own.
 fn server(
     repo: &Repo,
@@ -86,13 +88,11 @@ fn server(
     has_workflows: bool,
     made: &mut Vec<Check>,
 ) -> Result<bool, Ended> {
-    let asked = Timestamp::now();
-    let version = repo.version_at();
-    let now = Timestamp::now();
+    let version = repo.version();
     let answers = Check::right(URL, format!("the API answers at {}", repo.base()));
-    let (version, time, user) = match version.map(|(version, time)| (version, time, repo.user())) {
+    let (version, user) = match version.map(|version| (version, repo.user())) {
         Err(error @ Error::Unauthenticated(_))
-        | Ok((_, _, Err(error @ Error::Unauthenticated(_)))) => {
+        | Ok((_, Err(error @ Error::Unauthenticated(_)))) => {
             made.extend([answers, failed(TOKEN, error.into())]);
             return Err("there is no valid token");
         }
@@ -114,7 +114,6 @@ fn server(
         answers,
         token(&user, purpose),
         self::version(&version, has_workflows),
-        clock(CLOCK, "Gitea", asked, time, now),
     ]);
     Ok(matches!(&user, Ok(user) if user.id < 0))
 }
@@ -135,7 +134,7 @@ fn open(scene: &Scene, made: &mut Vec<Check>) -> Result<Repo, Ended> {
         let check = match context.runner {
             Runner::Gitea | Runner::Forgejo => Check::wrong(URL, text, SETTINGS),
             Runner::Other | Runner::None => {
-                let without = "comments, commits and copies of keys are left out";
+                let without = "comments, commits and the branch of the inventory are left out";
                 Check::open(URL, format!("{text}: {without}"))
             }
         };

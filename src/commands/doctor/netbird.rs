@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::{Scene, clock, failed};
 use crate::api::objects::{User, UserToken};
@@ -59,21 +60,32 @@ impl Asked {
     }
 }
 
-/// Returns the checks, and the token's user where it is known.
-pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Option<User>) {
+/// What other checks need of the server.
+#[derive(Default)]
+pub(super) struct Known {
+    /// The token's user.
+    pub(super) me: Option<User>,
+    /// The account's id.
+    pub(super) account: Option<String>,
+    /// The server, where it takes the token.
+    pub(super) api: Option<Api>,
+}
+
+/// Returns the checks, and what is known of the server.
+pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Known) {
     let mut made = Vec::new();
-    let (me, why) = match look(scene, &mut made) {
-        Ok(me) => (me, NO_TOKEN),
+    let (known, why) = match look(scene, &mut made) {
+        Ok(known) => (known, NO_TOKEN),
         Err((failure, why)) => {
             made.push(failed(URL, failure));
-            (None, why)
+            (Known::default(), why)
         }
     };
-    (Check::complete(&NAMES, &made, why), me)
+    (Check::complete(&NAMES, &made, why), known)
 }
 
 /// Looks at the server and the token; errors where there is nobody to ask, with why the rest was not looked at.
-fn look(scene: &Scene, made: &mut Vec<Check>) -> Result<Option<User>, (Failure, &'static str)> {
+fn look(scene: &Scene, made: &mut Vec<Check>) -> Result<Known, (Failure, &'static str)> {
     let server = &scene.args.server;
     let token = token(server, scene.context.is_pull_request_event());
     let api = open(server, &token).map_err(|failure| (failure, "the server is not known"))?;
@@ -106,17 +118,24 @@ fn look(scene: &Scene, made: &mut Vec<Check>) -> Result<Option<User>, (Failure, 
     }
     let at = format!("NetBird answers at {}", netbird.api.base());
     made.push(Check::right(URL, at));
-    let mut me = None;
+    let mut known = Known::default();
     let taken = match (token, users) {
         (Err(failure), _) => failed(TOKEN, failure),
         (Ok(_), Err(error)) => refused(error),
         (Ok(_), Ok(users)) => {
-            me = users.into_iter().find(|user| user.is_current);
+            let me = users.into_iter().find(|user| user.is_current);
+            let accounts = netbird.see(netbird.api.values("/accounts"));
             made.extend([
                 role(scene, me.as_ref()),
                 life(&netbird, me.as_ref(), now),
-                account(&netbird, setting(server.account.as_ref())),
+                account(&accounts, setting(server.account.as_ref())),
             ]);
+            let account = accounts.ok().and_then(|all| all.into_iter().next());
+            known = Known {
+                me,
+                account: account.and_then(|one| Some(one["id"].as_str()?.to_owned())),
+                api: Some(netbird.api.clone()),
+            };
             Check::right(TOKEN, "NetBird takes it")
         }
     };
@@ -126,7 +145,7 @@ fn look(scene: &Scene, made: &mut Vec<Check>) -> Result<Option<User>, (Failure, 
         Err(error) => untold(CLOCK, error),
     });
     made.push(rate_limit(&greeting, netbird.throttled.get()));
-    Ok(me)
+    Ok(known)
 }
 
 /// Returns a client. Without a token the URL can be looked at all the same: the answer is a refusal of NetBird's own.
@@ -291,8 +310,8 @@ fn life(netbird: &Asked, me: Option<&User>, now: Timestamp) -> Check {
     }
 }
 
-fn account(netbird: &Asked, wanted: Option<String>) -> Check {
-    let accounts = match netbird.see(netbird.api.values("/accounts")) {
+fn account(accounts: &Result<Vec<Value>, ApiError>, wanted: Option<String>) -> Check {
+    let accounts = match accounts {
         Ok(accounts) => accounts,
         Err(error) => return Check::open(ACCOUNT, format!("NetBird does not tell: {error}")),
     };

@@ -4,14 +4,15 @@ use super::{Scene, failed};
 use crate::commands::forge;
 use crate::commands::settings::setting;
 use crate::doctor::{Check, Purpose};
-use crate::gitea::{About, Branch, Error, Repo, Scopes, sealed};
+use crate::gitea::inventory::BRANCH;
+use crate::gitea::{About, Branch, Error, Repo, Scopes};
 use crate::text::count;
 
 pub(super) const PUSH: &str = "gitea_push";
 pub(super) const RULE: &str = "gitea_branch_rule";
 pub(super) const COMMENT: &str = "gitea_comment";
-pub(super) const KEYS_BRANCH: &str = "gitea_keys_branch";
-pub(super) const KEYS_PUSH: &str = "gitea_keys_push";
+pub(super) const INVENTORY_BRANCH: &str = "gitea_inventory_branch";
+pub(super) const INVENTORY_PUSH: &str = "gitea_inventory_push";
 
 /// Why the right to push is not looked at.
 const OWN_TOKEN: &str = "the token is the job's own";
@@ -39,7 +40,7 @@ impl Work<'_> {
     pub(super) fn checks(&self, scopes: &Scopes) -> Vec<Check> {
         let branch = self.repo.branch(self.name);
         let mut checks = vec![self.push(&branch), self.rule(&branch), self.comment(scopes)];
-        checks.extend(self.keys());
+        checks.extend(self.inventory());
         checks
     }
 
@@ -189,69 +190,77 @@ impl Work<'_> {
         }
     }
 
-    fn keys(&self) -> Vec<Check> {
-        let names = [KEYS_BRANCH, KEYS_PUSH];
+    fn inventory(&self) -> Vec<Check> {
+        let names = [INVENTORY_BRANCH, INVENTORY_PUSH];
         let open = |text: String| Vec::from(names.map(|name| Check::open(name, text.clone())));
-        let named = setting(self.scene.args.sealing.keys_branch.as_ref());
-        let name = match named.as_deref() {
-            Some("none") => {
-                return open("no copies of sealed keys are kept (--keys-branch none)".to_owned());
-            }
-            None if self.about.is_public() => {
-                return open(
-                    "everybody may read the repository, so no copies of sealed keys are kept there"
-                        .to_owned(),
-                );
-            }
-            named => named.unwrap_or(sealed::BRANCH),
-        };
-        if name == self.about.default_branch {
-            let text =
-                format!("{name} is the default branch: sealed keys have a branch of their own");
-            let hint = "name another with --keys-branch (NETBIRD_GITOPS_KEYS_BRANCH)";
+        let named = setting(self.scene.args.inventory.inventory_branch.as_ref());
+        let name = named.as_deref().unwrap_or(BRANCH);
+        if name == self.about.default_branch || name == self.name {
+            let text = format!("{name} has the file: the inventory has a branch of its own");
+            let hint = "name another with --inventory-branch (NETBIRD_GITOPS_INVENTORY_BRANCH)";
             return vec![
-                Check::wrong(KEYS_BRANCH, text, hint),
-                Check::not_made(KEYS_PUSH, "it is the default branch"),
+                Check::wrong(INVENTORY_BRANCH, text, hint),
+                Check::not_made(INVENTORY_PUSH, "it is the branch of the file"),
             ];
         }
         let branch = match self.repo.branch(name) {
             Ok(branch) => branch,
             Err(error) if error.is_not_found() => {
-                let text =
-                    format!("{name} is not there yet: the first apply that makes a key makes it");
-                return open(text);
+                return open(format!("{name} is not there yet: the first apply makes it"));
             }
             Err(error) => return open(format!("not known: {error}")),
         };
-        let protected = match branch.protected {
-            true => Check::right(KEYS_BRANCH, format!("{name} is there, and protected")),
-            false => Check::wrong(
-                KEYS_BRANCH,
-                format!(
-                    "no rule protects {name}: every writer can delete or forge what is stored there"
-                ),
-                format!(
-                    "make a rule for {name} with the bot alone on its push allowlist (docs/gitea.md, step 7)"
-                ),
-            ),
-        };
-        vec![protected, self.keys_push(name, &branch)]
+        vec![
+            self.inventory_rule(name, &branch),
+            self.inventory_push(name, &branch),
+        ]
     }
 
-    fn keys_push(&self, name: &str, branch: &Branch) -> Check {
+    /// Its rule: the bot alone pushes, and nobody deletes the branch, which is so of every protected one.
+    fn inventory_rule(&self, name: &str, branch: &Branch) -> Check {
+        let hint = format!(
+            "make a rule for {name} with the bot alone on its push allowlist: netbird-gitops init --setup does (docs/gitea.md, \
+             step 7)"
+        );
+        if !branch.protected {
+            let text = format!(
+                "no rule protects {name}: every writer can delete it, or change which objects count as ours"
+            );
+            return Check::wrong(INVENTORY_BRANCH, text, hint);
+        }
+        match self.repo.rule(name, branch) {
+            Ok(Some(rule)) => match rule.gap("inventory.json") {
+                Some((gap, _)) => Check::wrong(
+                    INVENTORY_BRANCH,
+                    format!("the rule {:?} of {name}: {gap}", rule.rule_name),
+                    hint,
+                ),
+                None => Check::right(
+                    INVENTORY_BRANCH,
+                    format!("{name} is protected: {}", rule.pushers()),
+                ),
+            },
+            // only an administrator's token reads the rule
+            Ok(None) | Err(_) => {
+                Check::right(INVENTORY_BRANCH, format!("{name} is there, and protected"))
+            }
+        }
+    }
+
+    fn inventory_push(&self, name: &str, branch: &Branch) -> Check {
         match branch.user_can_push {
             _ if self.purpose == Some(Purpose::Plan) => {
-                Check::not_made(KEYS_PUSH, "a plan stores no keys")
+                Check::not_made(INVENTORY_PUSH, "a plan writes no inventory")
             }
-            _ if self.is_job => Check::not_made(KEYS_PUSH, OWN_TOKEN),
-            Some(true) => Check::right(KEYS_PUSH, format!("the token may push to {name}")),
+            _ if self.is_job => Check::not_made(INVENTORY_PUSH, OWN_TOKEN),
+            Some(true) => Check::right(INVENTORY_PUSH, format!("the token may push to {name}")),
             Some(false) => self.weak(
-                KEYS_PUSH,
-                format!("the token may not push to {name}, so no new key can be stored"),
+                INVENTORY_PUSH,
+                format!("the token may not push to {name}, so every apply is refused"),
                 ALLOW,
             ),
             None => Check::open(
-                KEYS_PUSH,
+                INVENTORY_PUSH,
                 format!("the server does not tell who may push to {name}"),
             ),
         }

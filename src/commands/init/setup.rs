@@ -9,7 +9,8 @@ use crate::commands::failure::Failure;
 use crate::commands::settings::{environment, find_token, setting};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
-use crate::gitea::{self, About, Repo, Rule, Token, sealed};
+use crate::gitea::inventory::BRANCH as INVENTORY;
+use crate::gitea::{self, About, Repo, Rule, Token};
 use crate::init::remote::Remote;
 use crate::init::setup::{Deed, SECRETS, Setting, There, VARIABLES, Wanted, decide};
 use crate::init::{BRANCH, NETWORK};
@@ -66,13 +67,13 @@ impl Setup {
         };
         let applied = setting(args.gitea.branch.as_ref());
         let branch = applied.unwrap_or_else(|| about.default_branch.clone());
-        let keys_branch = keys_branch(args, &about, &branch)?;
+        let inventory_branch = inventory_branch(args, &about, &branch)?;
         let wanted = Wanted {
             secrets: secrets.keys().copied().collect(),
             variables,
             bot,
             branch,
-            keys_branch,
+            inventory_branch,
         };
         let wait = Duration::from_secs_f64(args.server.retry_wait);
         let there = there(&repo, &wanted, wait)?;
@@ -255,24 +256,18 @@ fn place(args: &InitArgs, remote: Option<&Remote>) -> Result<(String, String), F
     }
 }
 
-/// Returns the branch of sealed keys; `None` where none is kept, as `apply` sees it.
-fn keys_branch(args: &InitArgs, about: &About, applied: &str) -> Result<Option<String>, Failure> {
-    let branch = match setting(args.keys_branch.as_ref()) {
-        Some(named) if named == "none" => return Ok(None),
-        None if about.is_public() => return Ok(None),
-        named => named.unwrap_or_else(|| sealed::BRANCH.to_owned()),
-    };
+/// Returns the branch of the inventory.
+fn inventory_branch(args: &InitArgs, about: &About, applied: &str) -> Result<String, Failure> {
+    let branch = setting(args.inventory_branch.as_ref());
+    let branch = branch.unwrap_or_else(|| INVENTORY.to_owned());
     let taken = match branch.as_str() {
-        name if name == about.default_branch => Some("the default branch"),
-        name if name == applied => Some("the branch that is applied"),
-        _ => None,
+        name if name == about.default_branch => "the default branch",
+        name if name == applied => "the branch that is applied",
+        _ => return Ok(branch),
     };
-    if let Some(taken) = taken {
-        let text = format!("{branch} is {taken}: sealed keys have a branch of their own");
-        return Err(Failure::error(visible(&text))
-            .hint("name another with --keys-branch (NETBIRD_GITOPS_KEYS_BRANCH)"));
-    }
-    Ok(Some(branch))
+    let text = format!("{branch} is {taken}: the inventory has a branch of its own");
+    Err(Failure::error(visible(&text))
+        .hint("name another with --inventory-branch (NETBIRD_GITOPS_INVENTORY_BRANCH)"))
 }
 
 /// Asks whose token it is; `None` where its scopes do not let it tell.
@@ -338,10 +333,7 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
         bot_writes: matches!(permission.as_str(), "write" | "admin" | "owner"),
         bot_owns: permission == "owner",
         rule: rule_of(&wanted.branch)?,
-        keys_rule: match &wanted.keys_branch {
-            Some(branch) => rule_of(branch)?,
-            None => None,
-        },
+        inventory_rule: rule_of(&wanted.inventory_branch)?,
         has_network,
     })
 }

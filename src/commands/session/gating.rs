@@ -1,13 +1,11 @@
 //! What of a plan somebody agreed to, and what the gates say of it.
 
-use crate::kind::Kind;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{Session, notices};
 use crate::access::Delta;
-use crate::actual::Actual;
-use crate::agreement::{self, Agreement, Outcome, Statements};
+use crate::agreement::{self, Agreement, Outcome};
 use crate::change::Change;
 use crate::cli::{AccessLevel, Gates, GiteaArgs, Planning};
 use crate::commands::agreements;
@@ -16,13 +14,16 @@ use crate::commands::forge::Forge;
 use crate::commands::settings::{halt, setting};
 use crate::fetch::More;
 use crate::gates::{self, Refusal};
-use crate::ledger::Cause;
+use crate::id::Id;
+use crate::kind::Kind;
+use crate::let_go::LeftBy;
 use crate::notice::{Notice, OfAgreement};
 use crate::plan::{self, Plan, Row};
 use crate::render::Document;
+use crate::versions::Cause;
 
 impl Session {
-    /// Makes the plan, with what is held back where somebody agreed to that. Looks for agreements as far as the plan needs
+    /// Makes the plan, with what is let go where somebody agreed to delete it. Looks for agreements as far as the plan needs
     /// them.
     pub(in crate::commands) fn plan(
         &mut self,
@@ -41,28 +42,26 @@ impl Session {
         }
         let mut plan = self.plan_whole()?;
         document.notices.extend(notices::of_token(&self.actual));
-        let mut statements = agreements::asked(gates.allow_deletes.as_deref(), &self.context)?;
-        agreements::of_this_job(&mut statements, &self.context);
-        let mut outcome =
-            self.statements(&mut statements, &plan, gates, (gitea, file), document)?;
+        let asked = gates.allow_deletes.as_deref();
+        self.statements = agreements::asked(asked, &document.environment, &self.context)?;
+        agreements::of_this_job(&mut self.statements, &self.context);
+        let mut outcome = self.outcome(&plan, gates, (gitea, file), document)?;
+        let mut before = None;
         if !outcome.release.is_empty() {
             self.options.release.clone_from(&outcome.release);
-            plan = self.plan_whole()?;
-            // a person's number was that of all of it
-            if let Some((number, _)) = &mut statements.number {
-                *number = plan.deletions();
-            }
-            outcome = self.judge(&statements, &plan, gates);
+            let released = self.plan_whole()?;
+            outcome = self.judge(&released, Some(&plan), gates);
+            before = Some(std::mem::replace(&mut plan, released));
         }
-        // that nothing is provably ours matters where there is something else
-        if !plan.unmanaged.is_empty() || !plan.unmanaged_members.is_empty() {
-            document.notices.append(&mut self.history.notices);
-        }
-        let name = |cause| statements.origin(cause, &self.options.ledger);
+        let let_go = before.as_ref().map_or(&plan, |before| before).let_go.iter();
+        let let_go: BTreeMap<&Id, &LeftBy> = let_go.map(|it| (&it.id, &it.left_by)).collect();
+        let versions = &self.options.ours.versions;
         let cause = |change: &Change| {
             let rows = Row::of(change).into_iter();
             let newest = rows.filter_map(|row| plan.causes.get(&row)).max();
-            newest.and_then(|cause| name(*cause))
+            let newest = newest.map(|cause| LeftBy::Change(*cause));
+            let deleted = || let_go.get(&change.deleted()?.id).copied().cloned();
+            self.statements.left_by(&newest.or_else(deleted)?, versions)
         };
         document.causes = plan.changes.iter().map(cause).collect();
         document.notices.extend(outcome.notices);
@@ -71,38 +70,39 @@ impl Session {
         Ok(plan)
     }
 
-    /// Gathers what was said: in commits always, in pull requests where it is still wanted.
-    fn statements(
-        &self,
-        statements: &mut Statements,
+    /// Returns where a change of the file is from, as the inventory has it: `#N`, or the full id of a commit.
+    pub(in crate::commands) fn cause_text(&self, cause: Option<Cause>) -> Option<String> {
+        let versions = &self.options.ours.versions;
+        let origin = self.statements.origin(cause?, versions)?;
+        Some(origin.to_string())
+    }
+
+    /// Gathers what was said, and judges the plan by it: in commits wherever something is deleted or let go, in pull requests
+    /// where it is still wanted.
+    fn outcome(
+        &mut self,
         plan: &Plan,
         gates: &Gates,
         (gitea, file): (&GiteaArgs, &Path),
         document: &mut Document,
     ) -> Result<Outcome, Failure> {
-        let held = plan.held.iter().filter(|held| held.weight() > 0);
-        let causes = || {
-            plan.causes
-                .values()
-                .copied()
-                .chain(held.clone().filter_map(|held| held.cause))
-        };
-        if plan.deletions() > 0 || held.clone().next().is_some() {
-            agreements::in_messages(statements, &self.history, causes())?;
+        let ours = &self.options.ours;
+        if !plan.counted_rows().is_empty() || !plan.let_go.is_empty() {
+            agreements::in_messages(&mut self.statements, &self.history, ours)?;
         }
-        let outcome = self.judge(statements, plan, gates);
-        let is_open = |agreement: &Agreement| agreement.agreed_by.is_none();
-        if !outcome.agreements.iter().any(is_open) {
+        let outcome = self.judge(plan, None, gates);
+        if !outcome.agreements.iter().any(Agreement::is_unsaid) {
             return Ok(outcome);
         }
-        let asked = Forge::open(gitea, &self.context, file).map_err(|failure| failure.error);
-        let asked = asked.and_then(|forge| {
+        let forge = Forge::open(gitea, &self.context, file).map_err(|failure| failure.error);
+        let asked = forge.and_then(|forge| {
             let words = |error: anyhow::Error| format!("{error:#}");
+            let (statements, ours) = (&mut self.statements, &self.options.ours);
             agreements::in_this_description(statements, &self.context, forge.as_ref())
                 .map_err(words)?;
             match &forge {
                 Some(forge) => {
-                    agreements::in_descriptions(statements, &self.history, forge, causes())
+                    agreements::in_descriptions(statements, &self.history, forge, ours, &outcome)
                         .map_err(words)
                 }
                 None => Ok(()),
@@ -112,13 +112,15 @@ impl Session {
             let notice = Notice::general(OfAgreement::NotAsked(error));
             document.notices.push(notice);
         }
-        Ok(self.judge(statements, plan, gates))
+        Ok(self.judge(plan, None, gates))
     }
 
-    fn judge(&self, statements: &Statements, plan: &Plan, gates: &Gates) -> Outcome {
+    /// `before` is the plan as it was before what is let go was released.
+    fn judge(&self, plan: &Plan, before: Option<&Plan>, gates: &Gates) -> Outcome {
         let refusals = gates::deletions(plan, gates.max_deletes, &BTreeSet::new()).into_iter();
         let needed = refusals.flat_map(|refusal| refusal.rows).collect();
-        statements.judge(plan, &self.options.ledger, &needed)
+        let ours = &self.options.ours;
+        self.statements.judge(plan, before, ours, &needed)
     }
 
     /// Makes the plan and lets the gates judge it; `document` tells what came of both.
@@ -216,19 +218,22 @@ impl Session {
         plan: &Plan,
         document: &Document,
     ) -> Vec<Refusal> {
-        let hint = agreement::way_out(&document.agreements, plan.deletions(), self.context.is_ci);
+        let hint = agreement::way_out(
+            &document.agreements,
+            plan.counted_rows().len(),
+            self.context.is_ci,
+        );
         for refusal in refusals.iter_mut().filter(|it| !it.rows.is_empty()) {
             refusal.hint.clone_from(&hint);
         }
         refusals
     }
 
-    /// What an apply of the base's file would do, by the same answers; `None` where there is no such plan.
+    /// What an apply of the base's file would do, by the same answers and the same inventory; `None` where there is no such plan.
     fn base_plan(&self, file: &Path) -> Option<Plan> {
         let desired = self.history.base(file)?;
-        let renames = plan::renames(&desired, &self.snapshot, &self.options);
-        let actual = Actual::read_renamed(&self.snapshot, renames.names()).ok()?;
-        plan::plan(&desired, &actual, &renames, &self.options).ok()
+        let (actual, binding) = plan::read(&desired, &self.snapshot, &self.options).ok()?;
+        plan::plan(&desired, &actual, &binding, &self.options).ok()
     }
 
     /// What the gates look at.

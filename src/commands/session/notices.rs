@@ -112,7 +112,7 @@ pub(in crate::commands) fn of_token(actual: &Actual) -> Option<Notice> {
 /// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.
 pub(super) fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice> {
     let mut notices = Vec::new();
-    if !history.ledger.is_known() {
+    if history.tip().is_none() {
         return notices;
     }
     for file in &sealing.recipients_file {

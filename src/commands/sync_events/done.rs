@@ -6,7 +6,6 @@ use crate::actual::Actual;
 use crate::enrollment::Enrollment;
 use crate::id::Id;
 use crate::kind::{Group, Kind, Resource};
-use crate::ledger::{AllowDeletes, Cause, Ledger};
 use crate::plan::Plan;
 use crate::render::{Status, words};
 
@@ -22,10 +21,8 @@ pub(super) struct Done {
     pub(super) is_in_all: bool,
     /// It waits until somebody lets it in.
     pub(super) waits_for_approval: bool,
-    /// The peers in whose place it came, which bear its key's name as long as they live.
+    /// The peers in whose place it came, which have its key's name as long as they live.
     pub(super) replaces: Vec<String>,
-    /// The line that agrees to their deletion, where the history has the change that asked for it.
-    pub(super) line: Option<AllowDeletes>,
     pub(super) error: Option<String>,
 }
 
@@ -50,9 +47,7 @@ pub(super) fn done(
     labels: &BTreeMap<Id, String>,
     dry_run: bool,
     actual: &Actual,
-    ledger: &Ledger,
 ) -> Vec<Done> {
-    let lines = lines(&enrollments, ledger);
     let done = |enrollment: Enrollment| {
         let joins = plan.changes.iter().zip(statuses);
         let joins = joins.filter(|(change, _)| change.added_members().contains(&enrollment.peer));
@@ -74,33 +69,12 @@ pub(super) fn done(
                 .get(&enrollment.peer)
                 .is_some_and(|peer| peer.approval_required),
             replaces: replaces.map(|id| words::who(&actual.who(id))).collect(),
-            line: lines.get(&enrollment.key).cloned(),
             error: error_of(&enrollment, plan, statuses),
             joined,
             enrollment,
         }
     };
     enrollments.into_iter().map(done).collect()
-}
-
-/// Returns the line that agrees to the deletion of the peers that each key's machine replaces. One change may have asked for
-/// several keys anew: its line agrees to all of them.
-fn lines(enrollments: &[Enrollment], ledger: &Ledger) -> BTreeMap<String, AllowDeletes> {
-    let replacing = enrollments.iter().filter(|at| !at.replaces.is_empty());
-    let causes: Vec<(&Enrollment, Cause)> = replacing
-        .filter_map(|at| Some((at, ledger.reissue(&at.key)?.1)))
-        .collect();
-    let line = |cause: Cause| {
-        let of_cause = causes.iter().filter(|(_, of)| *of == cause);
-        AllowDeletes {
-            number: of_cause.map(|(at, _)| at.replaces.len()).sum(),
-            digest: Some(ledger.taken(cause, cause).digest(false)),
-        }
-    };
-    let lines = causes.iter();
-    lines
-        .map(|(at, cause)| (at.key.clone(), line(*cause)))
-        .collect()
 }
 
 fn error_of(enrollment: &Enrollment, plan: &Plan, statuses: &[Status]) -> Option<String> {

@@ -35,10 +35,6 @@ pub(super) fn text(synced: &Synced) -> String {
         .filter(|done| !waits || done.is_news() || !done.is_ready())
     {
         line(done_line(done, synced.dry_run));
-        // to copy, so it stands alone
-        done.line
-            .iter()
-            .for_each(|agreed| line(format!("    {agreed}")));
     }
     for (key, why) in &synced.open {
         line(format!("setup key {key} {}: left alone", words::open(why)));
@@ -73,7 +69,6 @@ fn done_line(done: &Done, dry_run: bool) -> String {
         is_in_all: _,
         waits_for_approval,
         replaces,
-        line: agreed_by,
         error,
     } = done;
     let label = dns_label.iter().map(|label| {
@@ -95,12 +90,9 @@ fn done_line(done: &Done, dry_run: bool) -> String {
     }
     if !replaces.is_empty() {
         parts.push(format!(
-            "it replaces the peer {}, and gets the name and the mark once that one is gone: an apply deletes it once {}",
-            replaces.join(", "),
-            match agreed_by {
-                Some(_) => "this line stands in a commit or in the description of the pull request",
-                None => "somebody agrees; netbird-gitops plan prints the line for that",
-            }
+            "it replaces the peer {}, and gets the name and the mark once that one is deleted: an apply deletes it once \
+             somebody agrees; netbird-gitops plan prints the line for that",
+            replaces.join(", ")
         ));
     }
     parts.extend(words::evidence(enrollment.evidence).map(str::to_owned));
@@ -199,7 +191,6 @@ fn entry(done: &Done) -> Value {
     });
     if !done.replaces.is_empty() {
         entry["replaces"] = json!(done.enrollment.replaces);
-        entry["line"] = json!(done.line.as_ref().map(ToString::to_string));
     }
     if let Some(error) = &done.error {
         entry["error"] = json!(error);

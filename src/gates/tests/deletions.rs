@@ -8,6 +8,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 use super::{applying, creates, outcome};
 use crate::gates::{Context, deletions_of};
 use crate::plan::Plan;
+use crate::reason::Reason;
 use crate::testing::{Case, group, key, over, peer, policy, table};
 
 /// Deletes that many of six groups.
@@ -46,8 +47,11 @@ fn the_number_of_deletions() {
             },
         )
     };
+    let mut copies = deletes(3);
+    copies.changes[0].reason = Some(Reason::Surplus);
     let rows = [
         ("as many as the limit", with(&deletes(2), 2, 0)),
+        ("a second copy besides", with(&copies, 2, 0)),
         ("one more", with(&deletes(3), 2, 0)),
         ("one more, all agreed to", with(&deletes(3), 2, 3)),
         ("one more, one agreed to", with(&deletes(3), 2, 1)),
@@ -60,6 +64,8 @@ fn the_number_of_deletions() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 as many as the limit
+    passes
+a second copy besides
     passes
 one more
     deletions: this plan deletes 3 objects, more than --max-deletes 2 ["group a", "group b", "group c"]

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use crate::git::scratch::{Objects, Scratch};
 use crate::git::testing::{Repo, netbird_json};
 use crate::git::{Git, GitError, MergedFile, Opened};
-use crate::ledger::Ledger;
 
 /// Every way known to us in which reading a repository runs something. `{}` is the program.
 const CONFIG: &str = r#"
@@ -175,13 +174,9 @@ fn nothing_that_the_checkout_names_is_run() {
     git.show(&base, &path).unwrap().unwrap();
     git.messages(&start, &git.resolve("main").unwrap()).unwrap();
     git.is_ancestor(&start, &head).unwrap();
-    Ledger::read(
-        &git,
-        &git.resolve("main").unwrap(),
-        std::slice::from_ref(&path),
-        10,
-    )
-    .unwrap();
+    let main = git.resolve("main").unwrap();
+    git.changes(Some(&start), &main, &[&path], 10).unwrap();
+    git.show_each(&[&main], &[&path], 1 << 20).unwrap();
     let (merged, _) = git.merge(&base, &head, &path).unwrap();
     assert!(
         matches!(merged, MergedFile::File(_) | MergedFile::Conflict),
@@ -196,7 +191,8 @@ fn nothing_that_the_checkout_names_is_run() {
     fs::remove_file(blob).unwrap();
     let error: GitError = git.show(&base, &path).unwrap_err();
     assert!(error.to_string().contains("git"), "{error}");
-    let error = Ledger::read(&git, &base, &[path], 10)
+    let error = git
+        .show_each(&[&base], &[&path], 1 << 20)
         .unwrap_err()
         .to_string();
     assert!(error.contains("missing"), "{error}");

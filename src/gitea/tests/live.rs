@@ -7,7 +7,8 @@
 
 use super::*;
 use crate::gitea::comment::{Action, upsert};
-use crate::gitea::commit::{CommitError, Outcome, Policy, Target, mark_enrolled};
+use crate::gitea::commit::{CommitError, Outcome, Policy, Revision, Target, mark_enrolled};
+use crate::gitea::inventory;
 use crate::gitea::issue::{Kept, Report, keep, resolve};
 use crate::gitea::propose::{self, Moved, Proposed};
 use crate::gitea::{Error, IssueEdit};
@@ -72,7 +73,7 @@ impl Server {
         self.call(
             Method::Post,
             "/user/repos",
-            json!({"name": name, "private": true, "default_branch": "main"}),
+            json!({"name": name, "private": true, "default_branch": "main", "auto_init": true}),
         );
         let path = format!("/repos/{}/{name}", self.owner);
         let content = base64::engine::general_purpose::STANDARD.encode(text);
@@ -405,4 +406,49 @@ fn a_comment_and_an_issue() {
         Value::Null,
     );
     assert_eq!(issues.as_array().unwrap().len(), 1);
+}
+
+#[test]
+#[ignore = "needs a real server"]
+fn an_inventory_from_its_first_commit() {
+    let server = Server::new();
+    let (path, repo) = server.repository("{}");
+    let branch = inventory::Branch::new(repo.clone(), inventory::BRANCH, "home");
+    let probe = "netbird.json";
+    assert_eq!(branch.read(probe).unwrap(), None);
+    assert_eq!(branch.copies().unwrap(), [""; 0]);
+    assert_eq!(branch.others().unwrap(), []);
+    assert_eq!(branch.may_write().unwrap(), Ok(()));
+    let write = |text: &str, key: &str| {
+        let bytes = text.as_bytes().to_vec();
+        let mut edit = |before: Option<&[u8]>| {
+            Ok((before != Some(&bytes)).then(|| Revision {
+                bytes: bytes.clone(),
+                message: "inventory: a test".to_owned(),
+            }))
+        };
+        let keys = [(key.to_owned(), b"sealed".to_vec())];
+        branch.write(&mut edit, &keys, Policy::default()).unwrap()
+    };
+    for (text, key) in [("one", "a.age"), ("two", "b.age")] {
+        let outcome = write(text, key);
+        assert!(matches!(outcome, Outcome::Committed { .. }), "{outcome:?}");
+    }
+    assert_eq!(write("two", "b.age"), Outcome::NothingToDo);
+    // Above 10 MiB there is no content on either server.
+    let large = "x".repeat((10 << 20) + 1);
+    assert!(matches!(write(&large, "c.age"), Outcome::Committed { .. }));
+    let stored = branch.read(probe).unwrap().unwrap();
+    assert_eq!(stored.text, large.as_bytes());
+    let copy = |name: &str| format!(".netbird-gitops/home/keys/{name}.age");
+    assert_eq!(branch.copies().unwrap(), ["a", "b", "c"].map(copy));
+    let history = branch.history(2).unwrap();
+    assert_eq!(history.first(), stored.commit.as_ref());
+    assert_eq!(branch.read_at(&history[1]).unwrap(), Some(b"two".to_vec()));
+    let office = inventory::Branch::new(repo, inventory::BRANCH, "office");
+    assert_eq!(office.read(probe).unwrap(), None);
+    assert_eq!(office.others().unwrap().len(), 1);
+    let rule = json!({"rule_name": inventory::BRANCH, "enable_push": false});
+    server.call(Method::Post, &format!("{path}/branch_protections"), rule);
+    assert!(branch.may_write().unwrap().is_err());
 }

@@ -106,7 +106,6 @@ fn a_key_that_is_asked_for_anew() {
     assert_data_eq!(table(rows), str![[r#"
 reissue_after, older key
     replace setup key k: reissue_after 2026-09-21T14:13:21Z
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 reissue_after, made in that very second
     nothing
 reissue_after, no key at all
@@ -122,31 +121,23 @@ reissue_after, older key expired
     create setup key k: reissue_after 2026-09-21T14:21:40Z
 reissue_after, older and newer
     delete setup key k: made before reissue_after
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 reissue_after, two older
     replace setup key k [made +9 s]: reissue_after 2026-09-21T14:21:40Z
     delete setup key k: made before reissue_after
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 reissue_after, the newer one was never sealed
-    replace setup key k [made +600 s]: never sealed: nobody holds its secret
-        auto_groups [] → ["pilots"]
-    delete setup key k: made before reissue_after
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
+    replace setup key k: reissue_after 2026-09-21T14:21:40Z
+    delete setup key k [made +600 s]: never sealed: nobody holds its secret
 reissue_after, the newer one was used
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
     note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
 reissue_after, the id tells nothing, changed before
     replace setup key k: reissue_after 2026-09-21T14:21:40Z
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 reissue_after, the id tells nothing, changed after
     nothing
 --replace, valid
     replace setup key k: --replace names it
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 --replace, two valid
     replace setup key k [made +9 s]: --replace names it
     delete setup key k: replaced by hand
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 --replace, used
     create setup key k: --replace names it
 --replace, none
@@ -178,33 +169,27 @@ fn a_key_with_valid_namesakes() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 two valid, equal
-    impossible: setup key k is the name of 2 setup keys in NetBird: daojn058v557f7ctlctg, daojn2d8v557f7ctlctg | nobody can tell which one is meant; delete the others in NetBird, or use --replace setup_keys/k
+    delete setup key k [made +9 s]: a second key of this entry, created by another run of this file
 two valid, equal, --prune all
-    delete setup key k [made +9 s]: a second key of that name
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
+    delete setup key k [made +9 s]: a second key of this entry, created by another run of this file
 two valid, one differs, --prune all
-    impossible: setup key k is the name of 2 setup keys in NetBird: daojn058v557f7ctlctg, daojn2d8v557f7ctlctg | nobody can tell which one is meant; delete the others in NetBird, or use --replace setup_keys/k
+    delete setup key k [made +9 s]: a second key of this entry, created by another run of this file
 never sealed beside a good one
-    note: setup key "k" is the name of another key in NetBird, too, that has no groups and was never used (daojn2d8v557f7ctlctg): whether somebody made it by hand or a run that was killed left it cannot be told, so it stays; delete it there if nobody needs it
+    delete setup key k [made +9 s]: never sealed: nobody holds its secret
 never sealed before a good one
     delete setup key k [made -9 s]: never sealed: nobody holds its secret
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 two never sealed
-    replace setup key k [made +9 s]: never sealed: nobody holds its secret
-        auto_groups [] → ["pilots"]
+    create setup key k
     delete setup key k: never sealed: nobody holds its secret
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
+    delete setup key k [made +9 s]: never sealed: nobody holds its secret
 two never sealed beside a good one
     delete setup key k [made -9 s]: never sealed: nobody holds its secret
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
-    note: setup key "k" is the name of another key in NetBird, too, that has no groups and was never used (daojn2d8v557f7ctlctg): whether somebody made it by hand or a run that was killed left it cannot be told, so it stays; delete it there if nobody needs it
+    delete setup key k [made +9 s]: never sealed: nobody holds its secret
 never sealed beside an expired one
-    replace setup key k [made +9 s]: never sealed: nobody holds its secret
-        auto_groups [] → ["pilots"]
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
+    delete setup key k [made +9 s]: never sealed: nobody holds its secret
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
 never sealed after a used one
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
-    note: setup key "k" is the name of another key in NetBird, too, that has no groups and was never used (daojnp58v557f7ctlctg): whether somebody made it by hand or a run that was killed left it cannot be told, so it stays; delete it there if nobody needs it
+    delete setup key k [made +100 s]: never sealed: nobody holds its secret
     note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
 not declared
     unmanaged: setup key k

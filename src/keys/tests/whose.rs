@@ -1,207 +1,248 @@
-//! Keys of an entry's name that somebody else made: the history tells whose a key is, not its name.
+//! Keys of an entry's name that somebody else made: the inventory tells whose a key is, not its name.
 
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use super::never_sealed_at;
-use crate::testing::{Case, MADE, group, key_at, over, peer, table, time, used_at};
+use super::{by_hand, case, pending, sealed, sealed_at, unrecorded};
+use crate::ours::Standing;
+use crate::testing::{Case, MADE, group, over, peer, table, time, used_at};
 
-/// Declared since a minute before [`MADE`]: what was made at [`MADE`] or later is ours by its time.
-const DECLARED: i64 = MADE - 60;
-/// Long before the file spoke of the key.
-const BEFORE: i64 = MADE - 86_400;
-
-fn file(key: Value) -> Value {
-    let base = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["pilots"] });
-    json!({ "groups": { "pilots": {} }, "setup_keys": { "k": over(base, key) } })
+/// The same, and what the plan says of a key that a machine of that name used in that second.
+fn used_by(mut case: Case, name: &str, second: i64) -> Case {
+    let peer = over(peer(name), json!({ "created_at": time(second) }));
+    case.snapshot.peers.push(peer.into());
+    case
 }
 
-/// The declared key against these live ones of its name; each of `used` was used by a peer of that name.
-fn outcome(declared: Value, keys: Vec<Value>, used: &[(&str, i64)]) -> String {
-    let file = file(declared);
-    let live = json!({ "groups": [group("pilots", &[])], "setup_keys": keys });
-    let mut case = Case::new(file.clone(), live).history(&[
-        (BEFORE - 86_400, json!({ "setup_keys": {} })),
-        (DECLARED, file),
-    ]);
-    let enrolled = used
-        .iter()
-        .map(|(name, second)| over(peer(name), json!({ "created_at": time(*second) })));
-    case.snapshot.peers = enrolled.map(Into::into).collect();
-    case.outcome()
-}
-
-fn sealed_at(second: i64) -> Value {
-    key_at("k", &["pilots"], second)
-}
-
-/// Made by hand, and grants nothing.
-fn by_hand(second: i64) -> Value {
-    key_at("k", &[], second)
+/// There is no inventory yet.
+fn first(case: Case) -> Case {
+    case.ours(|ours| {
+        ours.standing = Standing::First;
+        ours.inventory.created.clear();
+    })
 }
 
 #[test]
-fn a_key_that_somebody_else_made() {
-    let pending = || json!({});
-    let used = |key: Value, second: i64| over(key, used_at(second));
-    let without_groups = json!({ "auto_groups": [] });
+fn a_key_that_somebody_else_made_stays() {
+    let reusable = |key: Value| over(key, json!({ "type": "reusable", "usage_limit": 0 }));
     let rows = [
         (
-            "spent before the file spoke of it",
-            outcome(
+            "the only one of its name",
+            case(pending(), vec![by_hand(sealed())]),
+        ),
+        (
+            "beside ours",
+            case(pending(), vec![by_hand(sealed_at(MADE - 9)), sealed()]),
+        ),
+        (
+            "reusable, with two machines, beside ours",
+            case(
+                json!({ "type": "reusable" }),
+                vec![
+                    by_hand(over(
+                        reusable(sealed_at(MADE - 9)),
+                        json!({ "used_times": 2 }),
+                    )),
+                    reusable(sealed()),
+                ],
+            ),
+        ),
+        (
+            "used, beside ours",
+            case(
                 pending(),
-                vec![used(sealed_at(BEFORE), BEFORE + 9)],
-                &[("x", BEFORE + 9)],
+                vec![by_hand(over(sealed_at(MADE - 9), used_at(MADE))), sealed()],
             ),
         ),
         (
-            "waiting when the file spoke of it, and used since",
-            outcome(
-                pending(),
-                vec![used(sealed_at(BEFORE), MADE + 9)],
-                &[("x", MADE + 9)],
-            ),
-        ),
-        (
-            "unused and without groups, from before",
-            outcome(pending(), vec![never_sealed_at(BEFORE)], &[]),
-        ),
-        (
-            "the same where the file wants no groups",
-            outcome(without_groups.clone(), vec![never_sealed_at(BEFORE)], &[]),
-        ),
-        (
-            "the same, which lasts otherwise than the file says",
-            outcome(
-                without_groups.clone(),
-                vec![over(
-                    never_sealed_at(BEFORE),
-                    json!({ "expires": time(BEFORE + 9 * 5_184_000) }),
-                )],
-                &[],
-            ),
-        ),
-        (
-            "ours without groups, never changed",
-            outcome(without_groups, vec![never_sealed_at(MADE)], &[]),
-        ),
-        (
-            "with groups from the start, and never changed",
-            outcome(
-                pending(),
-                vec![over(
-                    sealed_at(MADE),
-                    json!({ "updated_at": time(MADE + 1) }),
-                )],
-                &[],
-            ),
-        ),
-        (
-            "valid, from before, beside ours",
-            outcome(pending(), vec![sealed_at(BEFORE), sealed_at(MADE)], &[]),
-        ),
-        (
-            "used, grants nothing, and newer than ours, which was used too",
-            outcome(
+            "without groups, beside ours",
+            case(
                 pending(),
                 vec![
-                    used(sealed_at(MADE), MADE + 100),
-                    used(by_hand(MADE + 500), MADE + 600),
+                    by_hand(over(sealed_at(MADE + 9), json!({ "auto_groups": [] }))),
+                    sealed(),
                 ],
-                &[("ours", MADE + 100), ("theirs", MADE + 600)],
             ),
         ),
         (
-            "used, from before, beside ours, which was used before it",
-            outcome(
-                pending(),
-                vec![
-                    used(sealed_at(BEFORE), MADE + 600),
-                    used(sealed_at(MADE), MADE + 100),
-                ],
-                &[("ours", MADE + 100), ("theirs", MADE + 600)],
-            ),
+            "with --prune all",
+            case(pending(), vec![by_hand(sealed_at(MADE - 9)), sealed()]).prune_all(),
+        ),
+        ("of another environment, with --prune all", {
+            let other = by_hand(sealed_at(MADE - 9));
+            let id = crate::id::Id::from(other["id"].as_str().expect("an id"));
+            let case = case(pending(), vec![other, sealed()]).prune_all();
+            case.ours(|ours| {
+                ours.strange.insert(id, "lab.json".into());
+            })
+        }),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+the only one of its name
+    create setup key k
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+beside ours
+    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it.
+reusable, with two machines, beside ours
+    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it.
+used, beside ours
+    nothing
+without groups, beside ours
+    note: NetBird has another valid setup key with the name "k" (id daojn2d8v557f7ctlctg). This file does not manage it and does not change it.
+with --prune all
+    delete setup key k [made -9 s]: not declared (--prune all)
+of another environment, with --prune all
+    nothing
+
+"#]].raw());
+}
+
+#[test]
+fn keys_are_adopted_by_the_first_inventory_alone() {
+    let enrolled = || json!({ "enrolled": true });
+    let used = |second: i64| by_hand(over(sealed_at(second), used_at(second + 100)));
+    let rows = [
+        (
+            "a valid one that is as the file says",
+            first(case(pending(), vec![by_hand(sealed())])),
         ),
         (
-            "two of ours were used, and are as the file says",
-            outcome(
+            "one without the groups",
+            first(case(
                 pending(),
-                vec![
-                    used(sealed_at(MADE), MADE + 100),
-                    used(sealed_at(MADE + 500), MADE + 600),
-                ],
-                &[("one", MADE + 100), ("other", MADE + 600)],
-            ),
+                vec![by_hand(over(sealed(), json!({ "auto_groups": [] })))],
+            )),
         ),
         (
-            "one of them has no peer any more",
-            outcome(
+            "two of them",
+            first(case(
                 pending(),
-                vec![
-                    used(sealed_at(MADE), MADE + 100),
-                    used(sealed_at(MADE + 500), MADE + 600),
-                ],
-                &[("other", MADE + 600)],
-            ),
+                vec![by_hand(sealed()), by_hand(sealed_at(MADE + 9))],
+            )),
         ),
         (
-            "expired before the file spoke of it",
-            outcome(
-                pending(),
-                vec![over(
-                    sealed_at(BEFORE),
-                    json!({ "valid": false, "state": "expired", "expires": time(BEFORE + 9) }),
-                )],
-                &[],
+            "one that wants no groups and that we made",
+            first(case(
+                json!({ "auto_groups": [] }),
+                vec![unrecorded(over(sealed(), json!({ "auto_groups": [] })))],
+            )),
+        ),
+        (
+            "enrolled: the newest used one",
+            first(case(enrolled(), vec![used(MADE), used(MADE + 500)])),
+        ),
+        (
+            "enrolled, and none was used",
+            first(case(enrolled(), vec![])),
+        ),
+        (
+            "pending, and one was used",
+            first(case(pending(), vec![used(MADE)])),
+        ),
+        (
+            "later: enrolled, and one was used",
+            case(enrolled(), vec![used(MADE)]),
+        ),
+        (
+            "later: pending, and one was used",
+            case(pending(), vec![used(MADE)]),
+        ),
+        ("named with --adopt", {
+            let key = by_hand(sealed());
+            let id = crate::id::Id::from(key["id"].as_str().expect("an id"));
+            case(pending(), vec![key]).ours(|ours| {
+                let address = crate::address::Address::new(crate::kind::Kind::SetupKey, "k");
+                ours.asked.insert(address, id);
+            })
+        }),
+        (
+            "enrolled, and its machine is known",
+            used_by(
+                first(case(enrolled(), vec![used(MADE)])),
+                "host",
+                MADE + 100,
             ),
         ),
     ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
-spent before the file spoke of it
+a valid one that is as the file says
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+one without the groups
     create setup key k
-    note: setup key "k" is the name of a used key in NetBird, too (danuk058v557f7ctlctg), which is not provably this file's: neither that key nor its peer is taken for this entry's
-waiting when the file spoke of it, and used since
-    update group pilots
-        peers [] → ["x"]
-    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
-        name "x" → "k"
-        dns_label "x" → "k"
-    note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
-unused and without groups, from before
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+two of them
     create setup key k
-    note: setup key "k" is the name of another valid key in NetBird, too (danuk058v557f7ctlctg), which is not provably this file's: left alone; delete it there if nobody needs it
-the same where the file wants no groups
-    note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
-the same, which lasts otherwise than the file says
-    note: setup key "k" lives in NetBird already: the file takes it over, whose secret was never sealed here
-ours without groups, never changed
-    replace setup key k: never sealed: nobody holds its secret
-with groups from the start, and never changed
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    note: NetBird has 2 other valid setup keys with the name "k" (ids daojn058v557f7ctlctg, daojn2d8v557f7ctlctg). This file does not manage them and does not change them.
+one that wants no groups and that we made
+    create setup key k
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+enrolled: the newest used one
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+enrolled, and none was used
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+pending, and one was used
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    skipped: setup key k
+    note: setup key "k" is skipped: NetBird has a used key with its name (daojn058v557f7ctlctg), so its machine may have enrolled already. If it has, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow). If it has not, set reissue_after: then a new key is made.
+later: enrolled, and one was used
+    adopts setup key k as Adopted
+later: pending, and one was used
+    create setup key k
+named with --adopt
+    adopts setup key k as Adopted
+enrolled, and its machine is known
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+
+"#]].raw());
+}
+
+#[test]
+fn an_adopted_key_is_replaced_by_no_run() {
+    let adopted = |declared: Value| {
+        let case = case(declared, vec![by_hand(sealed())]);
+        case.ours(|ours| {
+            ours.inventory.created.remove("setup_keys/k");
+            let id = crate::testing::id(crate::kind::Kind::SetupKey, "k");
+            let ids = vec![crate::id::Id::from(id.as_str())];
+            ours.inventory.adopted.insert("setup_keys/k".into(), ids);
+        })
+    };
+    let rows = [
+        ("equal", adopted(pending())),
+        ("other groups", adopted(json!({ "auto_groups": ["ops"] }))),
+        ("another type", adopted(json!({ "type": "reusable" }))),
+        (
+            "asked for anew",
+            adopted(json!({ "reissue_after": time(MADE + 9) })),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+equal
     nothing
-valid, from before, beside ours
-    note: setup key "k" is the name of another valid key in NetBird, too (danuk058v557f7ctlctg), which is not provably this file's: left alone; delete it there if nobody needs it
-used, grants nothing, and newer than ours, which was used too
-    update group pilots
-        peers [] → ["ours"]
-    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
-        name "ours" → "k"
-        dns_label "ours" → "k"
-used, from before, beside ours, which was used before it
-    update group pilots
-        peers [] → ["ours"]
-    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
-        name "ours" → "k"
-        dns_label "ours" → "k"
-two of ours were used, and are as the file says
-    note: setup key "k" was used, and which of the keys of that name is this entry's cannot be told (daojn058v557f7ctlctg, daojqt58v557f7ctlctg): delete the others in NetBird, or ask for a new one with reissue_after; left alone
-one of them has no peer any more
-    update group pilots
-        peers [] → ["other"]
-    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
-        name "other" → "k"
-        dns_label "other" → "k"
-expired before the file spoke of it
-    create setup key k
+other groups
+    update setup key k
+        auto_groups ["pilots"] → ["ops"]
+another type
+    note: setup key "k" existed before this file managed it (id daojn058v557f7ctlctg), and differs from the file in what NetBird cannot change. It stays as it is. For a new key, set reissue_after, or use --replace setup_keys/k.
+asked for anew
+    replace setup key k: reissue_after 2026-09-21T14:13:29Z
 
 "#]].raw());
 }

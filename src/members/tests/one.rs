@@ -30,7 +30,10 @@ fn through(peer: &str) -> Value {
 fn case(file: &Value, peers: Vec<Value>, keys: Vec<Value>, routes: Vec<Value>) -> Case {
     let all = crate::testing::group("All", &[]);
     let live = json!({ "groups": [all], "peers": peers, "setup_keys": keys, "routes": routes });
-    let before = over(file.clone(), json!({ "routes": {} }));
+    let before = over(
+        file.clone(),
+        json!({ "routes": {}, "groups": { "keep": {} } }),
+    );
     let history = [(MADE - DAY, before), (MADE + DAY, file.clone())];
     Case::new(file.clone(), live).history(&history)
 }
@@ -105,18 +108,20 @@ its name
 nobody bears it
     note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
 a peer took it since
-    note: route "r" names "gw": the peer of that name is younger than the commit that named it, so it is not taken; name it again in a new commit if it is meant; the entry waits until a peer is meant
+    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. dav6l05h52b8h06og03g has it now. If that is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
 two bear it, one of them since
     create route r
+    note: route "r" names "gw", which is the peer daojn05h52b8h06og03g; dav6l05h52b8h06og03g bears the name too, and it is not taken. If it is the machine that is meant, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); else rename the other
 two bear it
-    note: route "r" names "gw", and 2 peers are called that: nobody is taken; the entry waits until a peer is meant
+    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. daojn05h52b8h06og03g and daojn1dh52b8h06og03g have it now. If that is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
 of two it is the one that routes
-    note: route "r" lives in NetBird already: the file takes it over
-    note: route "r" names "gw", which is the peer daojn1dh52b8h06og03g; daojn05h52b8h06og03g bears the name too, and it is not taken. If it is the machine that is meant, delete daojn1dh52b8h06og03g in NetBird and name the name in a new commit; else rename the other
+    adopts route r as Adopted
 the one that routes is gone, and nobody bears the name
+    unmanaged: route r
+    note: NetBird has another route with the name "r" (id daojn050reig0m8bel20). This file does not manage it and does not change it.
     note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
 a person's or a forgotten one
-    note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
+    create route r
 a key that waits
     note: route "r" names "gw", whose peer has not enrolled yet: the entry waits until it has
 the peer of a key that is used
@@ -126,7 +131,6 @@ the peer of a used key is gone
     note: route "r" names "gw", whose key was used, but its peer is gone; the entry waits until a peer is meant
 a key that is gone
     create route r
-    note: route "r" takes the peer "gw" by its name: its key is marked enrolled and gone
 
 "#]].raw());
 }

@@ -1,53 +1,49 @@
 //! Sections that the file had and no longer has: nothing of them is managed any more, and what lives of them stays.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::address::Address;
 use crate::kind::Kind;
 use crate::notice::Gone;
 use crate::plan::Given;
 
-/// Returns the sections that the history had and the file has not: those of which something lives, and those that go just
-/// now.
+/// Returns the sections of which something recorded lives and that the file has not, and those that go just now.
 pub(super) fn gone(given: Given) -> Vec<Gone> {
-    let (desired, actual) = (given.desired, given.actual);
-    let ledger = &given.options.ledger;
-    let kinds = Kind::sections().filter(|kind| !desired.manages(*kind));
-    let sections = kinds.map(|kind| (kind, None, ledger.has_section(kind)));
-    let entries = desired.entries.keys();
-    let nested = entries.flat_map(|parent| {
-        let kinds = parent.kind.children();
-        let kinds = kinds.filter(|kind| !desired.manages_in(*kind, Some(&parent.name)));
-        let section = |kind| {
-            (
-                kind,
-                Some(parent.clone()),
-                ledger.has_section_in(kind, parent),
-            )
-        };
-        kinds.map(section)
-    });
-    let section = |(kind, within, has): (Kind, Option<Address>, Option<bool>)| {
-        let is_new = has?;
-        let name = within.as_ref().map(|at| &at.name);
-        let of_kind = actual.objects.iter();
-        let of_kind = of_kind.filter(|(at, _)| at.kind == kind && at.within.as_ref() == name);
-        let left = of_kind.filter(|(address, all)| {
-            let declared = ledger.is_declared(address);
-            all.iter().any(|live| {
-                // a dead key opens nothing
-                let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-                let is_protected = actual.protected_groups.contains_key(&live.id);
-                !is_dead && !is_protected && (declared || given.made(address, live))
-            })
+    let Given {
+        desired,
+        actual,
+        binding,
+        options,
+    } = given;
+    let mut gone: BTreeMap<(Kind, Option<Address>), BTreeSet<Address>> = BTreeMap::new();
+    for (address, live) in actual.each() {
+        // a dead key opens nothing
+        let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
+        let left = binding.left.get(&live.id).filter(|left| !left.is_managed);
+        if left.is_some() && !is_dead {
+            let section = gone.entry((address.kind, address.parent())).or_default();
+            section.insert(address.clone());
+        }
+    }
+    let base = options.ours.versions.base();
+    let had = base.into_iter().flat_map(|base| &base.sections);
+    let lost = had.filter(|section| !desired.sections.contains(*section));
+    let lost = lost.filter_map(|(kind, within)| {
+        let parent = within.as_ref().and_then(|name| {
+            let parent = Address::new(kind.parent()?, name);
+            desired.declares(&parent).then_some(parent)
         });
-        let left: BTreeSet<Address> = left.map(|(address, _)| address.clone()).collect();
-        (is_new || !left.is_empty()).then_some(Gone {
-            kind,
-            within,
-            left,
-            is_new,
-        })
+        (parent.is_some() || within.is_none()).then_some((*kind, parent))
+    });
+    let lost: BTreeSet<(Kind, Option<Address>)> = lost.collect();
+    for section in &lost {
+        gone.entry(section.clone()).or_default();
+    }
+    let section = |((kind, within), left): ((Kind, Option<Address>), BTreeSet<Address>)| Gone {
+        is_new: lost.contains(&(kind, within.clone())),
+        kind,
+        within,
+        left,
     };
-    sections.chain(nested).filter_map(section).collect()
+    gone.into_iter().map(section).collect()
 }

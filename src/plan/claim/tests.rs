@@ -1,282 +1,628 @@
-//! What is ours to delete: docs/ownership.md, "The proof", and offboarding.
+//! What becomes of live objects: docs/ownership.md, and offboarding.
 
-mod forms;
+mod offboarding;
 
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
+use crate::address::Address;
+use crate::id::Id;
 use crate::kind::Kind;
-use crate::testing::{
-    Case, MADE, enrolled, group, id, id_at, key, over, peer, policy_with, route, table, used_at,
-    value,
-};
+use crate::ours::Standing;
+use crate::testing::{Case, MADE, group, id, id_at, over, policy, route, table, zone};
 
-/// A file that declares the group `keep` and these others.
-fn groups(names: &[&str]) -> Value {
+fn key(kind: Kind, name: &str) -> Vec<String> {
+    vec![id(kind, name)]
+}
+
+/// A file that declares these policies, all of them between all.
+fn policies(names: &[&str]) -> Value {
+    let everybody = json!({ "sources": ["All"], "destinations": ["All"] });
     let entries = names
         .iter()
-        .chain(&["keep"])
-        .map(|name| ((*name).to_owned(), json!({})));
-    json!({ "groups": entries.collect::<serde_json::Map<_, _>>() })
+        .map(|name| ((*name).to_owned(), everybody.clone()));
+    json!({ "policies": entries.collect::<serde_json::Map<_, _>>() })
 }
 
-/// The group `g`, made at that second, against a history that declared it from second 0 to second 1000 after `MADE`.
-fn made(second: i64) -> Case {
-    let g = over(
-        group("g", &[]),
-        json!({ "id": id_at(Kind::Group, "g", MADE + second) }),
-    );
-    let history = [
-        (MADE - 90_000, groups(&[])),
-        (MADE, groups(&["g"])),
-        (MADE + 1_000, groups(&[])),
-    ];
-    Case::new(groups(&[]), json!({ "groups": [g, group("keep", &[])] })).history(&history)
+fn live(policies: &[Value]) -> Value {
+    json!({ "groups": [group("keep", &[])], "policies": policies })
+}
+
+fn everybody(name: &str) -> Value {
+    policy(name, &["All"], &["All"])
+}
+
+/// One more of that name, made later.
+fn second(name: &str) -> Value {
+    let id = id_at(Kind::Policy, name, MADE + 9);
+    over(everybody(name), json!({ "id": id }))
+}
+
+fn renamed(name: &str, now: &str) -> Value {
+    over(everybody(name), json!({ "name": now }))
+}
+
+fn of(case: Case) -> String {
+    let record = case.plan().map(|plan| plan.record).unwrap_or_default();
+    let moved = record
+        .moved
+        .iter()
+        .map(|(_, key)| format!("moves to {key}\n"));
+    case.outcome() + &moved.collect::<String>()
 }
 
 #[test]
-fn what_was_made_while_it_was_declared_goes() {
-    let agreed = |mut case: Case| {
-        let held = case.possible().held.into_iter();
-        case.options.release = held.map(|held| held.id).collect();
-        case.outcome()
+fn what_leaves_the_file() {
+    let was = |names: &[&str]| json!({ "created": { "policies/p": names.iter().map(|name| id(Kind::Policy, name)).collect::<Vec<_>>() } });
+    let adopted = json!({ "adopted": { "policies/p": key(Kind::Policy, "p") } });
+    let before = [policies(&["p", "q"]), policies(&["q"])];
+    let none = || policies(&["q"]);
+    let q = || everybody("q");
+    let rows = [
+        ("created", Case::new(none(), live(&[everybody("p"), q()])).inventory(was(&["p"])).since(&before)),
+        ("created, and changed by hand since", {
+            let mut changed = everybody("p");
+            changed["rules"][0]["protocol"] = json!("tcp");
+            changed["rules"][0]["ports"] = json!(["22"]);
+            Case::new(none(), live(&[changed, q()])).inventory(was(&["p"]))
+        }),
+        ("adopted", Case::new(none(), live(&[everybody("p"), q()])).inventory(adopted.clone()).since(&before)),
+        ("adopted, with an agreement", {
+            let mut case = Case::new(none(), live(&[everybody("p"), q()])).inventory(adopted.clone());
+            case.options.release.insert(Id::from(id(Kind::Policy, "p").as_str()));
+            case
+        }),
+        ("renamed in NetBird since", Case::new(none(), live(&[renamed("p", "x"), q()])).inventory(was(&["p"]))),
+        ("let go by an earlier run", Case::new(none(), live(&[everybody("p"), q()]))
+            .inventory(json!({ "let_go": { "policies/p": { "ids": key(Kind::Policy, "p"), "cause": "#7" } } }))),
+        ("not ours", Case::new(none(), live(&[everybody("p"), q()])).inventory(json!({}))),
+        ("not ours, with --prune all", Case::new(none(), live(&[everybody("p"), q()])).inventory(json!({})).prune_all()),
+        ("of another environment, with --prune all", Case::new(none(), live(&[everybody("p"), q()]))
+            .inventory(json!({})).prune_all().ours(|ours| {
+                ours.strange.insert(Id::from(id(Kind::Policy, "p").as_str()), "lab.json".into());
+            })),
+        ("adopted, with --prune all", Case::new(none(), live(&[everybody("p"), q()])).inventory(adopted.clone()).prune_all()),
+        ("made by a killed run, and its change was reverted", Case::new(none(), live(&[everybody("p"), q()]))
+            .inventory(json!({})).since(&before).ours(|ours| {
+                ours.made.insert(Id::from(id(Kind::Policy, "p").as_str()));
+            })),
+        ("its section is gone", Case::new(json!({ "groups": { "keep": {} } }), live(&[everybody("p")])).inventory(was(&["p"])).since(&[policies(&["p"])])),
+        ("nobody can tell what is ours", Case::new(none(), live(&[everybody("p"), q()]))
+            .inventory(was(&["p"])).ours(|ours| ours.standing = Standing::Unknown)),
+        ("there is no inventory yet", Case::new(none(), live(&[everybody("p"), q()]))
+            .inventory(json!({})).ours(|ours| ours.standing = Standing::First)),
+    ];
+    let rows = rows.map(|(what, case)| (what, of(case)));
+    assert_data_eq!(table(rows), str![[r#"
+created
+    delete policy p: no longer declared
+    adopts policy q as Adopted
+created, and changed by hand since
+    delete policy p: no longer declared
+    adopts policy q as Adopted
+adopted
+    adopts policy q as Adopted
+    let go: policy p: Adopted
+adopted, with an agreement
+    delete policy p: no longer declared; its deletion is approved by Allow-Deletes
+    adopts policy q as Adopted
+renamed in NetBird since
+    adopts policy q as Adopted
+    let go: policy p: Renamed("x")
+let go by an earlier run
+    adopts policy q as Adopted
+    let go: policy p: Before
+not ours
+    adopts policy q as Adopted
+    unmanaged: policy p
+not ours, with --prune all
+    delete policy p: not declared (--prune all)
+    adopts policy q as Adopted
+of another environment, with --prune all
+    adopts policy q as Adopted
+    unmanaged: policy p
+adopted, with --prune all
+    delete policy p: no longer declared
+    adopts policy q as Adopted
+made by a killed run, and its change was reverted
+    delete policy p: no longer declared
+    adopts policy q as Adopted
+its section is gone
+    adopts group keep as Adopted
+    note: section "policies" goes with this change, so nothing of it is managed any more; 1 policy of it still lives in NetBird: "p". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+nobody can tell what is ours
+    unmanaged: policy p
+there is no inventory yet
+    adopts policy q as Adopted
+    unmanaged: policy p
+
+"#]].raw());
+}
+
+#[test]
+fn what_an_entry_stands_for() {
+    let ours = || json!({ "created": { "policies/p": key(Kind::Policy, "p") } });
+    let file = || policies(&["p"]);
+    let follows = |old: &str| {
+        over(
+            json!({}),
+            json!({ "policies": { "p": { "sources": ["All"], "destinations": ["All"], "renamed_from": old } } }),
+        )
     };
-    let numeric = |case: Case| {
-        let mut case = case;
-        let group = &mut case.snapshot.list_mut(Kind::Group)[1];
-        *group = over(value(group), json!({ "id": "1802457731" })).into();
-        case.outcome()
+    let differs = |mut policy: Value| {
+        policy["rules"][0]["sources"] = json!([{ "id": id(Kind::Group, "keep"), "name": "keep" }]);
+        policy
+    };
+    let asked = |case: Case, of: &Value| {
+        let id = Id::from(of["id"].as_str().expect("an id"));
+        case.ours(|ours| drop(ours.asked.insert(Address::new(Kind::Policy, "p"), id)))
     };
     let rows = [
-        ("within", made(10).outcome()),
-        ("5 minutes before", made(-300).outcome()),
-        ("more than that", made(-301).outcome()),
-        ("1 hour after", made(1_000 + 3_600).outcome()),
-        ("more than that", made(1_000 + 3_601).outcome()),
-        ("older, agreed to", agreed(made(-301))),
-        ("newer, agreed to", agreed(made(1_000 + 3_601))),
-        ("its id tells nothing", numeric(made(10))),
         (
-            "never declared",
-            Case::new(
-                groups(&[]),
-                json!({ "groups": [group("g", &[]), group("keep", &[])] }),
-            )
-            .history(&[(MADE - 9, groups(&[]))])
-            .outcome(),
+            "nothing is there",
+            Case::new(file(), live(&[])).inventory(json!({})),
         ),
         (
-            "never declared, agreed to",
-            agreed(
-                Case::new(groups(&[]), json!({ "groups": [group("g", &[])] }))
-                    .history(&[(MADE - 9, groups(&[]))]),
+            "recorded, and deleted by hand",
+            Case::new(file(), live(&[])).inventory(ours()),
+        ),
+        (
+            "recorded",
+            Case::new(file(), live(&[everybody("p")])).inventory(ours()),
+        ),
+        (
+            "recorded, and renamed by hand",
+            Case::new(file(), live(&[renamed("p", "x")])).inventory(ours()),
+        ),
+        (
+            "the file followed that",
+            Case::new(policies(&["x"]), live(&[renamed("p", "x")])).inventory(ours()),
+        ),
+        (
+            "renamed by hand, and another one has the name",
+            Case::new(file(), live(&[renamed("p", "x"), second("p")])).inventory(ours()),
+        ),
+        (
+            "renamed by the file",
+            Case::new(follows("old"), live(&[everybody("old")]))
+                .inventory(json!({ "created": { "policies/old": key(Kind::Policy, "old") } })),
+        ),
+        (
+            "renamed by the file, done already",
+            Case::new(follows("old"), live(&[everybody("p")])).inventory(ours()),
+        ),
+        (
+            "renamed by the file from what nobody recorded",
+            Case::new(follows("old"), live(&[everybody("old")])).inventory(json!({})),
+        ),
+        (
+            "one by hand",
+            Case::new(file(), live(&[everybody("p")])).inventory(json!({})),
+        ),
+        (
+            "one by hand that differs",
+            Case::new(file(), live(&[differs(everybody("p"))])).inventory(json!({})),
+        ),
+        (
+            "one by hand beside ours",
+            Case::new(file(), live(&[everybody("p"), second("p")])).inventory(ours()),
+        ),
+        (
+            "one by hand beside ours, with --prune all",
+            Case::new(file(), live(&[everybody("p"), second("p")]))
+                .inventory(ours())
+                .prune_all(),
+        ),
+        (
+            "two by hand, equal",
+            Case::new(file(), live(&[everybody("p"), second("p")])).inventory(json!({})),
+        ),
+        (
+            "two by hand, one equal",
+            Case::new(file(), live(&[differs(everybody("p")), second("p")])).inventory(json!({})),
+        ),
+        (
+            "two by hand, none equal",
+            Case::new(
+                file(),
+                live(&[differs(everybody("p")), differs(second("p"))]),
+            )
+            .inventory(json!({})),
+        ),
+        (
+            "the same, and --adopt says which",
+            asked(
+                Case::new(
+                    file(),
+                    live(&[differs(everybody("p")), differs(second("p"))]),
+                )
+                .inventory(json!({})),
+                &second("p"),
             ),
         ),
         (
-            "declared now, and live already",
-            Case::new(
-                groups(&["g"]),
-                json!({ "groups": [group("g", &[]), group("keep", &[])] }),
-            )
-            .history(&[(MADE - 9, groups(&[]))])
-            .outcome(),
+            "one that a killed run made",
+            Case::new(file(), live(&[everybody("p")]))
+                .inventory(json!({}))
+                .ours(|ours| {
+                    ours.made.insert(Id::from(id(Kind::Policy, "p").as_str()));
+                }),
         ),
-        ("its section is not managed any more", {
-            let file =
-                json!({ "policies": { "p": { "sources": ["All"], "destinations": ["All"] } } });
-            Case::new(file, json!({ "groups": [group("g", &[])] }))
-                .history(&[(MADE - 9, groups(&["g"]))])
-                .outcome()
-        }),
-        ("issued by an identity provider", {
-            let mut case = made(10);
-            let group = &mut case.snapshot.list_mut(Kind::Group)[1];
-            *group = over(value(group), json!({ "issued": "jwt" })).into();
-            case.outcome()
-        }),
+        (
+            "two that runs made at once",
+            Case::new(file(), live(&[everybody("p"), second("p")])).inventory(
+                json!({ "created": { "policies/p": [everybody("p")["id"], second("p")["id"]] } }),
+            ),
+        ),
+        (
+            "one of another environment",
+            Case::new(file(), live(&[everybody("p")]))
+                .inventory(json!({}))
+                .ours(|ours| {
+                    ours.strange
+                        .insert(Id::from(id(Kind::Policy, "p").as_str()), "lab.json".into());
+                }),
+        ),
+        (
+            "nobody can tell what is ours",
+            Case::new(file(), live(&[differs(everybody("p"))])),
+        ),
+        (
+            "--adopt of what is not there",
+            asked(
+                Case::new(file(), live(&[])).inventory(json!({})),
+                &everybody("p"),
+            ),
+        ),
     ];
-    assert_data_eq!(
-        table(rows),
-        str![[r#"
-within
-    delete group g [made +10 s]: no longer declared
-5 minutes before
-    delete group g [made -300 s]: no longer declared
-more than that
-    held: group g: it was there before the file declared it
-1 hour after
-    delete group g [made +4600 s]: no longer declared
-more than that
-    held: group g: it was made by hand after its entry was removed
-older, agreed to
-    delete group g [made -301 s]: no longer declared (agreed to by Allow-Deletes)
-newer, agreed to
-    delete group g [made +4601 s]: no longer declared (agreed to by Allow-Deletes)
-its id tells nothing
-    held: group g: its id does not say when it was made, so nothing proves whose it is
-never declared
-    unmanaged: group g
-never declared, agreed to
-    create group keep
-    unmanaged: group g
-declared now, and live already
-    note: group "g" lives in NetBird already: the file takes it over
-its section is not managed any more
+    let rows = rows.map(|(what, case)| (what, of(case)));
+    assert_data_eq!(table(rows), str![[r#"
+nothing is there
     create policy p
-    note: section "groups" goes with this change, so nothing of it is managed any more; 1 group of it still lives in NetBird: "g"; put the section back to manage them, without their entries to delete what is ours
-issued by an identity provider
-    unmanaged: group g
+recorded, and deleted by hand
+    create policy p: was deleted in NetBird; this plan creates it again
+recorded
+    nothing
+recorded, and renamed by hand
+    update policy p: somebody renamed it to "x" in NetBird; this plan renames it back to "p". To keep the new name, write "x" in netbird.json.
+        name "x" → "p"
+the file followed that
+    nothing
+    moves to policies/x
+renamed by hand, and another one has the name
+    unmanaged: policy p
+    note: NetBird has another policy with the name "p" (id daojn2e4mr64fain5cug). This file does not manage it and does not change it.
+    note: policy "p" keeps the name "x" in NetBird, since another policy has its name (id daojn2e4mr64fain5cug). Delete or rename that one in NetBird; the next apply then renames this one back.
+renamed by the file
+    update policy p
+        name "old" → "p"
+    moves to policies/p
+renamed by the file, done already
+    nothing
+renamed by the file from what nobody recorded
+    update policy p
+        name "old" → "p"
+    adopts policy p as Adopted
+one by hand
+    adopts policy p as Adopted
+one by hand that differs
+    update policy p
+        sources ["keep"] → ["All"]
+    adopts policy p as Adopted
+one by hand beside ours
+    unmanaged: policy p
+    note: NetBird has another policy with the name "p" (id daojn2e4mr64fain5cug). This file does not manage it and does not change it.
+one by hand beside ours, with --prune all
+    delete policy p [made +9 s]: not declared (--prune all)
+two by hand, equal
+    adopts policy p as Adopted
+    unmanaged: policy p
+    note: NetBird has another policy with the name "p" (id daojn2e4mr64fain5cug). This file does not manage it and does not change it.
+two by hand, one equal
+    adopts policy p as Adopted
+    unmanaged: policy p
+    note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug). This file does not manage it and does not change it.
+two by hand, none equal
+    skipped: policy p
+    note: policy "p" is skipped: NetBird has several objects that it can mean (daojn064mr64fain5cug, daojn2e4mr64fain5cug). Say which one with apply --adopt policies/p=ID (in a job: the input adopt of the apply workflow), or delete the others in NetBird.
+the same, and --adopt says which
+    update policy p [made +9 s]
+        sources ["keep"] → ["All"]
+    adopts policy p as Adopted
+    unmanaged: policy p
+    note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug). This file does not manage it and does not change it.
+one that a killed run made
+    adopts policy p as Created
+two that runs made at once
+    delete policy p [made +9 s]: a second one of this entry, created by another run of this file
+one of another environment
+    create policy p
+    unmanaged: policy p
+    note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug), which lab.json manages. This file does not manage it and does not change it.
+nobody can tell what is ours
+    update policy p
+        sources ["keep"] → ["All"]
+--adopt of what is not there
+    impossible: policy p cannot adopt daojn064mr64fain5cug: NetBird has no such object of this kind
 
-"#]]
-        .raw()
-    );
+"#]].raw());
 }
 
-/// Names of routes are not unique: of equal ones that are all ours the oldest stays.
+/// What refers to an object of ours means it, whatever it is called in NetBird.
 #[test]
-fn namesakes() {
-    let file = json!({ "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["All"] } } });
-    let second = |made: i64| {
-        over(
-            route("r", "10.0.0.0/8", &["All"]),
-            json!({ "id": id_at(Kind::Route, "r", made) }),
-        )
+fn groups_that_are_renamed_or_made_twice() {
+    let file = json!({ "groups": { "g": { "peers": [] } }, "policies": { "p": { "sources": ["g"], "destinations": ["g"] } } });
+    let inventory = |ids: Value| json!({ "created": { "groups/g": ids, "policies/p": key(Kind::Policy, "p") } });
+    let g = || group("g", &[]);
+    let other = over(
+        group("g", &[]),
+        json!({ "id": id_at(Kind::Group, "g", MADE + 9) }),
+    );
+    let x = over(g(), json!({ "name": "x" }));
+    let by = |name: &str, of: &Value| {
+        let mut policy = policy(name, &["g"], &["g"]);
+        let named = json!([{ "id": of["id"], "name": of["name"] }]);
+        policy["rules"][0]["sources"] = named.clone();
+        policy["rules"][0]["destinations"] = named;
+        policy
     };
-    let case = |other: Value| {
+    let case = |groups: &[&Value], policies: Value, ids: Value| {
         Case::new(
             file.clone(),
-            json!({ "routes": [other, route("r", "10.0.0.0/8", &["All"])] }),
+            json!({ "groups": groups, "policies": policies }),
         )
-        .history(&[(MADE - 9, file.clone())])
-        .outcome()
+        .inventory(inventory(ids))
+    };
+    let ids = |of: &[&Value]| {
+        of.iter()
+            .map(|group| group["id"].clone())
+            .collect::<Value>()
     };
     let rows = [
-        ("both ours, equal", case(second(MADE + 9))),
-        ("one is older than the file", case(second(MADE - 9_000))),
         (
-            "one differs",
-            case(over(second(MADE + 9), json!({ "peer_groups": [] }))),
+            "renamed by hand",
+            case(&[&x], json!([by("p", &x)]), ids(&[&x])),
+        ),
+        (
+            "renamed by hand, and another one has the name",
+            case(&[&x, &other], json!([by("p", &x)]), ids(&[&x])),
+        ),
+        (
+            "the same, and the policy names the other one",
+            case(&[&x, &other], json!([by("p", &other)]), ids(&[&x])),
+        ),
+        (
+            "two runs made it at once",
+            case(
+                &[&g(), &other],
+                json!([by("p", &g())]),
+                ids(&[&g(), &other]),
+            ),
+        ),
+        (
+            "the same, and the policy names the second",
+            case(
+                &[&g(), &other],
+                json!([by("p", &other)]),
+                ids(&[&g(), &other]),
+            ),
+        ),
+        (
+            "the same, and somebody else's policy names the second",
+            case(
+                &[&g(), &other],
+                json!([by("p", &g()), by("q", &other)]),
+                ids(&[&g(), &other]),
+            ),
         ),
     ];
+    let rows = rows.map(|(what, case)| (what, of(case)));
     assert_data_eq!(table(rows), str![[r#"
-both ours, equal
-    delete route r [made +9 s]: a second one of that name, and equal
-one is older than the file
-    unmanaged: route r
-    note: route "r" has a namesake in NetBird that is not this file's and is left alone: daohgm50reig0m8bel20 (one more route of that name)
-one differs
-    unmanaged: route r
-    note: route "r" has a namesake in NetBird that is not this file's and is left alone: daojn2d0reig0m8bel20 (through nobody)
+renamed by hand
+    update group g: somebody renamed it to "x" in NetBird; this plan renames it back to "g". To keep the new name, write "x" in netbird.json.
+        name "x" → "g"
+renamed by hand, and another one has the name
+    unmanaged: group g (daojn2b076ei75c05t8g)
+    note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g). This file does not manage it and does not change it.
+    note: group "g" keeps the name "x" in NetBird, since another group has its name (id daojn2b076ei75c05t8g). Delete or rename that one in NetBird; the next apply then renames this one back.
+the same, and the policy names the other one
+    update policy p
+        destinations ["g (daojn2b076ei75c05t8g)"] → ["g"]
+        sources ["g (daojn2b076ei75c05t8g)"] → ["g"]
+    unmanaged: group g (daojn2b076ei75c05t8g)
+    note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g). This file does not manage it and does not change it.
+    note: group "g" keeps the name "x" in NetBird, since another group has its name (id daojn2b076ei75c05t8g). Delete or rename that one in NetBird; the next apply then renames this one back.
+two runs made it at once
+    delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second one of this entry, created by another run of this file
+the same, and the policy names the second
+    update policy p
+        destinations ["g (daojn2b076ei75c05t8g)"] → ["g"]
+        sources ["g (daojn2b076ei75c05t8g)"] → ["g"]
+    delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second one of this entry, created by another run of this file
+the same, and somebody else's policy names the second
+    held: group g (daojn2b076ei75c05t8g): it is still used by policy "q" (daojn064mr5kfain5650)
+    unmanaged: policy q
 
 "#]].raw());
 }
 
-/// A file with the key `k`, or without it, and a group that lists these peers.
-fn keys(declared: bool, lists: &[&str]) -> Value {
-    let k = json!({ "type": "one-off", "expires_in": 60, "auto_groups": [] , "enrolled": true });
-    let keys = if declared {
-        json!({ "k": k })
-    } else {
-        json!({})
-    };
-    json!({ "groups": { "keep": {}, "g": { "peers": lists } }, "setup_keys": keys })
-}
-
-/// With the entry of a used key goes the key, and the peer that came by it.
+/// Of kinds of which several can bear a name each place of an entry has its own object.
 #[test]
-fn offboarding() {
-    let used = over(key("k", &[]), used_at(MADE + 5));
-    let case = |lists: &[&str], declared_before: bool, more: Value| {
-        let live = json!({ "groups": [group("g", &[]), group("keep", &[])], "peers": [peer("x"), peer("y")],
-                           "setup_keys": [used] });
-        let history = [
-            (MADE - 9, keys(declared_before, lists)),
-            (MADE + 9_000, keys(false, lists)),
-        ];
-        let mut case = Case::new(keys(false, lists), over(live, more)).history(&history);
-        case.snapshot.rest.events = Some(vec![enrolled("k", "x").into()]);
-        case.outcome()
+fn entries_of_several_objects() {
+    let two = json!({ "routes": { "r": [
+        { "network": "10.0.0.0/8", "peer_groups": ["All"] }, { "network": "10.0.0.0/8", "peer_groups": ["g"], "metric": 5 } ] }, "groups": { "g": {} } });
+    let one = json!({ "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["All"] } }, "groups": { "g": {} } });
+    let first = || route("r", "10.0.0.0/8", &["All"]);
+    let second = |fields: Value| {
+        let id = id_at(Kind::Route, "r", MADE + 9);
+        over(
+            over(
+                route("r", "10.0.0.0/8", &["g"]),
+                json!({ "id": id, "metric": 5 }),
+            ),
+            fields,
+        )
     };
-    let by_resource = json!({ "destinations": null, "destinationResource": { "id": id(Kind::Peer, "x"), "type": "peer" } });
-    let through = over(
-        route("r", "10.0.0.0/8", &[]),
-        json!({ "peer": id(Kind::Peer, "x") }),
-    );
+    let ids = |of: &[Value]| json!({ "created": { "routes/r": of.iter().map(|it| it["id"].clone()).collect::<Vec<_>>() } });
+    let lists = |routes: &[Value]| json!({ "groups": [group("g", &[])], "routes": routes });
+    let none = || json!({});
     let rows = [
-        ("ours", case(&[], true, json!({}))),
         (
-            "a group still lists the peer",
-            case(&["x"], true, json!({})),
-        ),
-        ("never declared", case(&[], false, json!({}))),
-        (
-            "unused: the key alone",
-            case(&[], true, json!({ "setup_keys": [key("k", &[])] })),
+            "both recorded",
+            Case::new(two.clone(), lists(&[first(), second(none())]))
+                .inventory(ids(&[first(), second(none())])),
         ),
         (
-            "a policy names the peer",
-            case(
-                &[],
-                true,
-                json!({ "policies": [policy_with("p", &["keep"], &[], by_resource)] }),
-            ),
+            "one by hand, of what lacks",
+            Case::new(two.clone(), lists(&[first(), second(none())])).inventory(ids(&[first()])),
         ),
         (
-            "a route goes through the peer",
-            case(&[], true, json!({ "routes": [through] })),
+            "one place left the file",
+            Case::new(one.clone(), lists(&[first(), second(none())]))
+                .inventory(ids(&[first(), second(none())]))
+                .since(&[two.clone(), one.clone()]),
         ),
         (
-            "a network router is the peer",
-            case(
-                &[],
-                true,
-                json!({ "networks": [{ "id": "net", "name": "office", "routers": ["router1"] }],
-                        "network_routers": [{ "id": "router1", "peer": id(Kind::Peer, "x") }] }),
-            ),
+            "one by hand beside ours",
+            Case::new(one.clone(), lists(&[first(), second(none())])).inventory(ids(&[first()])),
+        ),
+        (
+            "of another network, by hand",
+            Case::new(
+                one.clone(),
+                lists(&[second(json!({ "network": "172.16.0.0/12" }))]),
+            )
+            .inventory(none()),
+        ),
+        (
+            "changed by hand",
+            Case::new(
+                two.clone(),
+                lists(&[first(), second(json!({ "metric": 9 }))]),
+            )
+            .inventory(ids(&[first(), second(none())])),
         ),
     ];
+    let rows = rows.map(|(what, case)| (what, of(case)));
     assert_data_eq!(table(rows), str![[r#"
-ours
-    delete peer x: enrolled with setup key "k", whose entry was removed
-    delete setup key k: no longer declared
-a group still lists the peer
-    held: setup key k: its peer "x" stays: group "g" still lists it
-    note: group "g" lists "x": the peer of that name is younger than the commit that listed it, so it is not added; list it again in a new commit if it is meant
-never declared
+both recorded
+    adopts group g as Adopted
+one by hand, of what lacks
+    adopts group g as Adopted
+    adopts route r as Adopted
+one place left the file
+    delete route r [made +9 s]: no longer declared
+    adopts group g as Adopted
+one by hand beside ours
+    adopts group g as Adopted
+    unmanaged: route r
+    note: NetBird has another route with the name "r" (id daojn2d0reig0m8bel20). This file does not manage it and does not change it.
+of another network, by hand
+    create route r
+    adopts group g as Adopted
+    unmanaged: route r
+    note: NetBird has another route with the name "r" (id daojn2d0reig0m8bel20). This file does not manage it and does not change it.
+changed by hand
+    update route r [made +9 s]
+        metric 9 → 5
+    adopts group g as Adopted
+
+"#]].raw());
+}
+
+/// What stands in an object belongs to the object.
+#[test]
+fn what_stands_in_others() {
+    let file = |records: Value| json!({ "dns": { "zones": { "corp": { "domain": "corp.example", "distribution_groups": ["All"], "records": records } } } });
+    let record = |name: &str| json!([{ "name": name, "type": "A", "content": "10.0.0.1" }]);
+    let lists = |name: &str, records: &[(&str, &str)]| {
+        let zone = zone("corp", "corp.example", records, &["All"]);
+        json!({ "zones": [over(zone, json!({ "name": name }))] })
+    };
+    let db = id(Kind::DnsRecord, "corp db.corp.example 10.0.0.1");
+    let ours = || json!({ "created": { "zones/corp": key(Kind::DnsZone, "corp"), "records/corp/db.corp.example A": [db] } });
+    let rows = [
+        (
+            "recorded",
+            Case::new(
+                file(record("db")),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the zone is renamed by hand",
+            Case::new(
+                file(record("db")),
+                lists("corp2", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "a record by hand beside ours",
+            Case::new(
+                file(record("db")),
+                lists(
+                    "corp",
+                    &[
+                        ("db.corp.example", "10.0.0.1"),
+                        ("db.corp.example", "10.0.0.2"),
+                    ],
+                ),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the record leaves",
+            Case::new(
+                file(json!([])),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the zone leaves",
+            Case::new(
+                json!({ "groups": { "keep": {} }, "dns": { "zones": {} } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the zone leaves, and has a record by hand",
+            Case::new(
+                json!({ "groups": { "keep": {} }, "dns": { "zones": {} } }),
+                lists(
+                    "corp",
+                    &[
+                        ("db.corp.example", "10.0.0.1"),
+                        ("x.corp.example", "10.0.0.2"),
+                    ],
+                ),
+            )
+            .inventory(ours()),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, of(case)));
+    assert_data_eq!(table(rows), str![[r#"
+recorded
     nothing
-unused: the key alone
-    delete setup key k: no longer declared
-a policy names the peer
-    held: setup key k: its peer "x" stays: it is still used by policy "p" (daojn064mr64fain5cug)
-a route goes through the peer
-    held: setup key k: its peer "x" stays: it is still used by route "r" (daojn050reig0m8bel20)
-a network router is the peer
-    held: setup key k: its peer "x" stays: it is still used by network router router1 of network "office"
-
-"#]].raw());
-}
-
-/// A credential that is marked enrolled and can still be used is nobody's, where it is ours.
-#[test]
-fn an_unused_key_that_is_marked_enrolled_goes() {
-    let live = |second: i64| {
-        json!({ "groups": [group("keep", &[]), group("g", &[])],
-        "setup_keys": [over(key("k", &[]), json!({ "id": id_at(Kind::SetupKey, "k", second) }))] })
-    };
-    let case = |second: i64| {
-        Case::new(keys(true, &[]), live(second))
-            .history(&[(MADE, keys(true, &[]))])
-            .outcome()
-    };
-    let rows = [
-        ("ours", case(MADE + 5)),
-        ("older than its entry", case(MADE - 9_000)),
-    ];
-    assert_data_eq!(table(rows), str![[r#"
-ours
-    delete setup key k [made +5 s]: marked enrolled, so this live and unused credential is nobody's
-older than its entry
-    note: setup key "k" is marked enrolled, but a valid key of that name that nobody used lives in NetBird (daohgm58v557f7ctlctg): it is not provably ours, so it stays
+the zone is renamed by hand
+    update DNS zone corp: somebody renamed it to "corp2" in NetBird; this plan renames it back to "corp". To keep the new name, write "corp2" in netbird.json.
+        name "corp2" → "corp"
+a record by hand beside ours
+    unmanaged: DNS record db.corp.example A
+    note: NetBird has another DNS record with the name "db.corp.example A" (id daojn00l12qrmjsui76g). This file does not manage it and does not change it.
+the record leaves
+    delete DNS record db.corp.example A: no longer declared
+the zone leaves
+    create group keep
+    delete DNS record db.corp.example A: no longer declared
+    delete DNS zone corp: no longer declared
+the zone leaves, and has a record by hand
+    create group keep
+    delete DNS record db.corp.example A: no longer declared
+    held: DNS zone corp: it contains DNS record "x.corp.example A" (daojn00jmcb30b697pvg), which stays
 
 "#]].raw());
 }

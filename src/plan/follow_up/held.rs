@@ -52,18 +52,20 @@ pub(super) fn keep_groups(
         Some(all) => all.iter().any(|one| one.references().contains(group)),
         None => is_ours(address),
     };
+    let is_recorded = |live: &Live| given.options.ours.origin(&live.id).is_some();
     // a dead key of ours lets go of a group that goes
     let lets_go = |address: &Address, live: &Live| {
         let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-        is_dead && (is_ours(address) || so_far.waits(live))
+        is_dead && (is_ours(address) || is_recorded(live))
     };
     let referrers = referrers(&so_far.changes, actual);
     for (address, live) in going {
-        let users = referrers.get(&live.name).into_iter().flatten();
+        let name = actual.label(live);
+        let users = referrers.get(name).into_iter().flatten();
         let users: Vec<_> = users
             .filter(|(address, user)| !lets_go(address, user))
             .collect();
-        if users.iter().any(|(address, _)| names(address, &live.name)) {
+        if users.iter().any(|(address, _)| names(address, name)) {
             continue;
         }
         let users = users.iter().map(|(address, user)| {
@@ -151,7 +153,7 @@ pub(super) fn keep_parents(given: Given, so_far: &FollowUp) -> FollowUp {
 pub(super) fn let_go(given: Given, so_far: &FollowUp) -> Vec<Change> {
     let (desired, actual) = (given.desired, given.actual);
     let going: BTreeSet<String> = deleted(&so_far.changes, Kind::Group)
-        .map(|(_, live)| live.name.clone())
+        .map(|(_, live)| actual.label(live).to_owned())
         .collect();
     let busy: BTreeSet<Id> = so_far
         .changes
@@ -159,13 +161,13 @@ pub(super) fn let_go(given: Given, so_far: &FollowUp) -> Vec<Change> {
         .filter_map(|change| Some(change.operation.live()?.id.clone()))
         .collect();
     let dead = |live: &&Live| actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-    let declared = desired
-        .setup_keys()
-        .flat_map(|(name, _)| actual.named(Kind::SetupKey, name));
-    let objects = actual.objects.values().flatten();
-    let waiting = objects.filter(|live| so_far.waits(live));
+    let is_ours = |(address, live): &(&Address, &Live)| {
+        let is_recorded = given.options.ours.origin(&live.id).is_some();
+        address.kind == Kind::SetupKey && (desired.declares(address) || is_recorded)
+    };
+    let keys = actual.each().filter(is_ours).map(|(_, live)| live);
     let mut changes = Vec::new();
-    for live in declared.chain(waiting).filter(dead) {
+    for live in keys.filter(dead) {
         let Resource::SetupKey(key) = &live.resource else {
             continue;
         };

@@ -1,9 +1,9 @@
-//! Offboarding: with the entry of a used key goes the peer that is bound to it (docs/ownership.md).
+//! Offboarding: with the entry of a used key goes the machine that came by it (docs/ownership.md).
 //!
-//! A peer's deletion is the one thing that cannot be undone by an apply, so it needs proof: the key was ours, still lives
-//! and is bound to that peer, and no group lists it. The gates then want the word of somebody, whatever the number.
+//! A machine's deletion is the one thing that cannot be undone by an apply, so it needs proof: it came by a recorded key, and
+//! the file names it nowhere. The gates then want the word of somebody, whatever the number.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::FollowUp;
 use super::held::holder;
@@ -11,144 +11,129 @@ use crate::actual::Actual;
 use crate::address::Address;
 use crate::api::objects::Peer;
 use crate::change::{Change, Operation};
-use crate::desired::Desired;
 use crate::enrollment::{Binding, Evidence, Replaced};
 use crate::held::{Held, Why};
 use crate::id::Id;
 use crate::kind::{Kind, Live, PeerRef, Resource};
-use crate::ledger::{Cause, Ledger};
-use crate::notice::{Notice, OfKey, OfMember, OfPeer, PeerStays};
+use crate::members::Names;
+use crate::notice::{Notice, OfKey, OfPeer, PeerStays};
 use crate::options::Prune;
+use crate::ours::Standing;
 use crate::plan::Given;
-use crate::plan::referrers::{deleted, then};
+use crate::plan::referrers::then;
 use crate::plan::rows::Row;
 use crate::reason::Reason;
+use crate::versions::Cause;
 
-/// Returns the deletion of the peers whose keys' entries were removed.
-pub(super) fn offboard(given: Given, so_far: &FollowUp) -> FollowUp {
-    let (desired, actual, options) = (given.desired, given.actual, given.options);
+/// Returns the deletion of the machines whose keys' entries are gone.
+pub(super) fn offboard(given: Given, so_far: &FollowUp, names: &Names) -> FollowUp {
+    let Given {
+        desired,
+        actual,
+        options,
+        ..
+    } = given;
     let mut part = FollowUp::default();
-    if options.prune == Prune::None {
+    let is_known = options.ours.standing != Standing::Unknown;
+    if options.prune == Prune::None || !is_known || !desired.manages(Kind::SetupKey) {
         return part;
     }
-    let removed = deleted(&so_far.changes, Kind::SetupKey);
-    // a key that was never ours says nothing about its peer, even where --prune all takes the key
-    let undeclared = removed.filter(|(address, key)| {
-        desired.setup_key(&address.name).is_none() && given.made(address, key)
-    });
-    for (address, key) in undeclared {
-        let peer = match bound(&key.id, actual) {
-            Ok(Some(peer)) => peer,
-            Ok(None) => continue,
-            Err(why) => {
-                part.notices
-                    .push(Notice::about(address, OfKey::PeerStays(why)));
-                continue;
-            }
+    let versions = &options.ours.versions;
+    for (id, (key, evidence)) in machines(given, &mut part) {
+        let Some(peer) = actual.peers.get(&id) else {
+            continue;
         };
-        let names = [peer.name.as_str(), address.name.as_str()];
-        // it was due once the entry was gone and no group listed it any more
-        let ledger = &options.ledger;
-        let unlisted = names.into_iter().filter_map(|name| ledger.unlisting(name));
-        let due = ledger.removal(address).into_iter().chain(unlisted).max();
-        // the key goes last: it alone proves that the peer may
-        let waits = |why: Why| Held {
-            cause: due,
-            ..Held::new(address, key, why)
-        };
-        let lists = |group: &crate::kind::DeclaredGroup| {
-            let mut listed = group.peers.iter().flatten();
-            listed.any(|name| names.contains(&name.as_str()))
-        };
-        let groups = desired.groups().filter(|(_, group)| lists(group));
-        let groups: BTreeSet<String> = groups.map(|(name, _)| name.clone()).collect();
-        let label = peer.name.clone();
-        if !groups.is_empty() {
-            part.held.push(waits(Why::Listed {
-                peer: label,
-                groups,
-            }));
+        let names: BTreeSet<&str> = names.of_machine(&id).chain([key.as_str()]).collect();
+        if desired.setup_key(&key).is_some() || desired.uses(&names) {
             continue;
         }
+        if let Some(why) = stays(peer, evidence, actual) {
+            let address = Address::new(Kind::SetupKey, &key);
+            part.notices
+                .push(Notice::about(&address, OfKey::PeerStays(why)));
+            continue;
+        }
+        // it was due once the entry was gone and nothing named it any more
+        let removal = versions.changed(|file| file.setup_key(&key).is_some());
+        let cause = removal.max(versions.changed(|file| file.uses(&names)));
         let users = users(peer, so_far, actual);
         if !users.is_empty() {
-            let until_agreed = users.iter().all(|user| user.waits_for_agreement);
-            part.held.push(waits(Why::PeerNeeded {
-                peer: label,
-                holders: users.into_iter().map(|user| user.words).collect(),
-                until_agreed,
-            }));
+            let address = Address::new(Kind::Peer, &peer.name);
+            let why = Why::Needed(users.into_iter().collect());
+            part.held.push(Held {
+                cause,
+                ..Held::new(&address, &actual.live_peer(peer), why)
+            });
             continue;
         }
-        let binding = actual.bindings.of_key(&key.id).and_then(Binding::bound);
-        let evidence = binding.map(|(_, evidence)| evidence);
-        let reason = Reason::KeyRemoved {
-            key: address.name.clone(),
-            evidence,
-        };
-        part.causes
-            .extend(due.map(|due| (Row::object(address, key), due)));
-        part.delete(peer, reason, due, actual);
+        part.delete(peer, Reason::KeyRemoved { key, evidence }, cause, actual);
     }
     part
 }
 
-/// Returns the peer that goes with a key, if there is one; or that it stays, and why.
-fn bound<'a>(key: &Id, actual: &'a Actual) -> Result<Option<&'a Peer>, PeerStays> {
-    let is_used = actual.keys.get(key).is_some_and(|key| key.used_times > 0);
-    let peer = match actual.bindings.of_key(key) {
+/// Returns the machines that came by recorded keys without an entry: the key's name, and what tells so. Says of keys of
+/// which nobody can tell whose machine it was.
+fn machines(given: Given, part: &mut FollowUp) -> BTreeMap<Id, (String, Evidence)> {
+    let Given {
+        desired,
+        actual,
+        binding,
+        options,
+    } = given;
+    let enrolled = options.ours.inventory.enrolled.iter();
+    let enrolled = enrolled.flat_map(|(name, all)| all.iter().map(move |of| (name, of)));
+    let enrolled = enrolled.map(|(name, of)| (of.id.clone(), (name.clone(), of.by)));
+    let mut machines: BTreeMap<Id, (String, Evidence)> = enrolled.collect();
+    for (id, left) in &binding.left {
+        let key = Address::of_key(&left.key).filter(|at| at.kind == Kind::SetupKey);
+        let Some(address) = key.filter(|at| !desired.declares(at)) else {
+            continue;
+        };
+        match actual.bindings.of_key(id) {
+            Some(Binding::Several(peers)) => {
+                let labels = peers.iter().map(|id| actual.peer_label(id));
+                let why = OfKey::PeerStays(PeerStays::OneOf(labels.collect()));
+                part.notices.push(Notice::about(&address, why));
+            }
+            Some(Binding::Peer(peer, evidence)) => {
+                let known = machines.entry(peer.clone());
+                let known = known.or_insert_with(|| (address.name.clone(), *evidence));
+                known.1 = known.1.min(*evidence);
+            }
+            Some(Binding::Nobody) if actual.bindings.may_be_untold(id) => {
+                let why = OfKey::PeerStays(PeerStays::Untold);
+                part.notices.push(Notice::about(&address, why));
+            }
+            _ => {}
+        }
+    }
+    machines
+}
+
+/// Returns why a machine stays whatever the file says.
+fn stays(peer: &Peer, evidence: Evidence, actual: &Actual) -> Option<PeerStays> {
+    match evidence {
         // a name is no proof for a deletion
-        Some(Binding::Peer(id, Evidence::Name)) => {
-            return Err(PeerStays::NameAlone(actual.who(id)));
-        }
-        Some(Binding::Peer(id, Evidence::Event | Evidence::Time)) => actual.peers.get(id),
-        Some(Binding::Several(peers)) => {
-            let labels = peers.iter().map(|id| actual.peer_label(id));
-            return Err(PeerStays::OneOf(labels.collect()));
-        }
-        Some(Binding::Nobody) | None if is_used && actual.bindings.may_be_untold(key) => {
-            return Err(PeerStays::Untold);
-        }
-        Some(Binding::PeerGone | Binding::Nobody) | None => None,
-    };
-    match peer {
-        Some(peer) if peer.ephemeral => Err(PeerStays::Ephemeral(peer.name.clone())),
-        Some(peer) if !peer.user_id.is_empty() => Err(PeerStays::Persons(peer.name.clone())),
-        peer => Ok(peer),
+        Evidence::Name => Some(PeerStays::NameAlone(actual.who(&peer.id))),
+        _ if peer.ephemeral => Some(PeerStays::Ephemeral(peer.name.clone())),
+        _ if !peer.user_id.is_empty() => Some(PeerStays::Persons(peer.name.clone())),
+        Evidence::Event | Evidence::Time => None,
     }
 }
 
-/// Says of a name that groups list that it was a setup key until this change: from now on it is a peer's name, and as long as
-/// one of them lists it the key's peer stays.
-pub(super) fn names_of_keys(desired: &Desired, ledger: &Ledger) -> Vec<Notice> {
-    let mut removed = ledger.names(Kind::SetupKey);
-    removed.retain(|name| {
-        desired.setup_key(name).is_none()
-            && ledger.removal(&Address::new(Kind::SetupKey, *name)) == Some(Cause::Proposed)
-    });
-    let listed = desired.groups().flat_map(|(group, entry)| {
-        let names = entry.peers.iter().flatten();
-        names
-            .filter(|name| removed.contains(name.as_str()))
-            .map(move |name| (group, name))
-    });
-    let notice = |(group, name): (&String, &String)| {
-        Notice::member(&Address::new(Kind::Group, group), name, OfMember::WasKey)
-    };
-    listed.map(notice).collect()
-}
-
-/// Returns the deletion of the peers in whose place another machine came. One that something else needs stays and is named:
-/// then nothing but the new one's name waits.
+/// Returns the deletion of the peers in whose place another machine came, but where nobody can tell whose keys they came by.
+/// One that something else needs stays and is named: then nothing but the new one's name waits.
 pub(super) fn replace(given: Given, so_far: &FollowUp, replaced: &[Replaced]) -> FollowUp {
     let (actual, options) = (given.actual, given.options);
     let mut part = FollowUp::default();
+    if options.ours.standing == Standing::Unknown {
+        return part;
+    }
     for old in replaced {
         let Some(peer) = actual.peers.get(&old.peer) else {
             continue;
         };
-        let users = users(peer, so_far, actual).into_iter();
-        let users: Vec<String> = users.map(|user| user.words).collect();
+        let users = users(peer, so_far, actual);
         if !users.is_empty() {
             let by = actual.who(&old.by);
             let address = Address::new(Kind::Peer, &peer.name);
@@ -161,7 +146,11 @@ pub(super) fn replace(given: Given, so_far: &FollowUp, replaced: &[Replaced]) ->
             by: actual.who(&old.by),
             evidence: old.evidence,
         };
-        let cause = options.ledger.reissue(&old.key).map(|(_, cause)| cause);
+        let versions = &options.ours.versions;
+        let cause = versions.changed(|file| {
+            let key = file.setup_key(&old.key);
+            key.map(|key| key.reissue_after)
+        });
         part.delete(peer, reason, cause, actual);
     }
     part
@@ -177,29 +166,14 @@ impl FollowUp {
     }
 }
 
-/// What a peer's deletion would hit.
-struct User {
-    /// Its name for people.
-    words: String,
-    /// Whether it goes once somebody agrees.
-    waits_for_agreement: bool,
-}
-
 /// What the peer's deletion would hit once the rest of the plan is carried out: the server deletes policies that name it whole,
 /// leaves routes through it dangling, and refuses while a router uses it (docs/netbird-api.md, "What keeps an object").
-fn users(peer: &Peer, so_far: &FollowUp, actual: &Actual) -> Vec<User> {
+fn users(peer: &Peer, so_far: &FollowUp, actual: &Actual) -> Vec<String> {
     let uses = |resource: &Resource| resource.peers().contains(&PeerRef::Id(peer.id.clone()));
     // what the plan deletes, or brings to somebody else, is not hit
     let stays_so = |live: &Live| then(live, &so_far.changes).is_some_and(|then| uses(&then));
-    let agreed = |id: &Id| {
-        let mut held = so_far.held.iter();
-        held.any(|held| held.id == *id && held.weight() > 0)
-    };
     let users = actual.each().filter(|(_, live)| stays_so(live));
-    let users = users.map(|(address, live)| User {
-        words: holder(address, live, actual),
-        waits_for_agreement: agreed(&live.id),
-    });
+    let users = users.map(|(address, live)| holder(address, live, actual));
     let made = so_far
         .changes
         .iter()
@@ -207,14 +181,7 @@ fn users(peer: &Peer, so_far: &FollowUp, actual: &Actual) -> Vec<User> {
             Operation::Create { after } => uses(after),
             _ => false,
         });
+    let made = made.map(|change| change.address.quoted());
     let unmanaged = actual.peer_holders.get(&peer.id).into_iter().flatten();
-    let others = made
-        .map(|change| change.address.quoted())
-        .chain(unmanaged.cloned());
-    users
-        .chain(others.map(|words| User {
-            words,
-            waits_for_agreement: false,
-        }))
-        .collect()
+    users.chain(made).chain(unmanaged.cloned()).collect()
 }

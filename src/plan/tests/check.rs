@@ -72,27 +72,40 @@ fn a_group_in_use_names_whoever_uses_it() {
     assert_data_eq!(table(rows), str![[r#"
 nobody
     delete group g: not declared (--prune all)
+    adopts group keep as Adopted
 a policy, a route, nameservers and a key that are not managed
     held: group g: it is still used by nameserver group "n" (daojn07mlbcpef9967cg), policy "p" (daojn064mr64fain5cug), policy "q" (daojn064mr5kfain5650), route "s" (daojn050rej00m8berrg), setup key "k" (daojn058v557f7ctlctg, valid)
+    adopts group keep as Adopted
 a network resource, a user, a router, a zone, the DNS settings
     held: group g: it is still used by DNS zone "lab" (z), network resource res1, network router router1 of network "office", the DNS settings, user Mira
+    adopts group keep as Adopted
 a resource, a peer and a router, by the names of their networks
     held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office", peer "gw" as a resource of it
+    adopts group keep as Adopted
 settings of the account that the server does not check
     held: group g: it is still used by the account settings
+    adopts group keep as Adopted
 parts that not every server has
     held: group g: it is still used by agent network budget rule "ceiling", agent network policy "agents", reverse proxy service "app.example", reverse proxy service "b.example"
+    adopts group keep as Adopted
 users of a policy of NetBird's SSH
     held: group g: it is still used by policy "ssh" (daojn02kjenj7mt240jg)
+    adopts group keep as Adopted
 a policy that takes another group instead
     update policy p
         sources ["g"] → ["keep"]
     delete group g: not declared (--prune all)
+    adopts group keep as Adopted
+    adopts policy p as Adopted
 users of a declared policy, beside a creation
     create group new
     held: group g: it is still used by policy "ssh" (daojn02kjenj7mt240jg), in a field that the file does not say
+    adopts group keep as Adopted
+    adopts policy ssh as Adopted
 a field that is not ours
     held: group g: it is still used by route "r" (daojn050reig0m8bel20), in a field that the file does not say
+    adopts group keep as Adopted
+    adopts route r as Adopted
 
 "#]].raw());
 }
@@ -200,13 +213,16 @@ two live groups of the name
     impossible: policy p refers to group "ops", but several groups in NetBird are called "ops": <group ops>, daojn28li0f47kodblk0 | rename or delete the others in NetBird
     impossible: policy q refers to group "ops", but several groups in NetBird are called "ops": <group ops>, daojn28li0f47kodblk0 | rename or delete the others in NetBird
 two live groups of a declared name
-    impossible: group ops is the name of 2 groups in NetBird: <group ops>, daojn28li0f47kodblk0 | nobody can tell which one is meant; rename or delete the others in NetBird
+    unmanaged: group ops (daojn28li0f47kodblk0)
+    note: NetBird has another group with the name "ops" (id daojn28li0f47kodblk0). This file does not manage it and does not change it.
 two policies, equal
-    impossible: policy p is the name of 2 policies in NetBird: <policy p>, daojn2e4mr64fain5cug | nobody can tell which one is meant; rename or delete the others in NetBird
+    unmanaged: policy p
 two policies, equal, --prune all
-    delete policy p [made +9 s]: a second one of that name, and equal
+    delete policy p [made +9 s]: not declared (--prune all)
+    adopts policy p as Adopted
 two policies, one differs, --prune all
-    impossible: policy p is the name of 2 policies in NetBird: <policy p>, daojn2e4mr64fain5cug | nobody can tell which one is meant; rename or delete the others in NetBird
+    delete policy p [made +9 s]: not declared (--prune all)
+    adopts policy p as Adopted
 
 "#]].raw());
 }
@@ -319,9 +335,10 @@ fn a_missing_section_is_left_alone() {
         table(rows),
         str![[r#"
 only groups
-    nothing
+    adopts group g as Adopted
 groups and no routes
     delete route r: not declared (--prune all)
+    adopts group g as Adopted
 nothing is pruned
     create group h
     unmanaged: group g

@@ -135,7 +135,6 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 another peer bears the key's name
-    note: setup key "gw" is taken for this file's by its name alone: no git history says when the file declared it
     note: setup key "gw" can give its name to the peer daojn001d7im4h5d06hg once no other bears it: rename the peer daojn05h52b8h06og03g in NetBird, or delete it there if its machine is gone
     note: setup key "gw" was used by the peer "host", but another peer is called "gw": left alone
 enrolled was taken back
@@ -150,7 +149,9 @@ a member of which two more bear the name
         peers [] → ["gw (daojn05h52b8h06og03g)"]
     note: group "g" lists "gw", which is the peer daojn05h52b8h06og03g; daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g bear the name too, and they are not added. If one of them is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the others
 a member of a name that two bear
-    note: group "g" lists "x", and 2 peers are called that: nobody is added
+    adopts group g as Adopted
+    adopts setup key gw as Adopted
+    note: group "g" lists "x", which means no machine yet: any machine can choose its own name. daojn06d1l189ei3hfs0 and daojn06d1l5o9ei3jd1g have it now. If that is the right machine, run apply --adopt peers/x=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
 
 "#]].raw());
 }
@@ -193,7 +194,7 @@ a new name that looks like a live one
     unmanaged: group Büro
     note: group "Bu\u{308}ro" is made although "Büro" lives in NetBird: they look the same, but their letters are spelled otherwise
 a second group that somebody's account refers to
-    note: group "g" has a second one of its name in NetBird (daojn0b076ei75c05t8g), which stays: user Mira still refers to it
+    held: group g (daojn0b076ei75c05t8g): it is still used by user Mira
 a policy that is of NetBird's SSH no more
     update policy p
         protocol "netbird-ssh" → "all"

@@ -53,6 +53,7 @@ delete policy Default: not declared (--prune all)
 delete policy p: not declared (--prune all)
 delete setup key k: not declared (--prune all)
 delete group g: not declared (--prune all)
+adopts group keep as Adopted
 
 "#]]
         .raw()
@@ -79,15 +80,18 @@ fn members_leave_when_everything_else_is_in_place() {
     assert_data_eq!(
         case.outcome(),
         str![[r#"
-update group g (additions)
-    peers ["leaves","stays"] → ["joins","stays"]
 create policy p
 delete policy old: not declared (--prune all)
-update group g (removals)
+update group g
+    peers ["leaves","stays"] → ["stays"]
 update group h
     peers ["leaves"] → []
 delete group i: not declared (--prune all)
-note: setup key "joins" is taken for this file's by its name alone: no git history says when the file declared it
+pending in g: {"joins"}
+adopts group g as Adopted
+adopts group h as Adopted
+skipped: setup key joins
+note: setup key "joins" is skipped: NetBird has a used key with its name (daojn0792c073k34bsrg), so its machine may have enrolled already. If it has, run apply --adopt setup_keys/joins=daojn0792c073k34bsrg (in a job: the input adopt of the apply workflow). If it has not, set reissue_after: then a new key is made.
 
 "#]]
         .raw()
@@ -114,7 +118,6 @@ replace setup key k: a key cannot be changed: new secret, then the old one is de
 replace policy p (making): --replace names it
 create policy q
 replace policy p (breaking): --replace names it
-note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
 
 "#]]
         .raw()
@@ -232,15 +235,27 @@ fn routes_of_one_network() {
 another name for the same route
     delete route old: not declared (--prune all)
     create route new
+    adopts group a as Adopted
+    adopts group b as Adopted
+    adopts group c as Adopted
 through a group that shares a peer
     delete route old: not declared (--prune all)
     create route new
+    adopts group a as Adopted
+    adopts group b as Adopted
+    adopts group c as Adopted
 through another group
     create route new
     delete route old: not declared (--prune all)
+    adopts group a as Adopted
+    adopts group b as Adopted
+    adopts group c as Adopted
 another network
     create route new
     delete route old: not declared (--prune all)
+    adopts group a as Adopted
+    adopts group b as Adopted
+    adopts group c as Adopted
 the old one is not ours
     impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other in NetBird
 the old one moves away first
@@ -301,13 +316,18 @@ ours
     update setup key k: a dead key that would keep its group from being deleted
         auto_groups ["g","keep"] → ["keep"]
     delete group g: not declared (--prune all)
+    adopts group keep as Adopted
+    adopts setup key k as Adopted
 ours, and another that goes
     update setup key k: a dead key that would keep its group from being deleted
         auto_groups ["g","keep"] → ["keep"]
     delete setup key other: not declared (--prune all)
     delete group g: not declared (--prune all)
+    adopts group keep as Adopted
+    adopts setup key k as Adopted
 not ours, keys are not managed
     held: group g: it is still used by setup key "other" (daojn02697iataqjdpo0, overused)
+    adopts group keep as Adopted
 
 "#]]
         .raw()

@@ -66,11 +66,13 @@ fn what_stands_in_the_way_is_told_or_goes_first() {
 two new routes through groups that share a peer
     impossible: route lan-2 cannot be written: this plan makes the route "lan" for the same network through the same routers, and NetBird refuses a second one | give one of them another network or other routers
 a change of nameservers that two runs made at once
-    delete nameserver group n [made +1 s]: a second one of that name, and equal
+    delete nameserver group n [made +1 s]: a second one of this entry, created by another run of this file
     update nameserver group n
         nameservers [{"ip":"10.0.0.1","port":53}] → [{"ip":"10.0.0.2","port":53}]
 the old name of a rename stands for two
-    impossible: group new is to be renamed from "old", but several are called that in NetBird | rename or delete the others in NetBird
+    update group new
+        name "old" → "new"
+    unmanaged: group old
 
 "#]].raw());
 }
@@ -137,14 +139,14 @@ a policy of the file
     delete peer gw: enrolled with setup key "gw", whose entry was removed
     delete setup key gw: no longer declared
 a policy that is unmanaged
-    held: setup key gw: its peer "gw" stays: it is still used by policy "p" (daojn064mr64fain5cug)
+    delete setup key gw: no longer declared
+    held: peer gw: it is still used by policy "p" (daojn064mr64fain5cug)
     unmanaged: policy p
-    way out: take the peer out there in NetBird, then key and peer go; or put the key's entry back
+    way out: take it out there in NetBird, then the next apply deletes it; or declare it again
 a policy that was ours, and was changed by hand
-    held: setup key gw: its peer "gw" stays: it is still used by policy "p" (daojn064mr64fain5cug)
-    held: policy p: it was changed by hand into what the file never said
-    way out: key and peer go with them once somebody agrees with Allow-Deletes
-    way out: it goes once somebody agrees with Allow-Deletes, and stays until then
+    delete policy p: no longer declared
+    delete peer gw: enrolled with setup key "gw", whose entry was removed
+    delete setup key gw: no longer declared
 
 "#]]
         .raw()
@@ -192,17 +194,15 @@ fn why_something_changes_is_told() {
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 a key that another one was to replace, in a run that was killed
-    delete setup key k: replaced by a newer one, in a run that did not end
-    note: setup key "k" is taken for this file's by its name alone: no git history says when the file declared it
+    nothing
 a peer whose name makes a label in punycode
     rename peer müller: enrolled with this key; NetBird makes the label in punycode
         name "host" → "müller"
         dns_label "host" → null
-    note: setup key "müller" is taken for this file's by its name alone: no git history says when the file declared it
 a policy that refers to the second of two groups that two runs made at once
-    update policy p: refers to a second group of the name, which goes
+    update policy p
         sources ["g (daojn0b076ei75c05t8g)"] → ["g"]
-    delete group g [made +1 s]: a second one of that name: its members and what refers to it move to the oldest
+    delete group g (daojn0b076ei75c05t8g) [made +1 s]: a second one of this entry, created by another run of this file
 
 "#]].raw());
 }
@@ -247,11 +247,15 @@ a change of a group that was issued
 a key whose peer is to join such a one
     impossible: group g lists "k", which is to join when it enrolls, but it is issued by jwt: it is never changed here | take "k" out, or name the group in the key's auto_groups: then NetBird adds the peer itself
 a rename of what was never declared
-    impossible: group new is to be renamed from "old", which this file never declared | only what was declared here is renamed; rename the other in NetBird, or declare it first
+    update group new
+        name "old" → "new"
 a rename of what was issued
-    impossible: group new is to be renamed from "old", which is not made by the API: it is never changed here | take renamed_from out
+    create group new
+    unmanaged: group old
 a rename to a name that lives
-    impossible: group new is to be renamed from "old", but both names are in NetBird | delete one of them in NetBird, or take renamed_from out to manage the new one
+    unmanaged: group new (daojn00dtfsk7jo33i50)
+    note: NetBird has another group with the name "new" (id daojn00dtfsk7jo33i50). This file does not manage it and does not change it.
+    note: group "new" keeps the name "old" in NetBird, since another group has its name (id daojn00dtfsk7jo33i50). Delete or rename that one in NetBird; the next apply then renames this one back.
 
 "#]].raw());
 }

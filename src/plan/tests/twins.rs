@@ -72,19 +72,19 @@ the policy names the other one
 both entries went
     delete policy p: no longer declared
     delete group ops: no longer declared
+    adopts group keep as Adopted
     unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
-    note: group "keep" lives in NetBird already: the file takes it over
 --prune all
     delete policy p: not declared (--prune all)
     delete group ops: not declared (--prune all)
+    adopts group keep as Adopted
     unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
 renamed
     update group operators
         name "ops" → "operators"
     unmanaged: group keep
     unmanaged: group ops
-    note: section "policies" goes with this change, so nothing of it is managed any more; 1 policy of it still lives in NetBird: "p"; put the section back to manage them, without their entries to delete what is ours
-    note: group "operators" lives in NetBird already: the file takes it over
+    note: section "policies" goes with this change, so nothing of it is managed any more; 1 policy of it still lives in NetBird: "p". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
 only theirs
     nothing
 

@@ -2,6 +2,7 @@
 
 use super::{Became, Checkout, Document, Network};
 use crate::init::setup::Deed;
+use crate::render::words::shell;
 use crate::text::wrapped;
 
 /// One thing to do: a sentence, and commands.
@@ -72,7 +73,7 @@ fn steps(document: &Document) -> Vec<Step> {
     {
         first
             .commands
-            .insert(0, format!("cd {}", quoted(&document.directory)));
+            .insert(0, format!("cd {}", shell(&document.directory)));
     }
     steps
 }
@@ -175,7 +176,8 @@ fn settings(document: &Document, is_new: bool) -> Option<Step> {
 
 fn first_push(document: &Document) -> Step {
     step(
-        "Push. The first apply starts at once; where netbird.json is the account as it is, it says \"No changes\":",
+        "Push. The first apply starts at once; where netbird.json is the account as it is, it adopts all of it and changes \
+         nothing in NetBird:",
         &[
             &add(document.files.iter().map(|file| file.path.as_str())),
             "git commit -m \"The network as it is\"",
@@ -213,13 +215,4 @@ fn add<'a>(files: impl Iterator<Item = &'a str>) -> String {
         }
     }
     format!("git add {}", paths.join(" "))
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-    match path.bytes().all(is_plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
-    }
 }

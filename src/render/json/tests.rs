@@ -70,12 +70,13 @@ fn the_summary_counts_what_was_done() {
             .filter(|one| one["type"].as_str().expect("a type").starts_with(verb))
             .count()
     };
+    assert_eq!(planned["summary"]["adopted"], of("adopt"));
     assert_eq!(planned["summary"]["created"], of("create") + of("replace"));
     assert_eq!(planned["summary"]["deleted"], of("delete") + of("replace"));
     assert_eq!(planned["summary"]["updated"], of("update") + of("rename"));
     let partly = value(&examples::applied_partly(), true);
     assert_eq!(
         partly["summary"],
-        serde_json::json!({ "created": 4, "updated": 0, "deleted": 0, "failed": 1 })
+        serde_json::json!({ "adopted": 0, "created": 4, "updated": 0, "deleted": 0, "failed": 1 })
     );
 }

@@ -9,13 +9,17 @@ use super::escape::{code, fenced, line, object, text};
 use crate::agreement;
 use crate::change::{Change, list_changes};
 use crate::kind::FieldChange;
+use crate::let_go::LetGo;
 use crate::plan::Plan;
 use crate::render::impact::impact;
-use crate::render::{Document, describe};
+use crate::render::{Document, describe, words};
 use crate::text::{count, listed};
 
 /// Most warnings at the top; the table has them all.
 const MOST_WARNINGS: usize = 20;
+
+/// Most rows of what is let go that are not folded.
+const MOST_LET_GO: usize = 10;
 
 /// Who joins what once it enrolls.
 pub(super) fn memberships(document: &Document) -> Option<String> {
@@ -162,7 +166,10 @@ pub(super) fn notices(document: &Document) -> Option<String> {
     let notices = document.said();
     let lines: Vec<String> = notices
         .iter()
-        .map(|notice| format!("- {}", line(&notice.text)))
+        .map(|notice| match notice.is_warning() {
+            true => format!("- **Warning:** {}", text(&notice.text)),
+            false => format!("- {}", line(&notice.text)),
+        })
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
@@ -182,6 +189,26 @@ pub(super) fn unmanaged(document: &Document, plan: &Plan) -> Option<String> {
 pub(super) fn held(document: &Document) -> Option<String> {
     let lines = STYLE.held(document);
     (!lines.is_empty()).then(|| format!("**Held back:**\n\n{}", bullets(&lines)))
+}
+
+/// What is let go, and the lines that delete it instead.
+pub(super) fn let_go(document: &Document, plan: &Plan) -> Option<String> {
+    let row = |of: &LetGo| format!("{} {}", object(&of.address), text(&words::let_go(of)));
+    let rows: Vec<String> = plan.let_go.iter().map(row).collect();
+    let list = match rows.len() {
+        0 => return None,
+        1..=MOST_LET_GO => format!("**Let go:**\n\n{}", bullets(&rows)),
+        number => folded(&format!("Let go: {number} objects"), &bullets(&rows)),
+    };
+    let lines = STYLE.let_go(document, plan).into_iter();
+    let lines = lines.map(|(what, line)| format!("{what}:\n\n{}", fenced("", &line)));
+    Some(
+        [list]
+            .into_iter()
+            .chain(lines)
+            .collect::<Vec<_>>()
+            .join("\n\n"),
+    )
 }
 
 fn bullets(lines: &[String]) -> String {

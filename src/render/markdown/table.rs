@@ -8,8 +8,9 @@ use super::escape::{cell, code, object, text};
 use crate::address::Address;
 use crate::change::Change;
 use crate::kind::Kind;
-use crate::plan::Plan;
+use crate::plan::{Adopting, Plan};
 use crate::render::{Document, Status, describe, is_loud};
+use crate::text::count;
 
 /// Most names of a kind where there is room for no more.
 const MOST_NAMES: usize = 100;
@@ -19,9 +20,20 @@ pub(super) fn loud(plan: &Plan) -> impl Iterator<Item = &Change> {
     plan.changes.iter().filter(|change| is_loud(change, plan))
 }
 
-/// All the others.
-pub(super) fn quiet(plan: &Plan) -> impl Iterator<Item = &Change> {
-    plan.changes.iter().filter(|change| !is_loud(change, plan))
+/// Returns how many there are of all the others, in words.
+pub(super) fn quiet_rows(plan: &Plan) -> String {
+    let quiet = plan.changes.iter().filter(|change| !is_loud(change, plan));
+    match (quiet.count(), plan.adoptions.len()) {
+        (changes, 0) => count(changes, "creation or change", "creations and changes"),
+        (changes, adoptions) => {
+            let all = changes + adoptions;
+            count(
+                all,
+                "creation, change or adoption",
+                "creations, changes and adoptions",
+            )
+        }
+    }
 }
 
 pub(super) fn table(document: &Document, plan: &Plan, level: Level) -> String {
@@ -40,6 +52,15 @@ pub(super) fn table(document: &Document, plan: &Plan, level: Level) -> String {
             let [_, _, sign] = describe::signs(&change.operation);
             let key = (change.address.kind, sign);
             folded.entry(key).or_default().push(&change.address);
+        }
+    }
+    let [_, _, sign] = describe::ADOPTED;
+    for of in &plan.adoptions {
+        if level < Level::Folded {
+            quiet.push(adoption(of, has_results.then(|| document.adoption(true))));
+        } else {
+            let key = (of.address.kind, sign);
+            folded.entry(key).or_default().push(&of.address);
         }
     }
     rows.extend(quiet);
@@ -107,16 +128,23 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
         .chain(summary)
         .map(|part| text(&part))
         .collect();
+    let [_, _, sign] = describe::signs(&change.operation);
+    columns(sign, &change.address, &what.join("; "), status)
+}
+
+fn adoption(of: &Adopting, status: Option<Status>) -> String {
+    let [_, _, sign] = describe::ADOPTED;
+    columns(sign, &of.address, &describe::adoption(of), status.as_ref())
+}
+
+fn columns(sign: &str, address: &Address, what: &str, status: Option<&Status>) -> String {
     let result = status.map(|status| match (status.words()[1], status.error()) {
         (words, Some(_)) => format!(" **{words}** |"),
         (words, None) => format!(" {words} |"),
     });
-    let [_, _, sign] = describe::signs(&change.operation);
+    let (label, name) = (address.kind.label(), cell(&address.name));
     format!(
-        "| {sign} | {} | {} | {} |{}",
-        change.address.kind.label(),
-        cell(&change.address.name),
-        what.join("; "),
+        "| {sign} | {label} | {name} | {what} |{}",
         result.unwrap_or_default()
     )
 }

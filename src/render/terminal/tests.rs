@@ -4,6 +4,7 @@ use snapbox::{assert_data_eq, file};
 
 use super::{Color, applied, plan};
 use crate::kind::Kind;
+use crate::let_go::LetGoWhy;
 use crate::render::examples;
 use crate::testing::Case;
 
@@ -62,6 +63,29 @@ fn colour_is_only_where_it_is_asked_for() {
     assert!(plan(&examples::mixed(), Color(true)).contains("\x1b[31m"));
 }
 
+/// What is adopted changes nothing, so the first line says so.
+#[test]
+fn an_adoption_alone_is_no_change() {
+    let mut document = examples::no_changes();
+    document.notices.clear();
+    let made = document.plan.as_mut().expect("made above");
+    made.adoptions = examples::mixed().plan.expect("made above").adoptions;
+    made.unmanaged.clear();
+    let text = plan(&document, Color(false));
+    let (first, rest) = text.split_once('\n').expect("several lines");
+    assert_eq!(first, "NetBird plan: No changes, 1 to adopt");
+    let rows: Vec<&str> = rest
+        .lines()
+        .filter(|line| line.starts_with("  ="))
+        .collect();
+    assert_eq!(
+        rows,
+        ["  =  policy  old-ssh  exists in NetBird; this file manages it from now on"]
+    );
+    let text = applied(&document, Color(false));
+    assert!(text.starts_with("NetBird apply: 1 adopted\n"), "{text}");
+}
+
 /// Names come from clients: nothing of them moves the cursor, hides or reorders text, or begins a line of its own.
 #[test]
 fn names_are_visible() {
@@ -71,6 +95,13 @@ fn names_are_visible() {
     for change in &mut made.changes {
         change.address.name = evil.into();
         change.reason = Some(examples::replaced_by(evil));
+    }
+    for of in &mut made.adoptions {
+        of.address.name = evil.into();
+    }
+    for of in &mut made.let_go {
+        of.address.name = evil.into();
+        of.why = LetGoWhy::Renamed(evil.into());
     }
     made.unmanaged = made
         .unmanaged

@@ -2,7 +2,7 @@
 
 use super::{hint as meant, protection};
 use crate::kind::{Kind, Refers};
-use crate::problem::{Impossible, Problem, Rename};
+use crate::problem::{Impossible, Problem};
 use crate::text::listed;
 
 /// What is not declared here, and has to be there.
@@ -37,22 +37,17 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
     let Problem { address, what } = problem;
     let name = &address.name;
     let (text, hint): (String, &str) = match what {
-        Impossible::Ambiguous(ids) => {
-            let ids: Vec<&str> = ids.iter().map(|id| id.0.as_str()).collect();
-            let text = format!(
-                "is the name of {} {} in NetBird: {}",
-                ids.len(),
-                address.kind.plural(),
-                ids.join(", ")
-            );
-            let way_out = match address.kind {
-                Kind::SetupKey => {
-                    format!("delete the others in NetBird, or use --replace setup_keys/{name}")
-                }
-                _ => "rename or delete the others in NetBird".into(),
-            };
-            let hint = format!("nobody can tell which one is meant; {way_out}");
-            return (text, Some(hint));
+        Impossible::AdoptUndeclared => {
+            let text = "is named by --adopt, but the file does not have it";
+            return (text.into(), None);
+        }
+        Impossible::AdoptAbsent(id) => {
+            let text = format!("cannot adopt {id}: NetBird has no such object of this kind");
+            return (text, None);
+        }
+        Impossible::AdoptOneMore(id) => {
+            let text = format!("cannot adopt {id}: the inventory has another object for it");
+            (text, "delete that one in NetBird first; the inventory names its id")
         }
         Impossible::ReplaceUndeclared => {
             let text = "is named by --replace, but the file does not have it";
@@ -193,31 +188,6 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             format!("cannot have the domain of DNS zone {zone:?}: NetBird does not take both"),
             "give machines another domain, or delete the zone in a change before this one",
         ),
-        Impossible::Rename(old, why) => {
-            let (why, hint) = rename(*why);
-            (format!("is to be renamed from {old:?}, {why}"), hint)
-        }
     };
     (text, Some(hint.into()))
-}
-
-fn rename(why: Rename) -> (&'static str, &'static str) {
-    match why {
-        Rename::NeverDeclared => (
-            "which this file never declared",
-            "only what was declared here is renamed; rename the other in NetBird, or declare it first",
-        ),
-        Rename::NotOfApi => (
-            "which is not made by the API: it is never changed here",
-            "take renamed_from out",
-        ),
-        Rename::BothLive => (
-            "but both names are in NetBird",
-            "delete one of them in NetBird, or take renamed_from out to manage the new one",
-        ),
-        Rename::Several => (
-            "but several are called that in NetBird",
-            "rename or delete the others in NetBird",
-        ),
-    }
 }

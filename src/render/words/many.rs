@@ -25,26 +25,12 @@ pub(crate) fn many(code: C) -> Option<&'static str> {
         C::IdleEnrolled => "on {} keys for many peers \"enrolled\" has no effect",
         C::DnsLabel => "{} names of setup keys are cut or taken as DNS labels",
         C::ReissueDone => "{} enrolled keys have a reissue_after that has done its work",
-        C::TakesOver => "{} entries live in NetBird already: the file takes them over",
-        C::Namesake => "{} entries have namesakes in NetBird that are not this file's: left alone",
-        C::RenamedAlready => "{} entries are renamed already: their renamed_from can be taken out",
+        C::Namesake => {
+            "NetBird has other objects with the names of {} entries. This file does not manage them and does not change \
+             them"
+        }
         C::ReissueLater => {
             "{} setup keys have a reissue_after that lies in the future: nothing until then"
-        }
-        C::OlderKey => {
-            "{} setup keys were used, and another valid key of the name still lives in NetBird"
-        }
-        C::KeyByName => {
-            "{} setup keys are taken for this file's by their names alone: no git history says when the file \
-             declared them"
-        }
-        C::KeyUntold => {
-            "{} setup keys were never changed since they were made, so they may be such that nobody holds the \
-             secret of; without git history that cannot be told"
-        }
-        C::NoCopy => {
-            "{} setup keys that nobody used yet have no sealed copy in the repository; where the sealed file is \
-             lost, reissue_after makes a new key"
         }
         C::ExpiresSoon => "{} setup keys expire within a day and are not used yet",
         C::DeadKey => "{} setup keys cannot be used any more; remake them with reissue_after",
@@ -52,21 +38,10 @@ pub(crate) fn many(code: C) -> Option<&'static str> {
             "{} peers wait for approval in NetBird: until then they reach nobody"
         }
         C::MemberUnclear => {
-            "lists {} names of which nobody can tell whose they are: nobody is added"
+            "lists {} names, and nobody can tell which machines they mean: nobody is added"
         }
         C::MemberGone => "lists {} names whose keys were used, but their peers are gone",
-        C::MemberByName => "takes {} peers by their names: their keys are marked enrolled and gone",
         C::MemberAbsent => "lists {} names that no peer bears",
-        C::MemberTooYoung => {
-            "lists {} names whose peers are younger than the commit that listed them, so they are not added; \
-             list them again in a new commit if they are meant"
-        }
-        C::MemberUnproved => {
-            "lists {} names that prove nothing without git history, so their peers are not added"
-        }
-        C::WasKey => {
-            "lists {} names which were setup keys until this change: they mean the peers of those names now, and keep them"
-        }
         C::RecipientsChanged => {
             "{} setup keys have other recipients than before; the keys that live stay sealed as they are: \
              reissue_after makes new ones"

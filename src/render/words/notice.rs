@@ -1,38 +1,41 @@
 //! The sentences of what a reader should know.
 
 mod agreement;
-mod history;
+mod inventory;
 mod key;
 mod member;
 mod object;
 mod run;
 
-use crate::notice::{Notice, What};
+use crate::notice::{Notice, OfKey, OfObject, What};
 
-pub(crate) use history::merge;
+pub(crate) use inventory::merge;
 pub(crate) use key::{open, remark};
 
 /// Returns what a notice says.
 pub(crate) fn notice(notice: &Notice) -> String {
+    let about = notice.about.as_ref();
     let said = match &notice.what {
         What::File(problem) => {
             let hint = problem.hint.iter().map(|hint| format!("; {hint}"));
             format!("{}{}", problem.message, hint.collect::<String>())
         }
-        What::History(of) => history::history(of),
+        What::Inventory(of) => inventory::inventory(of),
         What::Merge(of) => merge(of),
         What::Agreement(of) => agreement::agreement(of),
         What::Run(of) => run::run(of),
-        What::Object(of) => object::object(of),
-        What::Key(of) => key::key(of, notice.about.as_ref()),
+        What::Object(of) => about.map_or_else(String::new, |at| object::object(of, at)),
+        What::Key(of) => about.map_or_else(String::new, |at| key::key(of, at)),
         What::Open(of) => format!("{}: left alone", open(of)),
         What::Remark(of) => remark(of),
-        What::Member(name, of) => member::member(name, of, notice.about.as_ref()),
+        What::Member(name, of) => member::member(name, of, about),
         What::Peer(of) => object::peer(of),
         What::Meanwhile(of) => object::meanwhile(of),
     };
-    let said = match (&notice.about, &notice.what) {
+    let said = match (about, &notice.what) {
         (Some(address), What::Meanwhile(_)) => format!("{address}: {said}"),
+        (_, What::Object(OfObject::Beside(_) | OfObject::Strange { .. }))
+        | (_, What::Key(OfKey::ValidNamesakes(_))) => said,
         (Some(address), _) => format!("{} {said}", address.quoted()),
         (None, _) => said,
     };

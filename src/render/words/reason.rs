@@ -1,27 +1,28 @@
 //! The sentences of why something changes.
 
 use super::{told_by, who};
-use crate::evidence::Evidence;
 use crate::reason::{Guess, Reason};
 
-/// Returns why a change is; nothing where its fields say it.
-pub(crate) fn reason(reason: Option<&Reason>) -> String {
-    let told = |by: Option<Evidence>| by.map(|by| told_by(by, "; ")).unwrap_or_default();
+/// Returns why the change of an object of that name is; nothing where its fields say it.
+pub(crate) fn reason(reason: Option<&Reason>, name: &str) -> String {
     let Some(reason) = reason else {
         return String::new();
     };
     match reason {
         Reason::NoLongerDeclared { agreed: false } => "no longer declared",
         Reason::NoLongerDeclared { agreed: true } => {
-            "no longer declared (agreed to by Allow-Deletes)"
+            "no longer declared; its deletion is approved by Allow-Deletes"
         }
         Reason::NotDeclared => "not declared (--prune all)",
-        Reason::Second => "a second one of that name, and equal",
-        Reason::SecondKey => "a second key of that name",
-        Reason::SecondGroup => {
-            "a second one of that name: its members and what refers to it move to the oldest"
+        Reason::Surplus => "a second one of this entry, created by another run of this file",
+        Reason::SecondKey => "a second key of this entry, created by another run of this file",
+        Reason::Lost => "was deleted in NetBird; this plan creates it again",
+        Reason::RenamedBack(now) => {
+            return format!(
+                "somebody renamed it to {now:?} in NetBird; this plan renames it back to {name:?}. To keep the new name, \
+                 write {now:?} in netbird.json."
+            );
         }
-        Reason::RefersToSecondGroup => "refers to a second group of the name, which goes",
         Reason::Fixed(field) => {
             return format!(
                 "its {field} cannot be changed: a new one is made, then the old one goes"
@@ -45,19 +46,19 @@ pub(crate) fn reason(reason: Option<&Reason>) -> String {
                 Some(Guess::Predicted) => "; the label is predicted",
                 Some(Guess::Punycode) => "; NetBird makes the label in punycode",
             };
-            return format!("enrolled with this key{}{label}", told(Some(*evidence)));
+            return format!("enrolled with this key{}{label}", told_by(*evidence, "; "));
         }
         Reason::KeyRemoved { key, evidence } => {
             return format!(
                 "enrolled with setup key {key:?}, whose entry was removed{}",
-                told(*evidence)
+                told_by(*evidence, "; ")
             );
         }
         Reason::Replaced { key, by, evidence } => {
             return format!(
                 "enrolled with an older setup key {key:?}, and replaced by the peer {}{}",
                 who(by),
-                told(Some(*evidence))
+                told_by(*evidence, "; ")
             );
         }
     }

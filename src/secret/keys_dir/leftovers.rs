@@ -1,6 +1,5 @@
 //! What runs that were killed leave in the directory: files of theirs that were never renamed.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -33,16 +32,11 @@ pub fn is_temporary(name: &str) -> bool {
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
 
-/// Returns the names of the files in a keys directory; none where there is no directory.
-pub fn present(dir: &Path) -> BTreeSet<String> {
-    let entries = fs::read_dir(dir).into_iter().flatten();
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names.collect()
-}
-
 /// Removes what killed runs left in a keys directory. Files of runs that are at work stay: theirs are locked.
 pub fn remove_leftovers(dir: &Path) {
-    for name in present(dir).iter().filter(|name| is_temporary(name)) {
+    let entries = fs::read_dir(dir).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    for name in names.filter(|name| is_temporary(name)) {
         let path = dir.join(name);
         let free =
             File::open(&path).and_then(|file| file.try_lock().map_err(Into::into).map(|()| file));

@@ -1,7 +1,7 @@
 //! What goes wrong on purpose: faults that change how a request is answered, and hooks that run
 //! while it is.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
@@ -182,11 +182,15 @@ impl Hook {
     }
 }
 
+/// Something that is run at every request.
+type Watcher = Arc<dyn Fn(&Request) + Send + Sync>;
+
 /// The faults and hooks of one server.
 #[derive(Default)]
 pub(crate) struct Script {
     faults: Mutex<Vec<Fault>>,
     hooks: Mutex<Vec<Hook>>,
+    watchers: Mutex<Vec<Watcher>>,
 }
 
 impl Script {
@@ -198,9 +202,22 @@ impl Script {
         lock(&self.hooks).push(hook);
     }
 
+    pub(crate) fn add_watcher(&self, watcher: impl Fn(&Request) + Send + Sync + 'static) {
+        lock(&self.watchers).push(Arc::new(watcher));
+    }
+
     pub(crate) fn clear(&self) {
         lock(&self.faults).clear();
         lock(&self.hooks).clear();
+        lock(&self.watchers).clear();
+    }
+
+    /// Shows a request to all watchers, with no lock held: they may wait for each other.
+    pub(crate) fn watch(&self, request: &Request) {
+        let watchers = lock(&self.watchers).clone();
+        for watcher in watchers {
+            watcher(request);
+        }
     }
 
     /// Counts the request with every fault that it matches, and returns the effect of the first

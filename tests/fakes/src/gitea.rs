@@ -27,6 +27,7 @@ mod settings;
 mod shared;
 mod statuses;
 mod talk;
+mod trees;
 mod users;
 
 use std::io;
@@ -183,7 +184,13 @@ impl Gitea {
         self.inner.server.fault(fault);
     }
 
-    /// Takes back all faults, hooks and races.
+    /// Shows each request to `run` from now on, when it arrives and before anything is done. It may wait: no other
+    /// request does. [`Gitea::clear_faults`] ends it.
+    pub fn watch(&self, run: impl Fn(&Request) + Send + Sync + 'static) {
+        self.inner.server.watch(run);
+    }
+
+    /// Takes back all faults, hooks, watchers and races.
     pub fn clear_faults(&self) {
         self.inner.server.clear_faults();
         self.inner.shared.clear_races();

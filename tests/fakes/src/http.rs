@@ -199,7 +199,13 @@ impl Server {
         self.shared.script.add_fault(fault);
     }
 
-    /// Takes back all faults and hooks.
+    /// Shows each request to `run` from now on, when it arrives and before anything is done. No lock is held
+    /// meanwhile, so it may wait for another request.
+    pub fn watch(&self, run: impl Fn(&Request) + Send + Sync + 'static) {
+        self.shared.script.add_watcher(run);
+    }
+
+    /// Takes back all faults, hooks and watchers.
     pub fn clear_faults(&self) {
         self.shared.script.clear();
     }
@@ -306,6 +312,7 @@ impl Shared {
         number: u64,
         connection: &Connection,
     ) -> (Option<Response>, Part) {
+        self.script.watch(request);
         self.script.run_hooks(When::Before, request);
         let effect = self.script.effect(request);
         let instead = effect

@@ -286,7 +286,12 @@ impl NetBird {
 
     /// Drops all events so far, as if newer ones had pushed them out.
     pub fn drop_events(&self) {
-        self.account().events.clear();
+        self.keep_events(0);
+    }
+
+    /// Drops all events but the newest so many.
+    pub fn keep_events(&self, count: usize) {
+        self.account().events.keep(count);
     }
 
     /// Writes so many events of no interest. 10,000 of them push out all that was before.
@@ -314,7 +319,13 @@ impl NetBird {
         self.inner.server.fault(fault);
     }
 
-    /// Takes back all faults and hooks.
+    /// Shows each request to `run` from now on, when it arrives and before anything is done. It may wait: no other
+    /// request does. [`NetBird::clear_faults`] ends it.
+    pub fn watch(&self, run: impl Fn(&Request) + Send + Sync + 'static) {
+        self.inner.server.watch(run);
+    }
+
+    /// Takes back all faults, hooks and watchers.
     pub fn clear_faults(&self) {
         self.inner.server.clear_faults();
     }

@@ -4,18 +4,20 @@ use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
 use super::{Setup, bot_alone};
-use crate::run::{Job, Pull, Site};
+use crate::run::{INVENTORY, Job, Pull, Site};
 
-const ALL_BEHIND: [&str; 9] = [
+/// The branch of the inventory.
+const BRANCH: &str = INVENTORY[0];
+
+const ALL_BEHIND: [&str; 8] = [
     "gitea_version",
-    "gitea_clock",
     "gitea_scopes",
     "gitea_repository",
     "gitea_push",
     "gitea_branch_rule",
     "gitea_comment",
-    "gitea_keys_branch",
-    "gitea_keys_push",
+    "gitea_inventory_branch",
+    "gitea_inventory_push",
 ];
 
 fn always(path: &str, effect: Effect) -> Fault {
@@ -91,15 +93,6 @@ fn an_old_server_is_told_by_what_is_used_of_it() {
 }
 
 #[test]
-fn its_clock_is_compared_too() {
-    let setup = Setup::new();
-    setup.site.gitea().advance(90);
-    setup
-        .found(&[], &[])
-        .only("gitea_clock", "seconds ahead of ours", &[]);
-}
-
-#[test]
 fn a_token_that_is_not_taken_is_told() {
     let setup = Setup::new();
     let gitea = setup.site.gitea();
@@ -116,7 +109,7 @@ fn a_token_that_is_not_taken_is_told() {
     job.only(
         "gitea_token",
         "the job's own token",
-        &["gitea_push", "gitea_keys_push"],
+        &["gitea_push", "gitea_inventory_push"],
     );
     job.is("gitea_scopes", None, "the job's permissions");
 }
@@ -169,7 +162,7 @@ fn a_forgejo_does_not_tell_scopes() {
 fn a_repository_that_is_another_one_is_told() {
     let setup = Setup::new();
     let with = |name: &str| setup.found(&[], &[("GITEA_REPO", name)]);
-    let behind = &ALL_BEHIND[4..];
+    let behind = &ALL_BEHIND[3..];
     with("acme/nothing").only("gitea_repository", "404", behind);
     with("network").only("gitea_repository", "OWNER/NAME", behind);
     setup.site.gitea().rename_repo("vpn");
@@ -214,9 +207,11 @@ fn the_right_to_push_is_needed_by_an_apply() {
     );
     gitea.permit("gitops-bot", "read");
     let reader = apply();
-    reader
-        .failed(&["gitea_push", "gitea_keys_push"])
-        .is("gitea_push", Some(false), "write access");
+    reader.failed(&["gitea_push", "gitea_inventory_push"]).is(
+        "gitea_push",
+        Some(false),
+        "write access",
+    );
 }
 
 #[test]
@@ -247,7 +242,7 @@ fn a_rule_that_lets_the_file_past_review_is_told() {
         "only an administrator's token",
     );
     gitea.unprotect();
-    gitea.protect("netbird-sealed-keys", bot_alone());
+    gitea.protect(BRANCH, bot_alone());
     setup
         .found(&[], &[])
         .only("gitea_branch_rule", "no rule protects main", &[]);
@@ -285,36 +280,75 @@ fn comments_need_pull_requests_and_the_right_to_see_them() {
 }
 
 #[test]
-fn the_branch_of_sealed_keys_is_there_protected_and_ours_to_push() {
+fn the_branch_of_the_inventory_is_there_protected_and_ours_to_push() {
     let setup = Setup::new();
     let gitea = setup.site.gitea();
     let apply = |more: &[(&str, &str)]| setup.found(&["--for", "apply"], more);
-    let branch = |name: &str| apply(&[("NETBIRD_GITOPS_KEYS_BRANCH", name)]);
-    branch("none")
+    let branch = |name: &str| apply(&[("NETBIRD_GITOPS_INVENTORY_BRANCH", name)]);
+    branch("other")
         .failed(&[])
-        .is("gitea_keys_branch", None, "no copies");
-    branch("keys").failed(&[]).is(
-        "gitea_keys_branch",
-        None,
-        "the first apply that makes a key makes it",
-    );
-    branch("main").only(
-        "gitea_keys_branch",
-        "a branch of their own",
-        &["gitea_keys_push"],
-    );
+        .is("gitea_inventory_branch", None, "the first apply makes it")
+        .is("inventory", None, "there is no inventory yet");
+    let main = branch("main");
+    main.failed(&["gitea_inventory_branch", "inventory"])
+        .is("gitea_inventory_branch", Some(false), "a branch of its own")
+        .is("gitea_inventory_push", None, "not checked");
     let mut alice = bot_alone();
     alice["push_whitelist_usernames"] = json!(["alice"]);
-    gitea.protect("netbird-sealed-keys", alice);
-    apply(&[]).only("gitea_keys_push", "no new key can be stored", &[]);
+    gitea.protect(BRANCH, alice);
+    apply(&[]).only("gitea_inventory_push", "every apply is refused", &[]);
     gitea.unprotect();
     gitea.protect("main", bot_alone());
-    apply(&[]).only("gitea_keys_branch", "every writer can delete or forge", &[]);
-    gitea.protect("netbird-sealed-keys", bot_alone());
-    gitea.publish();
-    apply(&[])
+    apply(&[]).only(
+        "gitea_inventory_branch",
+        "every writer can delete it, or change which objects count as ours",
+        &[],
+    );
+}
+
+#[test]
+fn an_inventory_of_something_else_and_one_that_does_not_read_are_told() {
+    let setup = Setup::new();
+    let write = |text: &str| {
+        setup.site.gitea().push(BRANCH, INVENTORY[1], text, "m\n");
+        setup.found(&[], &[])
+    };
+    let right = setup.found(&[], &[]);
+    right.failed(&[]).is(
+        "inventory",
+        Some(true),
+        "commit 1b78d837ec was applied last",
+    );
+    right.is("inventory_key_copies", None, "no run made a key");
+    let other =
+        json!({ "format_version": 1, "account": "d2m5000l0ubs73a9k0a0", "file": "netbird.json" });
+    write(&other.to_string()).only("inventory", "is of account d2m5000l0ubs73a9k0a0", &[]);
+    write("{").only(
+        "inventory",
+        "cannot read the inventory",
+        &["inventory_key_copies"],
+    );
+}
+
+/// A key that an apply made and that waits for its machine has a copy, or nobody can give it to the machine.
+#[test]
+fn a_copy_that_somebody_took_away_is_told() {
+    let setup = Setup::new();
+    let gitea = setup.site.gitea();
+    setup.site.run(&["apply", "--yes"]).expect(0);
+    gitea.clear_requests();
+    setup.site.bench.netbird().clear_requests();
+    let copies = "inventory_key_copies";
+    setup
+        .found(&[], &[])
         .failed(&[])
-        .is("gitea_keys_branch", None, "everybody may read");
+        .is(copies, Some(true), "1 key to be used, each with a copy");
+    let id = setup.site.bench.id("/setup-keys", "hawk");
+    let path = format!(".netbird-gitops/default/keys/hawk.{id}.age");
+    gitea.change(BRANCH).delete(&path).message("gone\n").push();
+    setup
+        .found(&[], &[])
+        .only(copies, "no copy of hawk is kept", &[]);
 }
 
 /// What `init --setup` makes is what is looked for here, of both branches.
@@ -326,7 +360,7 @@ fn after_init_setup_nothing_is_wrong() {
         gitea.unprotect();
         gitea.permit("gitops-bot", "none");
         if !is_there {
-            let path = gitea.path("/branches/netbird-sealed-keys");
+            let path = gitea.path(&format!("/branches/{BRANCH}"));
             assert_eq!(gitea.call("DELETE", &path, Value::Null).0, 204);
         }
         let of_both = ["write:repository", "write:issue", "read:user"];
@@ -341,20 +375,24 @@ fn after_init_setup_nothing_is_wrong() {
         setup.site.bench.netbird().clear_requests();
         if !is_there {
             // as the first apply makes it
-            gitea.push("netbird-sealed-keys", "a.age", "key\n", "keys\n");
+            gitea.push(BRANCH, "README.md", "lists\n", "begin\n");
         }
         let by_owner = setup.found(&["--for", "plan"], &[("GITEA_TOKEN", owner.as_str())]);
         by_owner
             .failed(&[])
             .is("gitea_branch_rule", Some(true), "gitops-bot alone pushes")
-            .is("gitea_keys_branch", Some(true), "is there, and protected");
+            .is(
+                "gitea_inventory_branch",
+                Some(true),
+                "gitops-bot alone pushes",
+            );
         let by_bot = setup.found_by(&bot);
         by_bot.failed(&[]);
         by_bot.is("gitea_push", Some(true), "may push to main");
         by_bot.is(
-            "gitea_keys_push",
+            "gitea_inventory_push",
             Some(true),
-            "may push to netbird-sealed-keys",
+            "may push to netbird-gitops/inventory",
         );
     }
 }

@@ -91,7 +91,7 @@ fn named_ones_are_added_and_the_rest_stays_byte_for_byte() {
     bench
         .plan(&["--detailed-exitcode"])
         .expect(2)
-        .shows("group  h");
+        .shows("+  group   h ");
     bench.create("/groups", json!({ "name": "h" }));
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }

@@ -73,7 +73,7 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
             .shows("  set          collaborator gitops-bot  (may write)\n")
             .shows("  set          secret NETBIRD_PLAN_TOKEN\n")
             .shows("  set          variable AGE_PUBLIC_KEY\n")
-            .shows("  set          branch rule netbird-sealed-keys  (gitops-bot alone may push)\n")
+            .shows("  set          branch rule netbird-gitops/inventory  (gitops-bot alone may push)\n")
             .shows("  later        branch rule main")
             .shows("git push origin HEAD:main\n\n4. Once that is pushed, protect the branch");
         let secrets = gitea.workflow_secrets();
@@ -87,7 +87,7 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
         assert_eq!((secrets.len(), variables.len()), (3, 4));
         let first = rules(&site);
         assert_eq!(first.as_array().unwrap().len(), 1);
-        assert_eq!(first[0]["rule_name"], "netbird-sealed-keys");
+        assert_eq!(first[0]["rule_name"], "netbird-gitops/inventory");
         assert_eq!(first[0]["push_whitelist_usernames"], json!(["gitops-bot"]));
         // now they are
         gitea.push("main", "netbird.json", "{}", "the network");
@@ -160,10 +160,10 @@ fn what_is_there_is_left_alone_and_said() {
         .expect(0)
         .shows("gitops-bot may not push by it");
     gitea.unprotect();
-    gitea.protect("netbird-sealed-keys", json!({}));
+    gitea.protect("netbird-gitops/inventory", json!({}));
     setup(&site, &["--dry-run"], &[])
         .expect(0)
-        .shows("there        branch rule netbird-sealed-keys  (left alone: by it gitops-bot may not push, so no new key");
+        .shows("there        branch rule netbird-gitops/inventory  (left alone: by it gitops-bot may not push, so");
     gitea.protect(
         "main",
         json!({ "enable_push": true, "unprotected_file_patterns": "*.json" }),
@@ -187,30 +187,24 @@ fn a_dry_run_only_says_it() {
 }
 
 #[test]
-fn the_branch_of_sealed_keys_is_that_of_apply() {
+fn the_branch_of_the_inventory_is_that_of_apply() {
     let site = site(false);
-    let gitea = site.gitea();
-    let rule = "branch rule netbird-sealed-keys";
+    let rule = "branch rule netbird-gitops/inventory";
     setup(&site, &["--dry-run"], &[])
         .expect(0)
         .shows(&format!("to set       {rule}  (gitops-bot alone may push)"));
-    let named = [("NETBIRD_GITOPS_KEYS_BRANCH", "keys")];
+    let named = [("NETBIRD_GITOPS_INVENTORY_BRANCH", "lists")];
     setup(&site, &["--dry-run"], &named)
         .expect(0)
-        .shows("to set       branch rule keys  ")
+        .shows("to set       branch rule lists  ")
         .hides(rule);
-    setup(&site, &["--dry-run", "--keys-branch", "none"], &[])
-        .expect(0)
-        .hides(rule);
-    setup(&site, &["--keys-branch", "main"], &[])
+    setup(&site, &["--inventory-branch", "main"], &[])
         .expect(1)
-        .says("main is the default branch: sealed keys have a branch of their own");
-    let same = [("GITEA_BRANCH", "netbird-sealed-keys")];
+        .says("main is the default branch: the inventory has a branch of its own");
+    let same = [("GITEA_BRANCH", "netbird-gitops/inventory")];
     setup(&site, &[], &same)
         .expect(1)
-        .says("netbird-sealed-keys is the branch that is applied: sealed keys have");
-    gitea.publish();
-    setup(&site, &["--dry-run"], &[]).expect(0).hides(rule);
+        .says("netbird-gitops/inventory is the branch that is applied: the inventory has");
     assert_eq!(writes(&site), [""; 0]);
 }
 
@@ -359,9 +353,11 @@ fn a_push_list_that_came_out_without_the_bot_is_an_error() {
     let site = site(false);
     let made = json!({ "rule_name": "main", "enable_push": true, "enable_push_whitelist": true,
                        "push_whitelist_usernames": [] });
+    site.gitea()
+        .protect("netbird-gitops/inventory", json!({ "enable_push": true }));
     let fault = Fault::on("POST", &site.gitea().path("/branch_protections"));
     site.gitea().fault(fault.then(Effect::Status(201, made)));
-    setup(&site, &["--keys-branch", "none"], &[])
+    setup(&site, &[], &[])
         .expect(4)
         .says("main is protected, but the server left gitops-bot out of its push list")
         .says("then run init --setup again")

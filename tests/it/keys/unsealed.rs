@@ -1,27 +1,67 @@
-//! What becomes of a key without groups: one that was never sealed, or one that wants none?
-
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::time::Duration;
+//! What becomes of a key that nobody recorded: one that was never sealed, or somebody's?
 
 use serde_json::{Value, json};
 
-use netbird_gitops::options::Prune;
-
 use super::{by_hand, file, groups, no_changes};
-use crate::run::{Bench, Heard, Inner, id};
+use crate::run::{Bench, id};
+
+/// Leaves what a run leaves that was killed before it recorded its key: one without groups, that the program's user made.
+fn unsealed(bench: &Bench) -> Value {
+    let key = json!({ "name": "k", "type": "one-off", "expires_in": 86400, "auto_groups": [] });
+    let key = bench.as_program("POST", "/setup-keys", key);
+    bench.server().clear_requests();
+    key
+}
+
+/// Keys `k`.
+fn ids(bench: &Bench) -> Vec<String> {
+    bench.all("/setup-keys", "k").iter().map(id).collect()
+}
 
 #[test]
-fn never_sealed_is_made_again() {
+fn never_sealed_is_made_again_and_deleted_after_that() {
+    for wanted in [json!(["g"]), json!([])] {
+        let bench = Bench::fake();
+        bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
+        let orphan = unsealed(&bench);
+        bench.file(file(json!({ "auto_groups": wanted })));
+        bench
+            .plan(&[])
+            .expect(0)
+            .shows("never sealed: nobody holds its secret");
+        bench.apply(&[]).expect(0);
+        let writes = bench.writes();
+        assert_eq!(writes.first().unwrap(), "POST /setup-keys");
+        assert_eq!(writes.last().unwrap(), "DELETE /setup-keys");
+        assert_ne!(bench.id("/setup-keys", "k"), id(&orphan));
+        no_changes(&bench);
+    }
+}
+
+#[test]
+fn what_the_event_log_does_not_prove_to_be_ours_stays_and_is_named() {
+    let somebodys: fn(&Bench) -> Value = |bench| by_hand(bench, json!({ "auto_groups": [] }));
+    for (leave, log) in [(somebodys, true), (unsealed, false)] {
+        let bench = Bench::fake();
+        bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
+        bench.netbird().event_log(log);
+        let theirs = id(&leave(&bench));
+        bench.file(file(json!({}))).apply(&[]).expect(0);
+        assert_eq!(ids(&bench).len(), 2);
+        let said = format!("another valid setup key with the name \"k\" (id {theirs})");
+        no_changes(&bench).shows(&said);
+    }
+}
+
+#[test]
+fn hand_made_keys_that_are_exported_within_minutes_are_not_called_unsealed() {
     let bench = groups();
-    let orphan = by_hand(&bench, json!({ "auto_groups": [] }));
+    let made = by_hand(&bench, json!({}));
+    std::fs::remove_dir_all(bench.path(".netbird-gitops")).ok();
     bench.file(file(json!({})));
-    bench
-        .plan(&[])
-        .expect(0)
-        .shows("never sealed: nobody holds its secret");
+    bench.plan(&[]).expect(0).shows("No changes, 3 to adopt");
     bench.apply(&[]).expect(0);
-    assert_ne!(bench.id("/setup-keys", "k"), id(&orphan));
+    assert_eq!(ids(&bench), [id(&made)]);
     no_changes(&bench);
 }
 
@@ -30,7 +70,6 @@ fn a_key_that_somebody_emptied_by_hand_was_sealed_and_stays() {
     let bench = Bench::fake();
     bench.agreed(file(json!({})));
     let key = bench.id("/setup-keys", "k");
-    bench.netbird().advance(60);
     bench.edit("/setup-keys", "k", json!({ "auto_groups": [] }));
     bench
         .plan(&[])
@@ -42,133 +81,60 @@ fn a_key_that_somebody_emptied_by_hand_was_sealed_and_stays() {
 }
 
 #[test]
-fn a_key_that_wants_no_groups_is_marked_as_sealed_by_a_write_that_changes_nothing() {
+fn a_key_that_wants_no_groups_is_one_write() {
     for groups in [json!([]), Value::Null] {
         let bench = Bench::scenario();
         let mut declared = file(json!({ "auto_groups": groups }));
         let key = declared["setup_keys"]["k"].as_object_mut().unwrap();
         key.retain(|_, value| !value.is_null());
         bench.file(declared).apply(&[]).expect(0);
-        bench.assert_writes(&[
-            "POST /groups",
-            "POST /groups",
-            "POST /setup-keys",
-            "PUT /setup-keys",
-        ]);
-        bench.server().clear_requests();
-        let key = bench.id("/setup-keys", "k");
-        bench.apply(&[]).expect(0);
-        bench.assert_writes(&[]);
-        assert_eq!(bench.id("/setup-keys", "k"), key);
+        bench.assert_writes(&["POST /groups", "POST /groups", "POST /setup-keys"]);
+        bench.leaves_all(&[]);
         no_changes(&bench);
     }
 }
 
 #[test]
-fn several_that_want_no_groups_wait_together() {
-    let bench = Bench::fake();
-    let netbird = bench.netbird().clone();
-    // made at once by the server's clock, which goes on while the run waits and at no other time
-    netbird.set_clock(1_790_000_000);
-    netbird.lasts("POST", "/setup-keys", 0);
-    let key = json!({ "type": "reusable", "expires_in": 0, "usage_limit": 1 });
-    let file = json!({ "setup_keys": { "a": key, "b": key, "c": key, "d": key } });
-    let inner = Inner::read(&bench, &file, Prune::Owned).unwrap();
-    let waited = Rc::new(RefCell::new(Vec::new()));
-    let wait = {
-        let waited = Rc::clone(&waited);
-        Box::new(move |time: Duration| {
-            netbird.advance(i64::try_from(time.as_secs_f64().ceil() as u64).unwrap());
-            waited.borrow_mut().push(time);
-        })
+fn one_that_is_finished_used_or_recorded_meanwhile_stays() {
+    let finish: fn(&Bench, &str) = |bench, key| {
+        let (path, group) = (format!("/setup-keys/{key}"), bench.id("/groups", "g"));
+        let finish = move |netbird: &fakes::NetBird| {
+            let body = json!({ "auto_groups": [group], "revoked": false });
+            assert_eq!(netbird.call("PUT", &path, body).0, 200);
+        };
+        bench
+            .netbird()
+            .before("GET", &format!("/setup-keys/{key}"), finish);
     };
-    let plan = inner.plan().unwrap();
-    let (applied, verified) = inner.apply_with(&bench, &plan, &mut Heard::default(), wait);
-    assert!(applied.is_complete());
-    assert_eq!(verified.unwrap().left, Vec::<String>::new());
-    // the youngest is waited for, and the others are no younger
-    let long = waited
-        .borrow()
-        .iter()
-        .filter(|time| time.as_millis() > 2500)
-        .count();
-    assert!((1..=4).contains(&long), "{waited:?}");
-    let keys = bench.netbird().list("/setup-keys");
-    for key in keys.as_array().unwrap() {
-        assert_ne!(key["updated_at"], json!("2026-09-21T14:13:20.000000000Z"));
+    let enroll: fn(&Bench, &str) = |bench, key| {
+        let secret = bench.netbird().secrets().pop().unwrap();
+        let enroll = move |netbird: &fakes::NetBird| drop(netbird.enroll(&secret, "machine"));
+        bench
+            .netbird()
+            .before("GET", &format!("/setup-keys/{key}"), enroll);
+    };
+    let record: fn(&Bench, &str) = |bench, key| {
+        let (path, key) = (bench.path(crate::run::INVENTORY[1]), key.to_owned());
+        bench.netbird().after("PUT", "/setup-keys/", move |_| {
+            let text = std::fs::read(&path).unwrap();
+            let mut inventory: Value = serde_json::from_slice(&text).unwrap();
+            let keys = &mut inventory["created"]["setup_keys/k"];
+            keys.as_array_mut().unwrap().push(json!(key));
+            std::fs::write(path, inventory.to_string()).unwrap();
+        });
+    };
+    for (meanwhile, said) in [
+        (finish, "another run finished it meanwhile, so it stays"),
+        (enroll, "another run finished it meanwhile, so it stays"),
+        (record, "another run recorded it meanwhile, so it stays"),
+    ] {
+        let bench = Bench::fake();
+        bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
+        let slow = id(&unsealed(&bench));
+        meanwhile(&bench, &slow);
+        bench.file(file(json!({})));
+        bench.apply(&["--no-verify"]).expect(0).says(said);
+        assert!(ids(&bench).contains(&slow));
+        assert_eq!(ids(&bench).len(), 2);
     }
-}
-
-#[test]
-fn a_finished_key_that_was_seen_unfinished_is_not_deleted() {
-    // between plan and deletion the other run gave it its groups
-    let bench = Bench::fake();
-    bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
-    let orphan = id(&by_hand(&bench, json!({ "auto_groups": [] })));
-    bench.file(file(json!({})));
-    let (path, group) = (format!("/setup-keys/{orphan}"), bench.id("/groups", "g"));
-    bench
-        .netbird()
-        .before("GET", &path.clone(), move |netbird| {
-            netbird.advance(60);
-            assert_eq!(
-                netbird
-                    .call("PUT", &path, json!({ "auto_groups": [group] }))
-                    .0,
-                200
-            );
-        });
-    bench.server().clear_requests();
-    bench
-        .apply(&[])
-        .expect(0)
-        .says("was finished by another run meanwhile");
-    assert_eq!(bench.id("/setup-keys", "k"), orphan);
-    bench.assert_writes(&[]);
-}
-
-#[test]
-fn one_beside_a_good_key_that_is_finished_meanwhile_stays() {
-    let bench = Bench::in_git();
-    bench.applied(0.0, json!({ "groups": { "g": {}, "h": {} } }));
-    bench.declared(1.0, file(json!({})));
-    // two runs: the first goes on slowly, the second is done
-    let slow = id(&by_hand(&bench, json!({ "auto_groups": [] })));
-    bench.hour(1.01);
-    let good = id(&by_hand(&bench, json!({})));
-    bench.hour(1.1);
-    let (path, group) = (format!("/setup-keys/{slow}"), bench.id("/groups", "g"));
-    bench
-        .netbird()
-        .before("GET", &path.clone(), move |netbird| {
-            netbird.call("PUT", &path, json!({ "auto_groups": [group] }));
-        });
-    bench
-        .apply(&["--no-verify"])
-        .expect(0)
-        .says("was finished by another run meanwhile and stays");
-    let left: Vec<String> = bench.all("/setup-keys", "k").iter().map(id).collect();
-    assert!(left.contains(&slow) && left.contains(&good), "{left:?}");
-}
-
-#[test]
-fn one_without_groups_that_lasts_otherwise_than_the_file_ever_said_is_somebodys() {
-    let bench = Bench::in_git();
-    bench.applied(0.0, json!({ "groups": { "g": {}, "h": {} } }));
-    bench.declared(1.0, file(json!({})));
-    bench.declared(1.5, file(json!({ "expires_in": 604800 })));
-    let theirs = by_hand(&bench, json!({ "auto_groups": [], "expires_in": 3600 }));
-    // a run of the version before left it
-    let ours = by_hand(&bench, json!({ "auto_groups": [] }));
-    bench
-        .plan(&[])
-        .expect(0)
-        .shows("1 to replace")
-        .shows(&format!("in NetBird, too ({}), which is not", id(&theirs)));
-    bench.apply(&[]).expect(0);
-    let left: Vec<String> = bench.all("/setup-keys", "k").iter().map(id).collect();
-    assert!(left.contains(&id(&theirs)));
-    assert!(!left.contains(&id(&ours)));
-    assert_eq!(left.len(), 2);
-    no_changes(&bench);
 }

@@ -69,25 +69,50 @@ fn what_nobody_speaks_of_is_left_alone_and_empty_wants_none() {
     assert_eq!(resources(&bench, "office"), Vec::<String>::new());
 }
 
+/// The server has each name of a resource once in an account, so no second one can be made.
 #[test]
-fn somebodys_resource_is_not_moved_out_of_a_network_that_the_file_does_not_have() {
+fn somebodys_resource_of_a_declared_name_is_adopted_and_moves() {
     let bench = Bench::in_git();
     bench.applied(0.0, file(json!({ "office": { "resources": {} } })));
     bench.create("/networks", json!({ "name": "theirs" }));
-    by_hand(&bench, "theirs", "nas", "10.1.1.1");
+    let before = by_hand(&bench, "theirs", "nas", "10.1.1.1");
     let nas = json!({ "nas": { "address": "10.1.1.1" } });
     bench.declared(1.0, file(json!({ "office": { "resources": nas } })));
     bench
-        .cannot(&[])
-        .says_anywhere("NetBird has one of that name")
-        .says_anywhere("in network \"theirs\", and a name stands once in an account");
-    // with its network declared it is the file's to move
-    bench.declared(
-        2.0,
-        file(json!({ "office": { "resources": nas }, "theirs": {} })),
-    );
-    bench.apply(&[]).expect(0).shows("1 changed");
+        .plan(&[])
+        .expect(0)
+        .shows("network   theirs \u{2192} office")
+        .shows("=  network resource  nas  exists in NetBird; this file manages it from now on");
+    bench.apply(&[]).expect(0).shows("1 changed, 1 adopted");
     assert_eq!(resources(&bench, "office"), ["nas 10.1.1.1/32"]);
+    assert_eq!(bench.id("/networks/resources", "nas"), before);
+    assert_eq!(bench.names("/networks"), ["office", "theirs"]);
+}
+
+/// A network that a colleague made with the name of ours is never ours, nor is what is in it.
+#[test]
+fn a_second_network_of_our_name_stays_with_what_is_in_it() {
+    let bench = Bench::in_git();
+    let printer = json!({ "printer": { "address": "10.20.0.9" } });
+    bench.applied(0.0, office(printer, json!([{ "peer_groups": ["g"] }])));
+    bench.hour(1.0);
+    let second = id(&bench.create("/networks", json!({ "name": "office" })));
+    let router = json!({ "peer_groups": [bench.id("/groups", "g")], "metric": 9999, "masquerade": true, "enabled": true });
+    bench.create(&format!("/networks/{second}/routers"), router);
+    let nas = json!({ "name": "nas", "address": "10.1.1.1", "enabled": true, "groups": [] });
+    bench.create(&format!("/networks/{second}/resources"), nas);
+    let said = format!("NetBird has another network with the name \"office\" (id {second})");
+    bench.leaves_all(&[]).says_anywhere(&said);
+    bench.declared(2.0, file(json!({})));
+    bench.apply(&[]).expect(0).shows("3 deleted");
+    assert_eq!(bench.id("/networks", "office"), second);
+    assert_eq!(
+        (
+            resources(&bench, "office").len(),
+            routers(&bench, "office").len()
+        ),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -153,7 +178,7 @@ fn somebodys_router_beside_ours_is_left_alone() {
     );
     bench
         .leaves_all(&[])
-        .says_anywhere("network router of network \"office\" has a namesake in NetBird");
+        .says_anywhere("NetBird has another network router of network \"office\" (id ");
     assert_eq!(routers(&bench, "office").len(), 2);
 }
 
@@ -206,7 +231,7 @@ fn a_network_goes_with_what_it_holds_unless_that_is_somebodys() {
         .expect(0)
         .shows("2 deleted")
         .shows("Held back: network \"office\" (")
-        .shows("it holds network resource \"nas\" (");
+        .shows("it contains network resource \"nas\" (");
     bench.assert_writes(&["DELETE /networks/routers", "DELETE /networks/resources"]);
     let nas = resource_path(&bench, "office", "nas");
     bench.server().call("DELETE", &nas, Value::Null);

@@ -152,8 +152,7 @@ fn half_a_file_and_conflict_markers_are_errors() {
     }
     assert_eq!(account(&bench), before);
     bench.declared(10.0, full());
-    let run = bench.leaves_all(&[]);
-    run.says_anywhere("2 of the file's versions in git cannot be read");
+    bench.leaves_all(&[]);
     // and what was there before the accident is still ours after it
     let mut less = full();
     less["groups"].as_object_mut().unwrap().remove("y");
@@ -172,30 +171,120 @@ fn a_group_that_is_lost_while_others_refer_to_it_is_an_error() {
         .says("refers to group \"g\", which this plan deletes");
 }
 
-#[test]
-fn a_file_that_moved_proves_nothing_until_its_old_path_is_named() {
-    let bench = agreed();
-    std::fs::create_dir(bench.path("vpn")).unwrap();
-    let mut file = full();
-    file["groups"].as_object_mut().unwrap().remove("y");
-    std::fs::write(bench.path("vpn/net.json"), file.to_string()).unwrap();
+/// Commits the file under another name.
+fn moved(bench: &Bench, to: &str, file: Value) {
+    std::fs::write(bench.path(to), file.to_string()).unwrap();
     std::fs::remove_file(bench.path("netbird.json")).unwrap();
-    bench.git(&["add", "-A", "netbird.json", "vpn"]);
+    bench.git(&["add", "-A", "netbird.json", to]);
     bench.git_at(second(9.0), &["commit", "-q", "-m", "moved"]);
-    let moved = ["-f", "vpn/net.json"];
-    assert_eq!(bench.planned(&moved), Vec::<String>::new());
-    bench.leaves_all(&moved);
-    let named = ["-f", "vpn/net.json", "--ledger-path", "netbird.json"];
-    assert_eq!(bench.planned(&named), ["delete_group y"]);
 }
 
 #[test]
-fn a_path_that_never_was_is_said() {
+fn the_inventory_follows_a_file_that_moved() {
+    let bench = agreed();
+    let mut file = full();
+    file["groups"].as_object_mut().unwrap().remove("y");
+    moved(&bench, "net.json", file);
+    let args = ["-f", "net.json"];
+    assert_eq!(bench.planned(&args), ["delete_group y"]);
+    bench.apply(&args).expect(0).says_anywhere(
+        "the file was netbird.json when it was applied last. The inventory follows it.",
+    );
+    assert_eq!(bench.inventory()["file"], "net.json");
+    bench.leaves_all(&args).shows("No changes");
+}
+
+#[test]
+fn another_file_beside_the_one_of_the_inventory_is_refused() {
     let bench = agreed();
     std::fs::write(bench.path("other.json"), base().to_string()).unwrap();
-    bench
-        .leaves_all(&["-f", "other.json"])
-        .says_anywhere("has other.json, so nothing is provably ours");
+    let said = "the inventory \"default\" is of netbird.json, and this file is other.json. Nothing was changed.";
+    bench.plan(&["-f", "other.json"]).expect(3).says(said);
+    bench.apply(&["-f", "other.json"]).expect(3).says(said);
+    bench.assert_writes(&[]);
+}
+
+#[test]
+fn without_its_inventory_nothing_goes_that_the_file_does_not_declare() {
+    let bench = Bench::in_git();
+    let policies = |names: &[&str]| {
+        let policy = kinds()[2].2.clone();
+        let with_policy = |file, name: &&str| with(file, "policies", name, policy.clone());
+        names.iter().fold(base(), with_policy)
+    };
+    bench.applied(1.0, policies(&["x", "y"]));
+    std::fs::remove_dir_all(bench.path(".netbird-gitops")).unwrap();
+    bench.declared(9.0, policies(&["x"]));
+    bench.plan(&[]).expect(0).shows("there is no inventory yet");
+    bench.leaves_all(&[]).shows("2 adopted");
+    assert_eq!(bench.names("/policies"), ["Default", "x", "y"]);
+    // what the event log says that we made is ours again, and goes with its entry
+    bench.declared(10.0, policies(&["y"]));
+    assert_eq!(bench.planned(&[]), ["adopt_policy y", "delete_policy x"]);
+}
+
+/// Points 3 and 6 of issue 19: neither the clock nor the order of commits says what is ours.
+#[test]
+fn a_commit_of_1970_declares_a_policy_made_by_hand_and_the_next_one_lets_it_go() {
+    let bench = Bench::in_git();
+    bench.applied(1.0, base());
+    let theirs = super::by_hand(&bench, "policies", "p");
+    bench.file(with(base(), "policies", "p", kinds()[2].2.clone()));
+    bench.commit(0, "of 1970");
+    bench.leaves_all(&[]).shows("1 adopted");
+    bench.declared(2.0, base());
+    bench.leaves_all(&[]).shows("nobody manages it");
+    assert_eq!(bench.id("/policies", "p"), theirs);
+}
+
+#[test]
+fn a_merge_that_swapped_the_first_parents_disowns_nothing() {
+    let bench = Bench::in_git();
+    bench.applied(1.0, with(base(), "groups", "x", json!({})));
+    bench.git(&["checkout", "-q", "-b", "feature", "HEAD"]);
+    bench.commit(second(2.0), "a commit of the branch");
+    bench.git(&["checkout", "-q", "main"]);
+    bench.applied(
+        3.0,
+        with(
+            with(base(), "groups", "x", json!({})),
+            "groups",
+            "y",
+            json!({}),
+        ),
+    );
+    // as somebody does who merges main into his branch and pushes that to main
+    bench.git(&["checkout", "-q", "feature"]);
+    bench.git_at(
+        second(4.0),
+        &["merge", "-q", "--no-ff", "-m", "merge", "main"],
+    );
+    bench.git(&["checkout", "-q", "-B", "main"]);
+    bench.leaves_all(&[]).shows("NetBird is as the file says");
+    bench.declared(5.0, base());
+    assert_eq!(bench.planned(&[]), ["delete_group x", "delete_group y"]);
+}
+
+/// Point 5 of issue 19.
+#[test]
+fn an_apply_of_a_file_that_is_not_committed_disowns_nothing() {
+    let bench = Bench::in_git();
+    bench.applied(1.0, base());
+    let key = json!({ "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] });
+    let file = with(
+        with(base(), "groups", "x", json!({})),
+        "setup_keys",
+        "k",
+        key,
+    );
+    bench.file(file.clone());
+    bench.apply(&[]).expect(0).shows("2 created");
+    bench.leaves_all(&[]).shows("NetBird is as the file says");
+    bench.declared(2.0, file);
+    bench.leaves_all(&[]).shows("NetBird is as the file says");
+    assert_eq!(bench.all("/setup-keys", "k").len(), 1);
+    bench.file(base());
+    assert_eq!(bench.planned(&[]), ["delete_group x", "delete_setup_key k"]);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! `Allow-Deletes: N DIGEST`: what it agrees to, where it counts in the history, and that a plan prints it.
 
+use fakes::{Effect, Fault, NetBird};
 use serde_json::{Value, json};
 
 use super::{base, with};
 use crate::run::history::second;
-use crate::run::{Bench, Run};
+use crate::run::{Bench, INVENTORY, Pid, Run};
 
 fn groups(number: usize) -> Value {
     (0..number).fold(base(), |file, n| {
@@ -35,7 +36,7 @@ fn it_counts_in_the_commit_of_the_removal() {
     let agreement = &plan["agreements"][0];
     assert_eq!(agreement["cause"], json!(commit));
     assert_eq!(agreement["rows"], 12);
-    assert_eq!(agreement["line_with_held"], Value::Null);
+    assert_eq!(agreement["line_with_let_go"], Value::Null);
     assert_eq!(
         agreement["agreed_by"],
         json!(format!("a, in commit {}", &commit[..10]))
@@ -185,18 +186,24 @@ fn another_number_or_digest_agrees_to_nothing() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("agrees to nothing: it has no digest");
+        .shows("does not count: it has no digest");
     let bench = twelve();
-    let few = format!("clean up\n\nAllow-Deletes: 11 {digest}");
-    bench.declared_with(5.0, base(), &few);
-    bench
-        .plan(&[])
-        .expect(0)
-        .shows("agrees to nothing: by now 12 deletions come by it");
-    // more is as good: what is left of a cause is agreed to
-    let more = format!("clean up\n\nAllow-Deletes: 13 {digest}");
-    bench.commit(second(6.0), &more);
-    applies(&bench);
+    for number in [11, 13] {
+        let other = format!("clean up\n\nAllow-Deletes: {number} {digest}");
+        bench.declared_with(5.0, base(), &other);
+    }
+    let run = bench.plan(&[]).expect(0);
+    let commit = bench.git(&["rev-list", "--reverse", "HEAD~2..HEAD"]);
+    let why = format!(
+        "what commit {} deletes in this environment has another line by now",
+        &commit[..10]
+    );
+    for number in [11, 13] {
+        let line = format!("Allow-Deletes: {number} {digest}");
+        assert!(run.stdout.contains(&line), "{}", run.stdout);
+    }
+    run.shows(&format!("does not count: {why}"));
+    bench.refuses(&[]);
 }
 
 #[test]
@@ -277,13 +284,14 @@ fn it_does_not_count_where_the_section_was_merely_lost() {
 fn members_that_leave_are_agreed_to_likewise() {
     let bench = Bench::in_git();
     let names: Vec<String> = (0..12).map(|n| format!("p{n:02}")).collect();
+    let file = |peers: &[String]| json!({ "groups": { "g": { "peers": peers } } });
+    bench.applied(0.0, file(&[]));
     for name in &names {
         bench.peer(name);
     }
+    bench.applied(1.0, file(&names));
     // a namesake of one of them, which is no member
     bench.hour(2.0).peer("p03");
-    let file = |peers: &[String]| json!({ "groups": { "g": { "peers": peers } } });
-    bench.applied(1.0, file(&names));
     bench.declared_agreed(5.0, file(&names[11..]), "they leave");
     bench.apply(&[]).expect(0);
     assert_eq!(bench.one("/groups", "g")["peers_count"], 1);
@@ -307,69 +315,89 @@ fn a_member_that_was_listed_by_its_keys_name_is_agreed_to_likewise() {
     assert_eq!(bench.one("/groups", "g")["peers_count"], 1);
 }
 
-/// The group `old`, which was taken over, and `new`, which is ours; both are declared until hour 9.
-fn taken_over() -> Bench {
+/// The group `old`, which was adopted, and `new1` and `new2`, which were created.
+fn adopted() -> Bench {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     bench.group("old");
-    let both = with(base(), "groups", "old", json!({}));
-    bench.applied(3.0, with(both, "groups", "new", json!({})));
+    bench.applied(3.0, with(created(), "groups", "old", json!({})));
     bench
 }
 
+/// The file without `old`.
+fn created() -> Value {
+    let one = with(base(), "groups", "new1", json!({}));
+    with(one, "groups", "new2", json!({}))
+}
+
 #[test]
-fn what_is_held_is_agreed_to_by_a_line_of_its_own() {
-    let bench = taken_over();
+fn a_line_for_two_objects_does_not_reach_a_third_that_its_plan_let_go() {
+    let bench = adopted();
     bench.declared(9.0, base());
-    let (line, with_held) = (bench.line("line", &[]), bench.line("line_with_held", &[]));
-    assert!(line.starts_with("Allow-Deletes: 1 "), "{line}");
-    assert!(with_held.starts_with("Allow-Deletes: 2 "), "{with_held}");
+    let (line, with_let_go) = (bench.line("line", &[]), bench.line("line_with_let_go", &[]));
+    assert!(line.starts_with("Allow-Deletes: 2 "), "{line}");
+    assert!(
+        with_let_go.starts_with("Allow-Deletes: 3 "),
+        "{with_let_go}"
+    );
     // both stand in the plan by themselves
     bench
-        .plan(&[])
+        .plan(&["--max-deletes", "0"])
         .expect(0)
         .shows(&format!("\n\n{line}\n"))
-        .shows(&format!("\n\n{with_held}\n"));
-    // what goes by itself is not what is held
-    bench.commit(second(10.0), &format!("one\n\n{line}"));
-    assert_eq!(bench.planned(&[]), ["delete_group new"]);
-    bench.commit(second(11.0), &format!("both\n\n{with_held}"));
-    assert_eq!(bench.planned(&[]), ["delete_group new", "delete_group old"]);
-    bench.apply(&[]).expect(0).shows("2 deleted");
+        .shows(&format!("\n\n{with_let_go}\n"));
+    bench.commit(second(10.0), &format!("two\n\n{line}"));
+    assert_eq!(
+        bench.planned(&[]),
+        ["delete_group new1", "delete_group new2"]
+    );
+    // the second line includes the first
+    bench.commit(second(11.0), &format!("all\n\n{with_let_go}"));
+    bench
+        .apply(&["--max-deletes", "0"])
+        .expect(0)
+        .shows("3 deleted");
+    assert_eq!(bench.names("/groups"), ["All", "g"]);
 }
 
 #[test]
-fn what_is_held_is_agreed_to_at_any_time() {
-    let bench = taken_over();
-    let new = with(base(), "groups", "new", json!({}));
-    bench.applied(5.0, new);
-    let of_old = bench.line("line_with_held", &[]);
-    assert_eq!(
-        bench.plan(&["--format", "json"]).expect(0).json()["agreements"][0]["line"],
-        Value::Null
-    );
-    // other things come and go meanwhile, with lines of their own
-    bench.declared_agreed_at(9.0, base());
-    bench.apply(&[]).expect(0).shows("1 deleted");
-    bench.leaves_all(&[]).shows(&of_old);
-    assert_eq!(bench.names("/groups"), ["All", "g", "old"]);
-    bench.commit(second(30.0), &format!("old goes too\n\n{of_old}"));
-    bench.apply(&[]).expect(0).shows("1 deleted");
-    assert_eq!(bench.names("/groups"), ["All", "g"]);
+fn what_was_let_go_is_agreed_to_until_a_later_change_is_applied() {
+    for later in [false, true] {
+        let bench = adopted();
+        bench.applied(5.0, created());
+        let line = bench.line("line_with_let_go", &[]);
+        assert!(line.starts_with("Allow-Deletes: 1 "), "{line}");
+        bench
+            .leaves_all(&[])
+            .shows("an earlier run let it go")
+            .shows(&line);
+        if later {
+            bench.applied(9.0, base());
+            bench.leaves_all(&[]).hides("let it go");
+        }
+        bench.commit(second(30.0), &format!("old goes too\n\n{line}"));
+        if later {
+            bench.leaves_all(&[]).shows("No changes");
+            assert_eq!(bench.names("/groups"), ["All", "g", "old"]);
+        } else {
+            bench.apply(&[]).expect(0).shows("1 deleted");
+            assert_eq!(bench.names("/groups"), ["All", "g", "new1", "new2"]);
+        }
+    }
 }
 
 #[test]
 fn a_line_for_one_cause_agrees_to_nothing_of_another() {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
-    let (held, ours) = (["held1", "held2"], ["ours1", "ours2"]);
+    let (theirs, ours) = (["theirs1", "theirs2"], ["ours1", "ours2"]);
     let declare = |file: Value, names: [&str; 2]| {
         names
             .iter()
             .fold(file, |file, name| with(file, "groups", name, json!({})))
     };
-    held.iter().for_each(|name| drop(bench.group(name)));
-    bench.applied(3.0, declare(declare(base(), held), ours));
+    theirs.iter().for_each(|name| drop(bench.group(name)));
+    bench.applied(3.0, declare(declare(base(), theirs), ours));
     bench.applied(5.0, declare(base(), ours));
     bench.declared(8.0, base());
     bench.refuses(&["--max-deletes", "1"]);
@@ -379,7 +407,7 @@ fn a_line_for_one_cause_agrees_to_nothing_of_another() {
         .json();
     let entries = plan["agreements"].as_array().unwrap();
     let of_ours = entries.iter().find(|entry| entry["rows"] == 2).unwrap();
-    // the same number as what is held, and another cause
+    // the same number as what is let go, and another cause
     let line = of_ours["line"].as_str().unwrap();
     bench.commit(second(9.0), &format!("ours go\n\n{line}"));
     bench
@@ -387,11 +415,11 @@ fn a_line_for_one_cause_agrees_to_nothing_of_another() {
         .expect(0)
         .shows("2 deleted");
     bench.leaves_all(&[]);
-    assert_eq!(bench.names("/groups"), ["All", "g", "held1", "held2"]);
+    assert_eq!(bench.names("/groups"), ["All", "g", "theirs1", "theirs2"]);
 }
 
 #[test]
-fn a_rename_beside_what_is_held() {
+fn a_rename_beside_what_is_let_go() {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     bench.group("old");
@@ -399,7 +427,7 @@ fn a_rename_beside_what_is_held() {
     bench.applied(3.0, with(both, "groups", "old", json!({})));
     let renamed = with(base(), "groups", "b", json!({ "renamed_from": "a" }));
     bench.declared(5.0, renamed);
-    let line = bench.line("line_with_held", &[]);
+    let line = bench.line("line_with_let_go", &[]);
     assert!(line.starts_with("Allow-Deletes: 1 "), "{line}");
     bench.commit(second(6.0), &format!("old goes\n\n{line}"));
     bench.apply(&[]).expect(0).shows("1 deleted");
@@ -428,9 +456,14 @@ fn in_a_job_a_number_alone_is_no_agreement() {
     let n_digest = line.strip_prefix("Allow-Deletes: ").unwrap();
     let job = [("CI", "true"), ("GITHUB_ACTOR", "mira")];
     let apply = |text: &str, code: i32| {
-        bench
-            .run_with(&["apply", "--allow-deletes", text], &job)
-            .expect(code)
+        let args = [
+            "apply",
+            "--inventory",
+            INVENTORY[1],
+            "--allow-deletes",
+            text,
+        ];
+        bench.run_with(&args, &job).expect(code)
     };
     apply("12", 1)
         .says("--allow-deletes 12 says a number alone")
@@ -439,15 +472,21 @@ fn in_a_job_a_number_alone_is_no_agreement() {
         apply(nonsense, 1).says("is no agreement");
     }
     // an input that nobody filled in
-    apply("", 3);
+    apply("", 3).says("this plan deletes 12 objects");
     let other = format!("13 {}", "0".repeat(8));
-    apply(&other, 3);
+    apply(&other, 3).says("this plan deletes 12 objects");
     bench.assert_writes(&[]);
-    let plan = ["plan", "--allow-deletes", &other];
+    let plan = [
+        "plan",
+        "--inventory",
+        INVENTORY[1],
+        "--allow-deletes",
+        &other,
+    ];
     bench
         .run_with(&plan, &job)
         .expect(0)
-        .shows("agrees to nothing: it is no line of this plan");
+        .shows("does not count: nothing in this plan has that number and digest");
     apply(n_digest, 0).shows("12 deleted, agreed to by mira, by --allow-deletes");
 }
 
@@ -469,9 +508,172 @@ fn the_whole_line_is_as_good_and_several_add_up() {
         .collect();
     assert!(lines.contains(&first.as_str()), "{lines:?}");
     let text = lines.join(", ");
-    let args = ["apply", "--max-deletes", "0", "--allow-deletes", &text];
+    let args = ["apply", "--inventory", INVENTORY[1], "--max-deletes", "0"];
+    let args = [&args[..], &["--allow-deletes", &text]].concat();
     bench
         .run_with(&args, &[("CI", "1")])
         .expect(0)
         .shows("12 deleted");
+}
+
+#[test]
+fn a_line_of_one_environment_agrees_to_nothing_in_another() {
+    let goes = |environment: &str| {
+        let bench = Bench::in_git();
+        let args = ["--environment", environment];
+        bench.declared(1.0, groups(12)).apply(&args).expect(0);
+        bench.hour(5.0).file(base());
+        let line = bench.line("line", &args);
+        (bench, line)
+    };
+    let (_, of_default) = goes("default");
+    let (bench, of_lab) = goes("lab");
+    assert_ne!(of_default, of_lab);
+    bench.commit(second(5.0), &format!("clean up\n\n{of_default}"));
+    let lab = ["--environment", "lab"];
+    bench
+        .refuses(&lab)
+        .shows(&format!("{of_default} (a, in commit "))
+        .shows("deletes in this environment has another line by now");
+    bench.commit(second(6.0), &format!("in the lab\n\n{of_lab}"));
+    bench.apply(&lab).expect(0).shows("12 deleted");
+}
+
+/// A bench with keys of one use of these names; with the first ones machines enrolled.
+fn keys(names: &[&str], enrolled: usize) -> Bench {
+    let file = |enrolled: usize| {
+        names.iter().enumerate().fold(base(), |file, (at, name)| {
+            let key =
+                json!({ "type": "one-off", "expires_in": 315_360_000, "enrolled": at < enrolled });
+            with(file, "setup_keys", name, key)
+        })
+    };
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(0));
+    for (name, hour) in names[..enrolled].iter().zip(1..) {
+        bench.hour(f64::from(hour) / 10.0);
+        bench.server().enroll(&bench.unseal(name), name).unwrap();
+    }
+    bench.applied(2.0, file(enrolled));
+    bench
+}
+
+#[test]
+fn a_machine_that_enrolled_after_the_agreement_is_not_deleted_by_it() {
+    let bench = keys(&["a", "b"], 1);
+    bench.declared_agreed(5.0, base(), "both leave");
+    let line = bench.line("line", &[]);
+    assert!(line.starts_with("Allow-Deletes: 3 "), "{line}");
+    assert_eq!(
+        bench.plan(&["--format", "json"]).json()["refusals"],
+        json!([])
+    );
+    bench.hour(6.0);
+    bench.server().enroll(&bench.unseal("b"), "late").unwrap();
+    bench
+        .refuses(&[])
+        .shows(&line)
+        .shows("does not count: machine \"late\" enrolled after that and was not agreed to")
+        .shows("\n\nAllow-Deletes: 4 ");
+    assert_eq!(bench.names("/peers"), ["a", "late"]);
+}
+
+#[test]
+fn a_killed_apply_run_again_needs_no_other_number() {
+    for (list, name) in [
+        ("/peers", "a"),
+        ("/peers", "b"),
+        ("/peers", "c"),
+        ("/setup-keys", "a"),
+    ] {
+        let (bench, line) = three_leave();
+        let path = format!("{list}/{}", bench.id(list, name));
+        let hook = |netbird: &NetBird, pid: Pid| {
+            netbird.after("DELETE", &path, move |_| pid.signal("KILL"));
+        };
+        let killed = bench.start(&["apply"], hook).wait();
+        assert_eq!(killed.code, 128 + 9, "{path}: {}", killed.stderr);
+        all_leave(&bench, &line);
+    }
+}
+
+#[test]
+fn an_apply_that_failed_run_again_needs_no_other_number() {
+    let (bench, line) = three_leave();
+    let path = format!("/peers/{}", bench.id("/peers", "b"));
+    let refused = Effect::Status(500, json!({ "message": "not now", "code": 500 }));
+    let fault = Fault::on("DELETE", &path).always().then(refused);
+    bench.netbird().fault(fault);
+    bench.apply(&[]).expect(4);
+    bench.netbird().clear_faults();
+    all_leave(&bench, &line);
+}
+
+/// A bench where three machines are to leave with their keys, which somebody agreed to with that line.
+fn three_leave() -> (Bench, String) {
+    let bench = keys(&["a", "b", "c"], 3);
+    bench.declared_agreed(5.0, base(), "all leave");
+    let line = bench.line("line", &[]);
+    assert!(line.starts_with("Allow-Deletes: 6 "), "{line}");
+    (bench, line)
+}
+
+/// That the line is what it was, as far as one is needed, and that an apply does the rest.
+fn all_leave(bench: &Bench, line: &str) {
+    let plan = bench.plan(&["--format", "json", "--max-deletes", "0"]);
+    let plan = plan.expect(0).json();
+    assert_eq!(plan["refusals"], json!([]), "{plan:#}");
+    assert_eq!(plan["agreements"][0]["line"], *line);
+    bench.apply(&["--max-deletes", "0"]).expect(0);
+    assert_eq!(bench.names("/peers"), Vec::<String>::new());
+    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+}
+
+#[test]
+fn a_killed_replacement_of_many_keys_run_again_needs_no_agreement() {
+    let names: Vec<String> = (0..11).map(|n| format!("k{n:02}")).collect();
+    let file = |asked: Option<f64>| {
+        names.iter().fold(base(), |file, name| {
+            let mut key = json!({ "type": "reusable", "expires_in": 0 });
+            let at = asked.map(|hour| jiff::Timestamp::from_second(second(hour)).unwrap());
+            if let Some(at) = at {
+                key["reissue_after"] = json!(at.to_string());
+            }
+            with(file, "setup_keys", name, key)
+        })
+    };
+    for (method, path) in [("POST", "/setup-keys"), ("DELETE", "/setup-keys/")] {
+        let bench = Bench::in_git();
+        bench.applied(1.0, file(None));
+        bench.declared(3.0, file(Some(2.0)));
+        let hook = |netbird: &NetBird, pid: Pid| {
+            netbird.after(method, path, move |_| pid.signal("KILL"));
+        };
+        let killed = bench.start(&["apply"], hook).wait();
+        assert_eq!(killed.code, 128 + 9, "{method}: {}", killed.stderr);
+        bench.apply(&[]).expect(0);
+        assert_eq!(bench.names("/setup-keys"), names, "{method}");
+        bench.plan(&["--detailed-exitcode"]).expect(0);
+    }
+}
+
+#[test]
+fn the_number_counts_children_with_their_parent() {
+    let bench = Bench::in_git();
+    let network = json!({ "resources": { "printer": { "address": "10.0.0.9", "groups": ["g"] } },
+                          "routers": [{ "peer_groups": ["g"] }] });
+    let zone = json!({ "domain": "x.example", "distribution_groups": ["g"],
+                       "records": [{ "name": "db", "type": "A", "content": "10.0.0.1" }] });
+    let both = with(base(), "networks", "office", network);
+    bench.applied(1.0, with(both, "zones", "corp", zone));
+    bench.declared(5.0, base());
+    let line = bench.line("line", &["--max-deletes", "0"]);
+    assert!(line.starts_with("Allow-Deletes: 5 "), "{line}");
+    bench
+        .refuses(&["--max-deletes", "4"])
+        .says("this plan deletes 5 objects");
+    bench.commit(second(6.0), &format!("all of it\n\n{line}"));
+    bench.apply(&["--max-deletes", "0"]).expect(0);
+    assert_eq!(bench.names("/networks"), Vec::<String>::new());
+    assert_eq!(bench.names("/dns/zones"), Vec::<String>::new());
 }

@@ -1,12 +1,13 @@
-//! Where history comes from: a checkout, none, one that was cut off, one that git refuses.
+//! Where the inventory is: on a forge, beside the file, or out of reach. And what a checkout has to do with it.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{base, with};
-use crate::run::Bench;
 use crate::run::history::second;
+use crate::run::{Bench, Job, Run, Site, git};
 
 /// A group of ours that the file declares no more.
 fn removed() -> Bench {
@@ -17,63 +18,26 @@ fn removed() -> Bench {
 }
 
 #[test]
-fn without_a_checkout_nothing_is_deleted_and_that_is_said() {
+fn without_a_checkout_the_inventory_beside_the_file_is_enough() {
     let bench = removed();
     std::fs::remove_dir_all(bench.path(".git")).unwrap();
+    assert_eq!(bench.planned(&[]), ["delete_group x"]);
+    bench.apply(&[]).expect(0).shows("1 deleted");
+}
+
+#[test]
+fn without_git_nobody_knows_where_the_inventory_is_and_nothing_is_deleted() {
+    let bench = removed();
+    let without_git = [("PATH", "/nowhere")];
+    let run = bench.run_with(&["apply"], &without_git).expect(0);
+    run.says_anywhere("git is not installed, so the clone's remote cannot be asked");
+    bench.file(with(base(), "groups", "y", json!({})));
     bench
-        .leaves_all(&[])
-        .says_anywhere("is in no git checkout, so nothing is provably ours and nothing is deleted");
-    bench.plan(&[]).expect(0).shows("\"x\"");
-    assert_eq!(bench.planned(&[]), Vec::<String>::new());
-    // nor is a member removed, whoever was listed once
-    let all = bench.planned(&["--prune", "all"]);
-    assert!(all.contains(&"delete_group x".to_owned()), "{all:?}");
-}
-
-#[test]
-fn without_git_nothing_is_deleted_and_that_is_said() {
-    let bench = removed();
-    let run = bench
-        .run_with(&["apply"], &[("PATH", "/nowhere")])
-        .expect(0);
-    run.says_anywhere("git is not on PATH");
+        .run_with(&["apply"], &without_git)
+        .expect(3)
+        .says("refused: this run cannot write the inventory (git is not installed")
+        .says("Nothing was changed.");
     bench.assert_writes(&[]);
-}
-
-#[test]
-fn without_a_commit_nothing_is_deleted() {
-    let bench = Bench::in_git();
-    bench.group("x");
-    bench.file(base());
-    bench.apply(&[]).expect(0).says_anywhere("no commit yet");
-    assert_eq!(bench.names("/groups"), ["All", "g", "x"]);
-}
-
-#[test]
-fn a_shallow_clone_is_an_error_that_says_fetch_depth_0() {
-    let bench = removed();
-    let from = format!("file://{}", bench.path("").display());
-    let clone = bench.path("clone");
-    let target = clone.display().to_string();
-    bench.git(&["clone", "-q", "--depth", "1", &from, &target]);
-    let run = |args: &[&str]| {
-        let mut command: Command = bench.command(args);
-        let output = command.current_dir(&clone).output().unwrap();
-        let text = String::from_utf8(output.stderr).unwrap();
-        (output.status.code(), text)
-    };
-    for command in ["plan", "apply"] {
-        let (code, text) = run(&[command]);
-        assert_eq!(code, Some(1), "{text}");
-        assert!(text.contains("fetch-depth: 0"), "{text}");
-    }
-    bench.assert_writes(&[]);
-    let (code, text) = run(&["plan", "--prune", "none"]);
-    assert_eq!(code, Some(0), "{text}");
-    assert!(
-        text.contains("shallow") || !text.contains("error"),
-        "{text}"
-    );
 }
 
 #[test]
@@ -90,49 +54,190 @@ fn git_that_fails_is_an_error_and_not_no_checkout() {
 }
 
 #[test]
-fn another_ref_can_be_the_ledger() {
-    let bench = Bench::in_git();
-    bench.applied(1.0, with(base(), "groups", "x", json!({})));
-    // a branch that starts anew knows nothing of x
-    bench.git(&["checkout", "-q", "--orphan", "fresh"]);
-    bench.file(base()).commit(second(9.0), "fresh");
-    assert_eq!(bench.planned(&[]), Vec::<String>::new());
-    assert_eq!(bench.planned(&["--ledger-ref", "main"]), ["delete_group x"]);
-    bench.cannot(&["--ledger-ref", "nowhere"]).says("nowhere");
-}
-
-#[test]
-fn what_only_a_feature_branch_had_was_never_declared() {
-    let bench = Bench::in_git();
-    bench.applied(1.0, base());
-    bench.git(&["checkout", "-q", "-b", "feature"]);
-    bench.declared(2.0, with(base(), "groups", "x", json!({})));
-    bench.hour(2.1).group("x");
-    bench.declared(3.0, base());
-    bench.git(&["checkout", "-q", "main"]);
-    bench.git_at(
-        second(4.0),
-        &["merge", "-q", "--no-ff", "-m", "merge", "feature"],
-    );
-    assert_eq!(bench.planned(&[]), Vec::<String>::new());
-    bench.leaves_all(&[]);
-}
-
-#[test]
 fn the_file_in_a_folder_of_the_repository() {
     let bench = Bench::in_git();
     std::fs::create_dir(bench.path("vpn")).unwrap();
-    let file = |file: serde_json::Value, hour: f64| {
+    let file = |file: Value, hour: f64| {
         std::fs::write(bench.path("vpn/netbird.json"), file.to_string()).unwrap();
-        bench.git(&["add", "vpn"]);
+        bench.git(&["add", "vpn/netbird.json"]);
         bench.git_at(second(hour), &["commit", "-q", "-m", "a change"]);
-        bench.hour(hour);
     };
     file(with(base(), "groups", "x", json!({})), 1.0);
     bench.apply(&["-f", "vpn/netbird.json"]).expect(0);
+    assert!(
+        bench
+            .path("vpn/.netbird-gitops/default/inventory.json")
+            .exists()
+    );
     file(base(), 9.0);
     assert_eq!(
         bench.planned(&["-f", "vpn/netbird.json"]),
         ["delete_group x"]
     );
+}
+
+/// What a clone is made of: a site where group `x` was applied, and then left the file.
+struct Cloned {
+    site: Site,
+    dir: PathBuf,
+}
+
+const FETCH: &str =
+    "+refs/heads/netbird-gitops/inventory:refs/remotes/origin/netbird-gitops/inventory";
+
+impl Cloned {
+    fn new(options: &[&str]) -> Cloned {
+        let site = Site::fake();
+        let with_x = with(base(), "groups", "x", json!({}));
+        apply_on_forge(&site, with_x);
+        site.commit(base());
+        let from = format!("file://{}", site.gitea().git_dir().display());
+        let dir = site.bench.path("clone");
+        let target = dir.display().to_string();
+        let clone = [&["clone", "-q"], options, &[&from, &target]].concat();
+        git(&site.bench.path(""), &clone);
+        site.bench.server().clear_requests();
+        Cloned { site, dir }
+    }
+
+    /// Runs the program in the clone, as a laptop does that has no token for the forge.
+    fn on_a_laptop(&self, args: &[&str]) -> Run {
+        self.run(self.site.bench.command(args))
+    }
+
+    fn run(&self, mut command: Command) -> Run {
+        let output = command.current_dir(&self.dir).output().unwrap();
+        self.site.bench.outcome(output)
+    }
+
+    /// That a laptop's plan says that deletions are missing, and its apply is refused.
+    fn knows_no_inventory(&self) {
+        let plan = self.on_a_laptop(&["plan"]).expect(0);
+        plan.shows("No changes")
+            .hides("adopt")
+            .says_anywhere("this clone has no inventory, so deletions are missing from this plan")
+            .says_anywhere(&format!("git fetch origin {FETCH}"));
+    }
+}
+
+/// Pushes the file to `main` and applies it with the bot's token.
+fn apply_on_forge(site: &Site, file: Value) {
+    site.commit(file);
+    site.checkout("origin/main");
+    site.run(&["apply"]).expect(0);
+}
+
+fn deletes_x(run: Run) -> Run {
+    let run = run.expect(0);
+    let deletions = run.operations();
+    assert!(
+        matches!(&deletions[..], [only] if only.starts_with("delete_group x ")),
+        "{deletions:?}"
+    );
+    run
+}
+
+#[test]
+fn a_full_clone_has_the_inventory_and_plans_deletions_without_a_token() {
+    let clone = Cloned::new(&[]);
+    deletes_x(clone.on_a_laptop(&["plan", "--format", "json"]));
+    // an apply never goes by what a clone fetched some time
+    clone.site.bench.server().clear_requests();
+    let run = clone.on_a_laptop(&["apply"]).expect(0);
+    run.shows("No changes");
+    clone.site.bench.assert_writes(&[]);
+}
+
+#[test]
+fn clones_of_one_branch_or_one_commit_say_how_to_fetch_the_inventory() {
+    for options in [&["--single-branch"][..], &["--depth", "1"]] {
+        let clone = Cloned::new(options);
+        clone.knows_no_inventory();
+        let depth = if options[0] == "--depth" {
+            options
+        } else {
+            &[]
+        };
+        git(
+            &clone.dir,
+            &[&["fetch", "-q"], depth, &["origin", FETCH]].concat(),
+        );
+        deletes_x(clone.on_a_laptop(&["plan", "--format", "json"]));
+    }
+}
+
+#[test]
+fn with_a_token_a_clone_of_depth_1_plans_deletions_as_one_change() {
+    let clone = Cloned::new(&["--depth", "1"]);
+    let plan = clone.run(clone.site.command(&["plan", "--format", "json"]));
+    let notices = deletes_x(plan).json()["notices"].to_string();
+    assert!(
+        notices.contains("so all deletions count as one change; set fetch-depth: 0"),
+        "{notices}"
+    );
+    let apply = clone.run(clone.site.command(&["apply"]));
+    apply.expect(0).shows("1 deleted");
+}
+
+#[test]
+fn a_laptop_with_a_stale_ref_deletes_nothing_of_what_was_applied_since() {
+    let clone = Cloned::new(&[]);
+    // meanwhile others applied this and another change; the laptop fetched `main` alone
+    let file = with(base(), "groups", "y", json!({}));
+    apply_on_forge(&clone.site, file);
+    git(&clone.dir, &["pull", "-q", "origin", "main"]);
+    let run = clone.on_a_laptop(&["plan", "--format", "json"]).expect(0);
+    assert!(
+        run.operations()
+            .iter()
+            .all(|of| of.starts_with("adopt_group y")),
+        "{:?}",
+        run.operations()
+    );
+}
+
+#[test]
+fn a_laptop_without_a_token_makes_nothing_that_no_run_would_know() {
+    let clone = Cloned::new(&[]);
+    let file = with(base(), "groups", "y", json!({}));
+    std::fs::write(clone.dir.join("netbird.json"), file.to_string()).unwrap();
+    clone
+        .on_a_laptop(&["apply"])
+        .expect(3)
+        .says("refused: this run cannot write the inventory")
+        .says("set GITEA_TOKEN")
+        .says("Nothing was changed.");
+    clone.site.bench.assert_writes(&[]);
+}
+
+#[test]
+fn a_job_without_a_forge_makes_nothing_that_no_run_would_know() {
+    let site = Site::fake();
+    site.commit(base());
+    site.checkout("origin/main");
+    let job = Job::push(&site, &site.repo().tip("main")).with("GITEA_TOKEN", "");
+    let run = site.in_job(&["apply"], &job).expect(3);
+    run.says("refused: this run cannot write the inventory");
+    site.bench.assert_writes(&[]);
+}
+
+#[test]
+fn a_branch_that_somebody_deleted_is_made_anew_and_nothing_goes() {
+    let clone = Cloned::new(&[]);
+    let site = &clone.site;
+    let path = format!(
+        "/repos/{}/branches/netbird-gitops%2Finventory",
+        site.repo().full_name()
+    );
+    let (status, answer) = site.gitea().call("DELETE", &path, Value::Null);
+    assert_eq!(status, 204, "{answer}");
+    let plan = site.run(&["plan"]).expect(0);
+    plan.shows("there is no inventory yet");
+    site.bench.server().clear_requests();
+    site.run(&["apply"]).expect(0).shows("1 adopted");
+    site.bench.assert_writes(&[]);
+    site.run(&["apply"])
+        .expect(0)
+        .shows("NetBird is as the file says");
+    assert_eq!(site.bench.names("/groups"), ["All", "g", "x"]);
 }

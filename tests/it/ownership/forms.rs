@@ -1,8 +1,8 @@
-//! Namesakes that others made: names of routes and policies are not unique, so the form tells what is ours.
+//! Namesakes that others made beside ours, and what somebody made of ours.
 
 use serde_json::{Value, json};
 
-use super::{base, by_hand, kinds, with};
+use super::{base, kinds, with};
 use crate::run::{Bench, id};
 
 fn lan() -> Value {
@@ -31,7 +31,7 @@ fn a_colleagues_second_router_is_never_ours() {
     bench
         .leaves_all(&[])
         .says_anywhere("No changes")
-        .says_anywhere("not this file's and is left alone");
+        .says_anywhere("NetBird has another route with the name \"lan\"");
     let mut described = lan();
     described["routes"]["lan"]["description"] = json!("the office");
     bench.applied(40.0, described);
@@ -112,53 +112,75 @@ fn a_policy_to_a_resource_is_not_the_entrys() {
 }
 
 #[test]
-fn what_we_made_and_somebody_changed_is_held_back() {
-    // a route that got another network, and one that goes through a peer now
-    for to_peer in [false, true] {
+fn what_somebody_made_of_ours_goes_all_the_same_and_is_shown() {
+    let lan = kinds()[3].2.clone();
+    let policy =
+        json!({ "sources": ["g"], "destinations": ["g"], "protocol": "tcp", "ports": ["443"] });
+    let rows = [
+        (
+            "routes",
+            "/routes",
+            lan,
+            json!({ "network": "10.77.0.0/16" }),
+            "10.77.0.0/16",
+        ),
+        (
+            "policies",
+            "/policies",
+            policy,
+            json!({ "rule": { "ports": ["22"] } }),
+            "22",
+        ),
+    ];
+    for (section, path, entry, change, shown) in rows {
         let bench = Bench::in_git();
-        let peer = bench.peer("m");
-        bench.applied(1.0, lan());
-        let change = match to_peer {
-            true => json!({ "peer": peer, "peer_groups": null }),
-            false => json!({ "network": "10.77.0.0/16" }),
-        };
-        bench.edit("/routes", "lan", change);
+        bench.applied(1.0, with(base(), section, "lan", entry));
+        bench.edit(path, "lan", change);
         // still declared it is put right
-        assert_eq!(bench.planned(&[]), ["update_route lan"]);
+        assert_eq!(
+            bench.planned(&[]),
+            [super::operation("update", section, "lan")]
+        );
         bench.declared(50.0, base());
         bench
-            .leaves_all(&[])
-            .says_anywhere("changed by hand into what the file never said");
-        assert_eq!(bench.names("/routes"), ["lan"]);
+            .plan(&[])
+            .expect(0)
+            .shows("no longer declared")
+            .shows(shown);
+        bench.apply(&[]).expect(0).shows("1 deleted");
+        assert_eq!(bench.all(path, "lan"), Vec::<Value>::new());
     }
 }
 
+/// Point 1 of issue 19, in networks and zones.
 #[test]
-fn a_policy_that_got_a_posture_check_is_held_back() {
+fn a_router_and_a_record_beside_ours_stay() {
     let bench = Bench::in_git();
-    bench.applied(1.0, with(base(), "policies", "p", kinds()[2].2.clone()));
-    let check =
-        json!({ "name": "c", "checks": { "nb_version_check": { "min_version": "0.60.0" } } });
-    let check = id(&bench.create("/posture-checks", check));
-    bench.edit(
-        "/policies",
-        "p",
-        json!({ "source_posture_checks": [check] }),
-    );
-    bench.leaves_all(&[]).says_anywhere("No changes");
-    bench.declared(50.0, base());
+    let file = json!({ "groups": { "g": {}, "gw": {} },
+        "networks": { "office": { "resources": {}, "routers": [{ "peer_groups": ["g"] }] } },
+        "dns": { "zones": { "corp": { "domain": "corp.example", "distribution_groups": ["g"],
+            "records": [{ "name": "db", "type": "A", "content": "10.0.0.1" }] } } } });
+    let mut emptied = file.clone();
+    emptied["networks"]["office"]["routers"] = json!([]);
+    emptied["dns"]["zones"]["corp"]["records"] = json!([]);
+    bench.applied(1.0, file);
+    let routers = format!("/networks/{}/routers", bench.id("/networks", "office"));
+    let router = json!({ "peer_groups": [bench.id("/groups", "gw")], "metric": 9999, "masquerade": true, "enabled": true });
+    let router = id(&bench.create(&routers, router));
+    let records = format!("/dns/zones/{}/records", bench.id("/dns/zones", "corp"));
+    let record =
+        json!({ "name": "db.corp.example", "type": "A", "content": "10.0.0.2", "ttl": 300 });
+    let record = id(&bench.create(&records, record));
     bench
         .leaves_all(&[])
-        .says_anywhere("changed by hand into what the file never said");
-}
-
-/// Both are as the file has them, in all that it says: nobody can tell which is meant.
-#[test]
-fn what_a_file_can_say_twice_stays_an_error() {
-    let bench = Bench::in_git();
-    bench.applied(1.0, with(base(), "policies", "p", kinds()[2].2.clone()));
-    bench.edit("/policies", "p", json!({ "description": "the first" }));
-    bench.hour(5.0);
-    by_hand(&bench, "policies", "p");
-    bench.cannot(&[]).says("is the name of 2 policies");
+        .shows("NetBird has another network router of network \"office\"")
+        .shows("NetBird has another DNS record ");
+    bench.declared(9.0, emptied);
+    bench.apply(&[]).expect(0).shows("2 deleted");
+    let left = |list: &str| -> Vec<String> { bench.server().list(list).iter().map(id).collect() };
+    assert_eq!(
+        (left(&routers), left(&records)),
+        (vec![router], vec![record])
+    );
+    bench.leaves_all(&[]);
 }

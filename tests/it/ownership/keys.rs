@@ -1,8 +1,9 @@
-//! Deletions: setup keys that go, and dead ones that let go of a group.
+//! Setup keys: those that go, those of others that stay, and dead ones that let go of a group.
 
 use serde_json::{Value, json};
 
-use crate::run::Bench;
+use crate::run::history::second;
+use crate::run::{Bench, id};
 
 /// A file with a group and one-off keys that join it.
 fn file(keys: &[(&str, bool)]) -> Value {
@@ -81,7 +82,7 @@ fn a_key_marked_enrolled_that_is_not_ours_stays_and_is_named() {
     bench.declared(2.0, file(&[("k", true)]));
     bench
         .leaves_all(&[])
-        .says_anywhere("it is not provably ours, so it stays");
+        .shows("is marked enrolled, and NetBird has a valid, unused key with its name");
     assert_eq!(bench.names("/setup-keys"), ["k"]);
     assert_eq!(bench.planned(&["--prune", "all"]), ["delete_setup_key k"]);
 }
@@ -150,19 +151,78 @@ fn a_dead_key_of_a_removed_entry_goes_with_the_group_it_names() {
     bench.assert_writes(&["DELETE /setup-keys", "DELETE /groups"]);
 }
 
+/// A key of the name `k` that somebody made: its id and its secret.
+fn by_hand(bench: &Bench, kind: &str, groups: &[&str]) -> (String, String) {
+    let groups: Vec<String> = groups
+        .iter()
+        .map(|name| bench.id("/groups", name))
+        .collect();
+    let key = json!({ "name": "k", "type": kind, "expires_in": 7_776_000, "auto_groups": groups });
+    let made = bench.create("/setup-keys", key);
+    (id(&made), made["key"].as_str().unwrap().to_owned())
+}
+
+/// Points 1 and 2 of issue 19.
 #[test]
-fn a_used_key_made_by_hand_that_grants_nothing_is_not_the_one_that_waits() {
+fn a_colleagues_keys_of_our_keys_name_stay_with_all_machines_that_came_by_them() {
     let bench = Bench::in_git();
-    bench.applied(0.0, file(&[("k", false)]));
-    let new = json!({ "name": "k", "type": "one-off", "expires_in": 86400, "auto_groups": [] });
-    let made = bench.create("/setup-keys", new);
-    let secret = made["key"].as_str().unwrap();
-    bench.server().enroll(secret, "somebody").unwrap();
+    bench.applied(0.0, file(&[("k", false), ("l", false)]));
+    let ours = bench.id("/setup-keys", "k");
+    let (reusable, secret) = by_hand(&bench, "reusable", &["g"]);
+    for machine in ["one", "two"] {
+        bench.server().enroll(&secret, machine).unwrap();
+    }
+    let (used, secret) = by_hand(&bench, "one-off", &["g"]);
+    bench.server().enroll(&secret, "three").unwrap();
+    let (unused, _) = by_hand(&bench, "one-off", &[]);
+    // used ones are not worth a note
+    let run = bench.leaves_all(&[]).shows("NetBird is as the file says");
+    run.shows("valid setup keys with the name \"k\"")
+        .shows(&unused)
+        .hides(&used);
+    let members = &bench.one("/groups", "g")["peers_count"];
+    assert_eq!(members, 3);
+    // ours is the one that waits, and the only one that goes
+    enroll(&bench, "k");
+    bench.declared(2.0, file(&[("k", true), ("l", false)]));
+    bench.leaves_all(&[]);
+    bench.declared(9.0, file(&[("l", false)]));
+    assert_eq!(bench.planned(&[]), ["delete_setup_key k", "delete_peer k"]);
+    bench.apply(&["--allow-deletes", "2"]).expect(0);
+    let left: Vec<String> = bench.all("/setup-keys", "k").iter().map(id).collect();
+    assert!(!left.contains(&ours), "{left:?}");
+    for theirs in [reusable, used, unused] {
+        assert!(left.contains(&theirs), "{theirs}: {left:?}");
+    }
+    assert_eq!(bench.names("/peers"), ["one", "three", "two"]);
+}
+
+/// Point 8 of issue 19.
+#[test]
+fn keys_made_by_hand_and_exported_and_committed_at_once_are_adopted_as_they_are() {
+    let bench = Bench::in_git();
+    bench.group("g");
+    let (key, _) = by_hand(&bench, "one-off", &["g"]);
+    let text = bench.run(&["export"]).expect(0).stdout;
+    bench.text(&text).commit(second(0.01), "as it is");
+    assert!(bench.planned(&[]).contains(&"adopt_setup_key k".to_owned()));
+    bench.leaves_all(&[]);
+    bench.leaves_all(&[]).shows("NetBird is as the file says");
+    assert_eq!(bench.id("/setup-keys", "k"), key);
+}
+
+#[test]
+fn a_key_is_not_adopted_by_its_name_but_by_its_id() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (key, _) = by_hand(&bench, "one-off", &["g"]);
+    bench.declared(2.0, file(&[("k", false)]));
+    assert_eq!(bench.planned(&[]), ["create_setup_key k"]);
+    bench.leaves_all(&["--adopt", &format!("setup_keys/k={key}")]);
+    bench.leaves_all(&[]).shows("NetBird is as the file says");
+    bench.declared(9.0, file(&[]));
     bench
         .leaves_all(&[])
-        .shows("neither that key nor its peer is taken for this entry's");
-    // and the one that waits still enrolls
-    enroll(&bench, "k");
-    assert_eq!(bench.planned(&[]), Vec::<String>::new());
-    assert_eq!(bench.names("/peers"), ["k", "somebody"]);
+        .shows("it existed before this file managed it");
+    assert_eq!(bench.id("/setup-keys", "k"), key);
 }

@@ -1,4 +1,4 @@
-//! Members of groups: who was listed once and is no more leaves, and nobody else does.
+//! Members of groups: who is a member because the file lists it leaves with its name, and nobody else does.
 
 use serde_json::{Value, json};
 
@@ -6,6 +6,13 @@ use crate::run::Bench;
 
 fn file(peers: &[&str]) -> Value {
     json!({ "groups": { "g": { "peers": peers } } })
+}
+
+/// A bench whose group `g` lists nobody yet; from here on a name means the machine that has it when the file first uses it.
+fn settled() -> Bench {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    bench
 }
 
 /// The names of a group's members, sorted.
@@ -33,8 +40,8 @@ fn add(bench: &Bench, group: &str, peer: &str) {
 }
 
 #[test]
-fn listed_once_and_no_more_it_leaves() {
-    let bench = Bench::in_git();
+fn listed_and_no_more_it_leaves() {
+    let bench = settled();
     for name in ["a", "b"] {
         bench.peer(name);
     }
@@ -46,15 +53,32 @@ fn listed_once_and_no_more_it_leaves() {
     bench.plan(&[]).expect(0).shows("1 group member is removed");
     bench.apply(&[]).expect(0);
     assert_eq!(members(&bench, "g"), ["a"]);
-    // whoever puts them back by hand after that meets the same
+    // whom somebody puts back by hand after that is somebody's member
     add(&bench, "g", &bench.id("/peers", "b"));
-    bench.apply(&[]).expect(0);
-    assert_eq!(members(&bench, "g"), ["a"]);
+    bench.leaves_all(&[]).shows("No changes");
+    bench.plan(&[]).expect(0).shows("in group \"g\": \"b\"");
+}
+
+#[test]
+fn one_who_came_by_auto_groups_and_is_listed_leaves_with_its_name() {
+    let bench = Bench::in_git();
+    let whole = |peers: &[&str], enrolled: bool| {
+        json!({ "groups": { "g": { "peers": peers } }, "setup_keys": { "k": { "type": "one-off", "expires_in": 86400,
+                "auto_groups": ["g"], "enrolled": enrolled } } })
+    };
+    bench.applied(0.0, whole(&["k"], false));
+    bench.hour(1.0);
+    bench.server().enroll(&bench.unseal("k"), "k").unwrap();
+    bench.applied(2.0, whole(&["k"], true));
+    assert_eq!(members(&bench, "g"), ["k"]);
+    bench.applied(3.0, whole(&[], true));
+    assert_eq!(members(&bench, "g"), Vec::<String>::new());
+    assert_eq!(bench.names("/peers"), ["k"]);
 }
 
 #[test]
 fn an_unmanaged_member_stays_and_is_named() {
-    let bench = Bench::in_git();
+    let bench = settled();
     bench.peer("a");
     bench.applied(1.0, file(&["a"]));
     let theirs = bench.peer("theirs");
@@ -103,7 +127,7 @@ fn prune_all_leaves_persons_ephemerals_and_those_of_declared_keys() {
 
 #[test]
 fn a_group_whose_members_are_not_declared_keeps_them() {
-    let bench = Bench::in_git();
+    let bench = settled();
     bench.peer("a");
     bench.applied(1.0, file(&["a"]));
     bench.declared(9.0, json!({ "groups": { "g": {} } }));
@@ -114,25 +138,39 @@ fn a_group_whose_members_are_not_declared_keeps_them() {
 }
 
 #[test]
-fn a_peer_that_is_younger_than_its_listing_is_not_added() {
+fn a_first_inventory_takes_nobody_by_a_name_alone_but_who_is_in_the_group() {
     let bench = Bench::in_git();
-    bench.declared(1.0, file(&["a"]));
-    bench.hour(5.0).peer("a");
-    bench
-        .apply(&[])
-        .expect(0)
-        .says_anywhere("younger than the commit that listed it");
+    let g = bench.group("g");
+    let [inside, outside] = ["inside", "outside"].map(|name| bench.peer(name));
+    add(&bench, "g", &inside);
+    bench.declared(1.0, file(&["inside", "outside"]));
+    let adopt = format!("--adopt peers/outside={outside}");
+    let run = bench.apply(&[]).expect(0).says_anywhere(&adopt);
+    run.says_anywhere("which means no machine yet");
+    assert_eq!(members(&bench, "g"), ["inside"]);
+    assert_eq!(bench.id("/groups", "g"), g);
+    bench.apply(&[&adopt[..7], &adopt[8..]]).expect(0);
+    assert_eq!(members(&bench, "g"), ["inside", "outside"]);
+}
+
+#[test]
+fn a_machine_that_takes_a_name_later_is_not_added() {
+    let bench = settled();
+    bench.applied(1.0, file(&["a"]));
+    let a = bench.hour(5.0).peer("a");
+    let run = bench.leaves_all(&[]);
+    run.says_anywhere(&format!("--adopt peers/a={a}"));
+    // somebody puts it there: then it is the one that is meant
+    add(&bench, "g", &a);
+    let run = bench.leaves_all(&[]).shows("No changes");
+    run.hides("means no machine yet");
+    bench.applied(6.0, file(&[]));
     assert_eq!(members(&bench, "g"), Vec::<String>::new());
-    // listed again, by a commit that can have meant it
-    bench.declared(6.0, file(&[]));
-    bench.declared(7.0, file(&["a"]));
-    bench.apply(&[]).expect(0);
-    assert_eq!(members(&bench, "g"), ["a"]);
 }
 
 #[test]
 fn a_stranger_of_a_members_name_neither_joins_nor_throws_it_out() {
-    let bench = Bench::in_git();
+    let bench = settled();
     let a = bench.peer("a");
     bench.applied(1.0, file(&["a"]));
     bench.hour(5.0).peer("a");
@@ -149,7 +187,7 @@ fn a_stranger_of_a_members_name_neither_joins_nor_throws_it_out() {
 
 #[test]
 fn a_member_that_was_lost_comes_back() {
-    let bench = Bench::in_git();
+    let bench = settled();
     bench.peer("gw-01");
     bench.applied(1.0, file(&["gw-01"]));
     bench.edit("/groups", "g", json!({ "peers": [] }));
@@ -170,7 +208,7 @@ fn a_listed_key_without_its_peer_harms_nothing() {
     bench.delete("/setup-keys", "db-01");
     bench
         .leaves_all(&[])
-        .says_anywhere("is marked enrolled but has no peer");
+        .says_anywhere("lists \"db-01\", and no peer is called that");
 }
 
 #[test]
@@ -191,9 +229,10 @@ fn a_member_that_was_listed_by_its_keys_name_leaves_too() {
 #[test]
 fn a_member_that_somebody_elses_group_lists_is_not_ours_to_remove() {
     let bench = Bench::in_git();
-    bench.peer("a");
     let both =
         |g: &[&str], h: &[&str]| json!({ "groups": { "g": { "peers": g }, "h": { "peers": h } } });
+    bench.applied(0.0, both(&[], &[]));
+    bench.peer("a");
     bench.applied(1.0, both(&["a"], &[]));
     // a was listed in g and never in h
     add(&bench, "h", &bench.id("/peers", "a"));

@@ -1,15 +1,22 @@
-//! The three rows of the table, for every kind, under each `--prune`.
+//! What becomes of an object of each kind: one that a run made, one that a file adopted, and one that is nobody's.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{base, by_hand, kinds, operation, with};
-use crate::run::Bench;
+use super::{base, by_hand, kind, kinds, operation, with};
+use crate::run::{Bench, id};
+
+/// The file with an entry `x` of that section.
+fn with_x(section: &str) -> Value {
+    let mut kinds = kinds().into_iter();
+    let (_, _, entry) = kinds.find(|kind| kind.0 == section).expect("a kind");
+    with(base(), section, "x", entry)
+}
 
 #[test]
-fn declared_once_and_made_meanwhile_goes() {
-    for (section, path, entry) in kinds() {
+fn what_a_run_made_goes_with_its_entry() {
+    for (section, path, _) in kinds() {
         let bench = Bench::in_git();
-        bench.applied(1.0, with(base(), section, "x", entry));
+        bench.applied(1.0, with_x(section));
         bench.declared(30.0, base());
         let deletion = operation("delete", section, "x");
         assert_eq!(bench.planned(&["--prune", "none"]), Vec::<String>::new());
@@ -23,61 +30,69 @@ fn declared_once_and_made_meanwhile_goes() {
         assert!(all.contains(&deletion), "{all:?}");
         assert_eq!(bench.planned(&[]), [deletion.as_str()], "{section}");
         bench.apply(&[]).expect(0).shows("1 deleted");
-        assert_eq!(
-            bench.names(path).iter().filter(|name| *name == "x").count(),
-            0
-        );
+        assert_eq!(bench.all(path, "x"), Vec::<Value>::new());
         bench.leaves_all(&[]).shows("No changes");
     }
 }
 
 #[test]
-fn taken_over_it_is_held_back() {
-    for (section, path, entry) in kinds() {
+fn what_was_adopted_is_let_go_unless_somebody_agrees() {
+    for (section, path, _) in kinds() {
+        if section == "setup_keys" {
+            continue;
+        }
         let bench = Bench::in_git();
         bench.applied(0.0, base());
         let made = by_hand(&bench, section, "x");
-        bench.applied(2.0, with(base(), section, "x", entry));
+        bench.declared(2.0, with_x(section));
+        let adoption = operation("adopt", section, "x");
+        assert_eq!(bench.planned(&[]), [adoption.as_str()], "{section}");
+        bench.plan(&["--detailed-exitcode"]).expect(0);
+        bench.leaves_all(&[]).shows("1 adopted");
+        bench.leaves_all(&[]).shows("NetBird is as the file says");
         bench.declared(30.0, base());
         assert_eq!(bench.planned(&[]), Vec::<String>::new(), "{section}");
+        assert_eq!(bench.let_go(), [format!("{} x: adopted", kind(section))]);
+        let line = bench.line("line_with_let_go", &[]);
         bench
             .leaves_all(&[])
-            .says_anywhere("it was there before the file declared it")
-            .says_anywhere("Allow-Deletes: 1");
-        // the number of something else agrees to nothing
+            .shows("it existed before this file managed it. After this change nobody manages it.")
+            .shows(&line);
+        // the number of something else agrees to nothing, and the line works after the apply as well
         bench.leaves_all(&["--allow-deletes", "2"]);
+        assert_eq!(bench.line("line_with_let_go", &[]), line);
         assert_eq!(bench.id(path, "x"), made);
-        let deletion = operation("delete", section, "x");
-        assert_eq!(
-            bench.planned(&["--allow-deletes", "1"]),
-            [deletion.as_str()]
+        bench.file(base()).commit(
+            crate::run::history::second(31.0),
+            &format!("agreed\n\n{line}"),
         );
-        bench.apply(&["--allow-deletes", "1"]).expect(0);
-        assert_eq!(bench.all(path, "x"), Vec::<serde_json::Value>::new());
+        let deletion = operation("delete", section, "x");
+        assert_eq!(bench.planned(&[]), [deletion.as_str()], "{section}");
+        bench.apply(&[]).expect(0).shows("1 deleted");
+        assert_eq!(bench.all(path, "x"), Vec::<Value>::new());
+        bench.leaves_all(&[]).shows("No changes");
     }
 }
 
 #[test]
-fn made_by_hand_after_the_removal_it_is_held_back() {
-    for (section, path, entry) in kinds() {
-        let bench = Bench::in_git();
-        bench.applied(0.0, with(base(), section, "x", entry));
-        bench.applied(2.0, base());
-        assert_eq!(bench.all(path, "x"), Vec::<serde_json::Value>::new());
-        bench.hour(9.0);
-        let made = by_hand(&bench, section, "x");
-        bench
-            .leaves_all(&[])
-            .says_anywhere("it was made by hand after its entry was removed")
-            .says_anywhere("Allow-Deletes: 1");
-        assert_eq!(bench.id(path, "x"), made);
-        bench.apply(&["--allow-deletes", "1"]).expect(0);
-        assert_eq!(bench.all(path, "x"), Vec::<serde_json::Value>::new());
-    }
+fn what_is_let_go_is_said_until_a_later_change_is_applied() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, base());
+    let x = bench.group("x");
+    bench.applied(1.0, with_x("groups"));
+    bench.applied(2.0, base());
+    bench.leaves_all(&[]).shows("an earlier run let it go");
+    bench.applied(3.0, with(base(), "groups", "y", json!({})));
+    assert_eq!(bench.let_go(), Vec::<String>::new());
+    bench.leaves_all(&[]).shows("NetBird is as the file says");
+    // it is like any other from then on
+    assert_eq!(bench.id("/groups", "x"), x);
+    bench.declared(4.0, with_x("groups"));
+    assert_eq!(bench.planned(&[]), ["adopt_group x", "delete_group y"]);
 }
 
 #[test]
-fn never_declared_it_is_unmanaged() {
+fn what_nobody_declared_is_unmanaged() {
     for (section, path, _) in kinds() {
         let bench = Bench::in_git();
         bench.applied(0.0, base());
@@ -101,44 +116,107 @@ fn never_declared_it_is_unmanaged() {
 }
 
 #[test]
-fn the_grace_of_clocks() {
-    // made so many hours before or after, and whether it is ours
-    let rows = [
-        (-0.15, false),
-        (-0.05, true),
-        (0.0, true),
-        (5.0, true),
-        (5.9, true),
-        (6.1, false),
-    ];
-    for (offset, ours) in rows {
+fn what_somebody_made_after_ours_went_is_nobodys() {
+    for (section, path, _) in kinds() {
         let bench = Bench::in_git();
-        bench
-            .file(base())
-            .commit(crate::run::history::second(5.0), "base");
-        bench.apply(&[]).expect(0);
-        bench.hour(10.0 + offset);
-        bench.group("x");
-        let file = with(base(), "groups", "x", json!({}));
-        bench
-            .file(file)
-            .commit(crate::run::history::second(10.0), "declared");
-        bench
-            .file(base())
-            .commit(crate::run::history::second(15.0), "removed");
-        let wanted = if ours {
-            vec!["delete_group x".to_owned()]
-        } else {
-            Vec::new()
-        };
-        assert_eq!(bench.planned(&[]), wanted, "{offset}");
+        bench.applied(0.0, with_x(section));
+        bench.applied(2.0, base());
+        let made = by_hand(&bench, section, "x");
+        bench.leaves_all(&[]).shows("No changes");
+        assert_eq!(bench.id(path, "x"), made);
     }
+}
+
+#[test]
+fn what_somebody_deleted_is_made_again_and_what_he_made_instead_is_adopted() {
+    for (section, path, _) in kinds() {
+        let bench = Bench::in_git();
+        bench.applied(0.0, with_x(section));
+        bench.delete(path, "x");
+        assert_eq!(bench.planned(&[]), [operation("create", section, "x")]);
+        bench
+            .apply(&[])
+            .expect(0)
+            .says_anywhere("was deleted in NetBird; this plan creates it again");
+        bench.leaves_all(&[]).shows("No changes");
+        if section == "setup_keys" {
+            continue;
+        }
+        bench.delete(path, "x");
+        let made = by_hand(&bench, section, "x");
+        assert_eq!(bench.planned(&[]), [operation("adopt", section, "x")]);
+        bench.leaves_all(&[]);
+        bench.applied(9.0, base());
+        assert_eq!(bench.id(path, "x"), made);
+    }
+}
+
+/// Points 1 and 2 of issue 19.
+#[test]
+fn namesakes_made_by_hand_neither_end_a_plan_nor_are_ever_deleted() {
+    for (section, path, _) in kinds() {
+        // groups have one name each; more of one route are among the `forms`
+        if matches!(section, "groups" | "nameserver_groups" | "routes") {
+            continue;
+        }
+        let bench = Bench::in_git();
+        bench.applied(1.0, with_x(section));
+        let ours = bench.id(path, "x");
+        let theirs = [by_hand(&bench, section, "x"), by_hand(&bench, section, "x")];
+        for command in ["plan", "apply"] {
+            let run = bench.run(&[command]).expect(0);
+            run.shows("No changes").shows("NetBird has 2 other ");
+        }
+        bench.run(&["drift"]).expect(0);
+        bench.leaves_all(&["--allow-deletes", "3"]);
+        bench.declared(9.0, base());
+        assert_eq!(bench.planned(&[]), [operation("delete", section, "x")]);
+        bench.apply(&["--allow-deletes", "3"]).expect(0);
+        let left: Vec<String> = bench.all(path, "x").iter().map(id).collect();
+        assert!(!left.contains(&ours), "{section}: {left:?}");
+        assert_eq!(left.len(), 2, "{section}: {left:?}");
+        assert!(
+            theirs.iter().all(|id| left.contains(id)),
+            "{section}: {left:?}"
+        );
+        bench.leaves_all(&[]);
+    }
+}
+
+#[test]
+fn of_several_that_all_differ_none_is_taken_until_somebody_says_which() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, base());
+    by_hand(&bench, "policies", "x");
+    let second = by_hand(&bench, "policies", "x");
+    let mut file = with_x("policies");
+    file["policies"]["x"]["description"] = json!("ours");
+    bench.declared(2.0, with(file, "groups", "other", json!({})));
+    // the rest goes on
+    assert_eq!(bench.planned(&[]), ["create_group other"]);
+    let run = bench.plan(&[]).expect(0);
+    run.says_anywhere("policy \"x\" is skipped")
+        .says_anywhere(&second)
+        .says_anywhere("--adopt policies/x=ID");
+    bench.apply(&[]).expect(4);
+    assert_eq!(bench.names("/groups"), ["All", "g", "other"]);
+    let adopt = format!("policies/x={second}");
+    bench
+        .apply(&["--adopt", &adopt])
+        .expect(0)
+        .shows("1 changed, 1 adopted");
+    bench
+        .leaves_all(&[])
+        .shows("NetBird has another policy with the name \"x\"");
+    bench.declared(9.0, with(base(), "groups", "other", json!({})));
+    bench.leaves_all(&[]);
+    assert_eq!(bench.all("/policies", "x").len(), 2);
 }
 
 #[test]
 fn an_object_of_another_kind_or_spelling_is_another_name() {
     let bench = Bench::in_git();
-    bench.applied(0.0, with(base(), "groups", "x", json!({})));
+    bench.applied(0.0, with_x("groups"));
     by_hand(&bench, "policies", "x");
     bench.group("X");
     bench.declared(3.0, base());
@@ -146,55 +224,7 @@ fn an_object_of_another_kind_or_spelling_is_another_name() {
 }
 
 #[test]
-fn an_object_that_was_remade_by_hand_while_declared_is_ours() {
-    let bench = Bench::in_git();
-    bench.applied(0.0, with(base(), "groups", "x", json!({})));
-    bench.delete("/groups", "x");
-    bench.hour(5.0).group("x");
-    bench.declared(9.0, base());
-    assert_eq!(bench.planned(&[]), ["delete_group x"]);
-}
-
-#[test]
-fn each_object_is_judged_by_itself() {
-    let bench = Bench::in_git();
-    bench.applied(0.0, base());
-    by_hand(&bench, "policies", "x");
-    let (section, _, entry) = kinds()[2].clone();
-    bench.declared(3.0, with(base(), section, "x", entry));
-    bench.apply(&[]).expect(0);
-    bench.hour(5.0);
-    let ours = by_hand(&bench, "policies", "x");
-    // several of one name cannot be planned while the file declares it
-    bench.cannot(&[]).says("is the name of 2 policies");
-    bench.declared(9.0, base());
-    // one is older than its declaration, the other is not
-    bench.apply(&[]).expect(0).shows("1 deleted");
-    let left = bench.all("/policies", "x");
-    assert_eq!(left.len(), 1);
-    assert_ne!(left[0]["id"], json!(ours));
-}
-
-#[test]
-fn held_namesakes_are_counted_one_by_one() {
-    let bench = Bench::in_git();
-    bench.applied(0.0, base());
-    bench.hour(1.0);
-    by_hand(&bench, "policies", "x");
-    by_hand(&bench, "policies", "x");
-    let (section, _, entry) = kinds()[2].clone();
-    bench.declared(3.0, with(base(), section, "x", entry));
-    bench.declared(9.0, base());
-    bench.leaves_all(&[]).says_anywhere("Allow-Deletes: 2");
-    bench.leaves_all(&["--allow-deletes", "1"]);
-    bench
-        .apply(&["--allow-deletes", "2"])
-        .expect(0)
-        .shows("2 deleted");
-}
-
-#[test]
-fn a_held_group_that_is_in_use_stays_whoever_agrees() {
+fn what_was_adopted_and_is_in_use_stays_whoever_agrees() {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     let x = bench.group("x");
@@ -202,7 +232,7 @@ fn a_held_group_that_is_in_use_stays_whoever_agrees() {
         "/dns/zones",
         json!({ "name": "zone", "domain": "lab.example", "distribution_groups": [x] }),
     );
-    bench.declared(3.0, with(base(), "groups", "x", json!({})));
+    bench.applied(3.0, with_x("groups"));
     bench.declared(9.0, base());
     bench.leaves_all(&[]);
     bench
@@ -211,12 +241,36 @@ fn a_held_group_that_is_in_use_stays_whoever_agrees() {
 }
 
 #[test]
+fn what_another_environment_has_is_neither_adopted_nor_pruned() {
+    let bench = Bench::in_git();
+    let lab = ["-f", "lab.json", "--environment", "lab"];
+    let file = json!({ "groups": { "x": {} }, "policies": {} });
+    std::fs::write(bench.path("lab.json"), file.to_string()).unwrap();
+    bench.run(&[&["apply"], &lab[..]].concat()).expect(0);
+    // by hand, and a name that both files have
+    bench.group("theirs");
+    bench.declared(2.0, json!({ "groups": { "y": {} }, "policies": {} }));
+    assert_eq!(
+        bench.planned(&["--prune", "all"]),
+        [
+            "delete_group theirs",
+            "create_group y",
+            "delete_policy Default"
+        ]
+    );
+    bench.apply(&["--prune", "all"]).expect(0);
+    assert_eq!(bench.names("/groups"), ["All", "x", "y"]);
+    bench.declared(3.0, json!({ "groups": { "x": {}, "y": {} } }));
+    bench.plan(&[]).says_anywhere("which lab.json manages");
+    assert!(!bench.inventory().to_string().contains("groups/x"));
+}
+
+#[test]
 fn protected_groups_are_never_touched() {
     let bench = Bench::in_git();
     let file = with(base(), "groups", "IdP-staff", json!({}));
     let file = with(file, "groups", "scim", json!({}));
-    // declared for a while, so that the ledger knows the names
-    bench.hour(1.0);
+    // declared for a while, as if they were the file's
     bench.netbird().issue_group("IdP-staff", "jwt");
     bench.netbird().issue_group("scim", "integration");
     bench.applied(0.9, file);
@@ -242,31 +296,4 @@ fn the_servers_own_policies_are_never_touched() {
     for prune in ["owned", "none", "all"] {
         assert_eq!(bench.planned(&["--prune", prune]), Vec::<String>::new());
     }
-    // nor where the ledger knows the name
-    let (section, _, entry) = kinds()[2].clone();
-    bench.declared(0.0, with(base(), section, name, entry));
-    bench.declared(9.0, base());
-    assert_eq!(bench.planned(&["--prune", "all"]), Vec::<String>::new());
-}
-
-#[test]
-fn ids_without_a_time_prove_nothing() {
-    // an account as an old server had it: a key with a number for an id
-    let bench = Bench::in_git();
-    let key = kinds()[1].2.clone();
-    bench.applied(0.0, with(base(), "setup_keys", "x", key));
-    bench.declared(9.0, base());
-    let raw = bench.run(&["export", "--raw"]).expect(0).stdout;
-    let id = bench.id("/setup-keys", "x");
-    std::fs::write(bench.path("live.json"), raw.replace(&id, "1802457731")).unwrap();
-    assert_eq!(bench.planned(&[]), ["delete_setup_key x"]);
-    // it can still be used: it is held and named, and goes once somebody agrees
-    let live = ["--live", "live.json"];
-    assert_eq!(bench.planned(&live), Vec::<String>::new());
-    let run = bench.plan(&live).expect(0);
-    run.shows("Held back: setup key \"x\" (1802457731): its id does not say when");
-    let line = bench.line("line_with_held", &live);
-    let text = line.strip_prefix("Allow-Deletes: ").unwrap();
-    let agreed = ["--live", "live.json", "--allow-deletes", text];
-    assert_eq!(bench.planned(&agreed), ["delete_setup_key x"]);
 }

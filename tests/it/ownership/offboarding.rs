@@ -1,8 +1,9 @@
-//! With the entry of a used key goes the peer that is bound to it, and no other peer ever.
+//! A machine that came by a key of ours goes once the file names it nowhere any more, and no other machine ever.
 
 use serde_json::{Value, json};
 
-use crate::run::{Bench, id};
+use crate::run::history::second;
+use crate::run::{Bench, INVENTORY, id};
 
 fn file(keys: &[&str]) -> Value {
     let key = json!({ "type": "one-off", "expires_in": 315_360_000, "auto_groups": ["g"], "enrolled": true });
@@ -55,8 +56,7 @@ fn bound_by_event_it_goes_with_its_entry() {
 }
 
 #[test]
-fn bound_by_event_where_times_tell_nothing() {
-    // all of them enrolled within the same second
+fn two_of_one_second_are_told_apart_by_the_event_log_and_from_then_on_by_the_inventory() {
     let bench = Bench::in_git();
     let mut pending = file(&["k", "l"]);
     for key in pending["setup_keys"].as_object_mut().unwrap().values_mut() {
@@ -70,18 +70,25 @@ fn bound_by_event_where_times_tell_nothing() {
     bench.declared(9.0, file(&["l"]));
     let both = ["delete_setup_key k", "delete_peer k"];
     assert_eq!(bench.planned(&[]), both);
-    // and without events nobody can tell, so nobody goes
     bench.netbird().drop_events();
-    assert_eq!(bench.planned(&[]), both[..1]);
-    bench.plan(&[]).expect(0).says_anywhere("its peer stays");
+    assert_eq!(bench.planned(&[]), both);
 }
 
 #[test]
-fn bound_by_time_where_the_event_is_gone() {
-    let bench = enrolled(&["k"]);
-    bench.netbird().drop_events();
+fn one_that_its_times_alone_tell_goes_and_the_plan_says_so() {
+    let bench = Bench::in_git();
+    bench.netbird().event_log(false);
+    let mut pending = file(&["k"]);
+    pending["setup_keys"]["k"]["enrolled"] = json!(false);
+    bench.applied(0.0, pending);
+    bench.hour(1.0);
+    bench.server().enroll(&bench.unseal("k"), "k").unwrap();
+    bench.applied(2.0, file(&["k"]));
     bench.declared(9.0, file(&[]));
-    assert_eq!(bench.planned(&[]), ["delete_setup_key k", "delete_peer k"]);
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("told by the times of key and peer, not by an event");
     bench.apply(&["--allow-deletes", "2"]).expect(0);
     assert_eq!(bench.names("/peers"), Vec::<String>::new());
 }
@@ -110,103 +117,73 @@ fn a_peer_that_merely_bears_the_name_stays() {
 }
 
 #[test]
-fn a_peer_whose_key_is_gone_stays() {
+fn offboarding_works_where_the_key_is_gone_from_netbird_already() {
     let bench = enrolled(&["k"]);
     bench.delete("/setup-keys", "k");
     bench.declared(9.0, file(&[]));
-    bench.leaves_all(&[]).shows("No changes");
-    assert_eq!(bench.names("/peers"), ["k"]);
+    assert_eq!(bench.planned(&[]), ["delete_peer k"]);
+    bench.refuses(&[]).says("this plan deletes 1 peer");
+    agree(&bench, 10.0);
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    assert_eq!(bench.names("/peers"), Vec::<String>::new());
 }
 
-#[test]
-fn listed_in_groups_still_key_and_peer_wait_for_all_of_them() {
+/// Commits the line of the plan, and nothing else.
+fn agree(bench: &Bench, hour: f64) {
+    let line = bench.line("line", &[]);
+    bench.commit(second(hour), &format!("it leaves\n\n{line}"));
+}
+
+/// A bench with a machine that came by `k` and that the groups `g` and `h` list; and a file where these groups list it.
+fn in_groups() -> (Bench, impl Fn(&[&str], &[&str]) -> Value) {
     let bench = enrolled(&["k"]);
     let listed = |groups: &[&str], keys: &[&str]| {
         let mut listed = file(keys);
         listed["groups"]["h"] = json!({ "peers": [] });
+        listed["groups"]["g"] = json!({ "peers": [] });
         for group in groups {
             listed["groups"][*group] = json!({ "peers": ["k"] });
         }
         listed
     };
     bench.applied(3.0, listed(&["g", "h"], &["k"]));
-    // the plan of the change says what the name was
-    bench.hour(9.0).file(listed(&["g", "h"], &[]));
-    let run = bench.plan(&[]).expect(0);
-    run.shows("lists \"k\", which was a setup key until this change");
-    bench.commit(crate::run::history::second(9.0), "half of it");
-    bench
-        .leaves_all(&[])
-        .shows("its peer \"k\" stays: groups \"g\", \"h\" still list it");
+    (bench, listed)
+}
+
+#[test]
+fn offboarding_works_where_the_key_leaves_the_file_before_the_groups() {
+    let (bench, listed) = in_groups();
+    let peer = bench.id("/peers", "k");
+    bench.declared(9.0, listed(&["g", "h"], &[]));
+    assert_eq!(bench.planned(&[]), ["delete_setup_key k"]);
+    bench.apply(&[]).expect(0);
+    // the machine keeps the name, and with it its place
+    bench.leaves_all(&[]).shows("No changes");
     bench.applied(10.0, listed(&["h"], &[]));
-    bench
-        .leaves_all(&[])
-        .shows("its peer \"k\" stays: group \"h\" still lists it");
-    // the last of them lets both go, and is the cause
+    assert_eq!(bench.id("/peers", "k"), peer);
+    // the last of them lets it go, and is the cause
     bench.declared(11.0, listed(&[], &[]));
     bench.refuses(&[]).says("this plan deletes 1 peer");
     let plan = bench.plan(&["--format", "json"]).expect(0).json();
-    assert_eq!(
-        plan["agreements"][0]["cause"],
-        json!(bench.git(&["rev-parse", "HEAD"]))
-    );
-    let line = bench.line("line", &[]);
-    bench.commit(
-        crate::run::history::second(12.0),
-        &format!("it leaves\n\n{line}"),
-    );
+    let cause = json!(bench.git(&["rev-parse", "HEAD"]));
+    assert_eq!(plan["agreements"][0]["cause"], cause);
+    agree(&bench, 12.0);
     bench.apply(&[]).expect(0);
     assert_eq!(bench.names("/peers"), Vec::<String>::new());
-    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
+    bench.leaves_all(&[]).shows("No changes");
 }
 
 #[test]
-fn a_key_that_waits_lets_go_of_a_group_that_goes() {
-    let bench = enrolled(&["k"]);
-    let mut listed = file(&["k"]);
-    listed["groups"]["h"] = json!({ "peers": ["k"] });
-    bench.applied(3.0, listed.clone());
-    listed["setup_keys"] = json!({});
-    listed["groups"].as_object_mut().unwrap().remove("g");
-    bench.declared(9.0, listed);
-    bench.apply(&[]).expect(0);
-    bench.assert_writes(&["PUT /setup-keys", "DELETE /groups"]);
-    assert_eq!(bench.names("/setup-keys"), ["k"]);
-    assert_eq!(bench.names("/groups"), ["All", "h"]);
-}
-
-#[test]
-fn a_machine_that_nothing_speaks_of_any_more_is_said_to_stay() {
-    let bench = enrolled(&["k", "l"]);
-    let peer = bench.id("/peers", "k");
-    // the entry went, and somebody deleted the key by hand: what proves that its peer may go is lost
-    bench.delete("/setup-keys", "k");
-    bench.declared(9.0, file(&["l"]));
-    let said = format!("peer \"k\" ({peer}) stays in the network");
-    for _ in 0..2 {
-        bench.leaves_all(&[]).says_anywhere(&said);
-    }
-    // a list in a group says that it is wanted
-    let mut listed = file(&["l"]);
-    listed["groups"]["g"]["peers"] = json!(["k"]);
-    bench.declared(10.0, listed);
-    let run = bench.plan(&[]).expect(0);
-    assert!(
-        !run.stdout.contains("stays in the network"),
-        "{}",
-        run.stdout
-    );
-    // nor is anybody meant who came when no such key was declared, or to whom the file never spoke
-    bench.declared(11.0, file(&["l"]));
-    bench.delete("/peers", "k");
-    bench.hour(20.0).peer("k");
-    bench.peer("m");
-    let run = bench.leaves_all(&[]);
-    assert!(
-        !run.stdout.contains("stays in the network"),
-        "{}",
-        run.stdout
-    );
+fn offboarding_works_where_the_groups_leave_it_before_the_key_leaves_the_file() {
+    let (bench, listed) = in_groups();
+    bench.applied(9.0, listed(&[], &["k"]));
+    assert_eq!(bench.names("/peers"), ["k"]);
+    bench.declared(11.0, listed(&[], &[]));
+    assert_eq!(bench.planned(&[]), ["delete_setup_key k", "delete_peer k"]);
+    bench.refuses(&[]).says("this plan deletes 1 peer");
+    agree(&bench, 12.0);
+    bench.apply(&[]).expect(0).shows("2 deleted");
+    assert_eq!(bench.names("/peers"), Vec::<String>::new());
 }
 
 #[test]
@@ -228,22 +205,17 @@ fn an_ephemeral_peer_stays() {
 }
 
 #[test]
-fn a_persons_peer_stays() {
+fn a_persons_peer_stays_whatever_the_inventory_says() {
     let bench = enrolled(&["k"]);
+    let laptop = bench.netbird().enroll_sso("laptop");
+    let peer = bench.id("/peers", "k");
+    let path = bench.path(INVENTORY[1]);
+    let inventory = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, inventory.replace(&peer, &laptop)).unwrap();
     bench.declared(9.0, file(&[]));
-    let raw = bench.run(&["export", "--raw"]).expect(0).stdout;
-    assert!(raw.contains("\"user_id\": \"\""));
-    std::fs::write(bench.path("live.json"), &raw).unwrap();
-    assert_eq!(
-        bench.planned(&["--live", "live.json"]),
-        ["delete_setup_key k", "delete_peer k"]
-    );
-    let theirs = raw.replace("\"user_id\": \"\"", "\"user_id\": \"mira\"");
-    std::fs::write(bench.path("live.json"), theirs).unwrap();
-    assert_eq!(
-        bench.planned(&["--live", "live.json"]),
-        ["delete_setup_key k"]
-    );
+    let run = bench.plan(&["--prune", "all"]).expect(0);
+    run.says_anywhere("its peer \"laptop\" stays: it belongs to a person");
+    assert_eq!(bench.planned(&[]), ["delete_setup_key k", "delete_peer k"]);
 }
 
 #[test]
@@ -273,27 +245,58 @@ fn an_unmanaged_keys_peer_stays_even_where_the_key_goes() {
     bench.apply(&["--prune", "all"]).expect(0);
     assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
     assert_eq!(bench.names("/peers"), ["theirs"]);
-    // the same for a key that was taken over
-    bench.enrolled(&["over"]);
-    bench.applied(3.0, file(&["over"]));
-    bench.declared(9.0, file(&[]));
-    bench.leaves_all(&[]);
-    bench.apply(&["--allow-deletes", "1"]).expect(0);
-    assert_eq!(bench.names("/peers"), ["over", "theirs"]);
 }
 
 #[test]
-fn a_policy_of_others_that_names_the_peer_holds_it() {
-    let bench = enrolled(&["k"]);
-    let peer = bench.id("/peers", "k");
-    bench.create("/policies", policy_to(&bench, &peer));
-    // the file does not even manage policies
+fn the_machine_of_an_adopted_key_goes_and_the_key_is_let_go() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    bench.enrolled(&["over"]);
+    bench.applied(3.0, file(&["over"]));
     bench.declared(9.0, file(&[]));
-    bench
-        .leaves_all(&["--allow-deletes", "2"])
-        .shows("its peer \"k\" stays: it is still used by policy \"to-k\" (");
-    bench.delete("/policies", "to-k");
-    bench.apply(&["--allow-deletes", "2"]).expect(0);
+    bench.refuses(&[]).says("this plan deletes 1 peer");
+    agree(&bench, 10.0);
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    assert_eq!(bench.names("/setup-keys"), ["over"]);
+    assert_eq!(bench.names("/peers"), Vec::<String>::new());
+}
+
+#[test]
+fn what_others_lead_through_a_machine_holds_it_and_its_key_goes() {
+    let holders = ["policy \"to-k\"", "route \"lan\"", "network router "];
+    for (at, holder) in holders.into_iter().enumerate() {
+        let bench = enrolled(&["k"]);
+        let (peer, g) = (bench.id("/peers", "k"), bench.id("/groups", "g"));
+        let through = json!({ "peer": peer, "metric": 9999, "masquerade": true, "enabled": true });
+        match at {
+            0 => drop(bench.create("/policies", policy_to(&bench, &peer))),
+            1 => {
+                let mut route = through;
+                route["network_id"] = json!("lan");
+                route["network"] = json!("10.9.0.0/16");
+                route["groups"] = json!([g]);
+                bench.create("/routes", route);
+            }
+            _ => {
+                let office = json!({ "name": "office", "description": "" });
+                let network = id(&bench.create("/networks", office));
+                bench.create(&format!("/networks/{network}/routers"), through);
+            }
+        }
+        // the file does not even manage these kinds
+        bench.declared(9.0, file(&[]));
+        assert_eq!(bench.planned(&[]), ["delete_setup_key k"], "{holder}");
+        let run = bench.apply(&[]).expect(0);
+        run.says_anywhere(&format!("it is still used by {holder}"));
+        assert_eq!(bench.names("/peers"), ["k"]);
+        // once nothing uses it, it goes
+        if at == 0 {
+            bench.delete("/policies", "to-k");
+            bench.refuses(&[]).says("this plan deletes 1 peer");
+            bench.apply(&["--allow-deletes", "1"]).expect(0);
+            assert_eq!(bench.names("/peers"), Vec::<String>::new());
+        }
+    }
 }
 
 #[test]
@@ -314,7 +317,7 @@ fn a_policy_that_names_the_peer_since_the_plan_was_made_keeps_it() {
         .says("would be deleted whole with it");
     assert!(bench.names("/peers").contains(&"k".to_owned()));
     assert!(bench.names("/policies").contains(&"to-k".to_owned()));
-    // its key proves that it may go, so it stays as well
+    // the run stopped there
     assert!(bench.names("/setup-keys").contains(&"k".to_owned()));
 }
 
@@ -335,31 +338,6 @@ fn a_policy_that_the_file_brings_to_others_does_not_keep_the_peer() {
     bench.apply(&["--allow-deletes", "2"]).expect(0);
     assert!(!bench.names("/peers").contains(&"k".to_owned()));
     assert_eq!(bench.id("/policies", "to-k"), policy);
-}
-
-#[test]
-fn a_route_of_others_through_the_peer_holds_it() {
-    let bench = enrolled(&["k"]);
-    let (peer, g) = (bench.id("/peers", "k"), bench.id("/groups", "g"));
-    let route = json!({ "network_id": "lan", "network": "10.9.0.0/16", "peer": peer, "groups": [g], "metric": 9999,
-                        "masquerade": true, "enabled": true, "description": "" });
-    bench.create("/routes", route);
-    bench.declared(9.0, file(&[]));
-    bench
-        .leaves_all(&["--allow-deletes", "2"])
-        .shows("its peer \"k\" stays: it is still used by route \"lan\" (");
-}
-
-#[test]
-fn a_router_holds_its_peer() {
-    let bench = enrolled(&["k"]);
-    let network = id(&bench.create("/networks", json!({ "name": "office", "description": "" })));
-    let router = json!({ "peer": bench.id("/peers", "k"), "metric": 9999, "masquerade": true, "enabled": true });
-    bench.create(&format!("/networks/{network}/routers"), router);
-    bench.declared(9.0, file(&[]));
-    bench
-        .leaves_all(&["--allow-deletes", "2"])
-        .shows("its peer \"k\" stays: it is still used by network router ");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The rows of the table where a real server makes the ids and keeps the clock. On the fake the same holds.
+//! The rows of the table on a real server, which makes the ids and keeps the clock. On the fake the same holds.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -53,42 +53,35 @@ fn what_we_made_goes_and_what_others_made_stays() {
 }
 
 #[test]
-fn what_was_taken_over_is_held_back() {
+fn what_was_adopted_is_let_go_until_somebody_agrees_to_delete_it() {
     let real = Real::new();
     let bench = &real.0;
     let old = bench.group("old");
-    // declared in 20 minutes, as far as the history says: the object is older
-    real.declared(
-        20,
-        json!({ "groups": { "a": {}, "old": {} } }),
-        "takes over",
-    )
-    .apply(&[])
-    .expect(0)
-    .says_anywhere("the file takes it over");
-    real.declared(21, json!({ "groups": { "a": {} } }), "lets go");
-    bench.apply(&[]).expect(0).says_anywhere("Allow-Deletes: 1");
+    let one = || json!({ "groups": { "a": {} } });
+    real.declared(0, json!({ "groups": { "a": {}, "old": {} } }), "adopts")
+        .apply(&[])
+        .expect(0)
+        .shows("1 created, 1 adopted");
+    real.declared(1, one(), "lets go");
+    let run = bench.apply(&[]).expect(0).shows("1 let go");
+    run.shows("stays in NetBird: it existed before this file managed it");
     assert_eq!(bench.id("/groups", "old"), old);
-    let line = bench.line("line_with_held", &[]);
-    let message = format!("it may go\n\n{line}");
-    real.declared(22, json!({ "groups": { "a": {} } }), &message);
+    let line = bench.line("line_with_let_go", &[]);
+    real.declared(2, one(), &format!("it may go\n\n{line}"));
     bench.apply(&[]).expect(0);
     assert_eq!(bench.all("/groups", "old"), Vec::<Value>::new());
 }
 
 #[test]
-fn what_was_made_by_hand_after_the_removal_is_held_back() {
+fn what_was_made_by_hand_after_the_removal_is_not_ours() {
     let real = Real::new();
     let bench = &real.0;
-    real.declared(-300, file(&["a", "b"]), "two");
-    real.declared(-200, file(&["a"]), "one")
+    real.declared(0, file(&["a", "b"]), "two")
         .apply(&[])
         .expect(0);
+    real.declared(1, file(&["a"]), "one").apply(&[]).expect(0);
     let made = bench.group("b");
-    bench
-        .apply(&[])
-        .expect(0)
-        .says_anywhere("made by hand after its entry was removed");
+    bench.apply(&[]).expect(0).shows("No changes");
     assert_eq!(bench.id("/groups", "b"), made);
 }
 
@@ -107,10 +100,7 @@ fn a_rename_keeps_the_id_and_the_references() {
     let after = bench.one("/policies", "b");
     assert_eq!(after["id"], json!(policy));
     assert_eq!(after["rules"][0]["sources"][0]["id"], json!(group));
-    bench
-        .apply(&[])
-        .expect(0)
-        .says_anywhere("is renamed already");
+    bench.apply(&[]).expect(0).shows("No changes");
 }
 
 #[test]
@@ -145,6 +135,7 @@ fn a_member_that_is_listed_no_more_leaves_and_an_unmanaged_one_stays() {
     let bench = &real.0;
     let ids = ["p1", "p2", "p3"].map(|name| bench.peer(name));
     let listed = |peers: &[&str]| json!({ "groups": { "g": { "peers": peers } } });
+    real.declared(1, listed(&[]), "none").apply(&[]).expect(0);
     real.declared(2, listed(&["p1", "p2"]), "two")
         .apply(&[])
         .expect(0);

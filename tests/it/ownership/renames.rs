@@ -1,8 +1,8 @@
-//! `renamed_from`: the object keeps its id and its references, and nothing else is renamed.
+//! Names that change: in the file with `renamed_from`, in NetBird, or in both. The object keeps its id and its references.
 
 use serde_json::{Value, json};
 
-use super::{base, by_hand, kinds, operation, with};
+use super::{base, by_hand, kind, kinds, operation, with};
 use crate::run::Bench;
 
 fn renamed(mut entry: Value, old: &str) -> Value {
@@ -26,41 +26,147 @@ fn every_kind_keeps_its_id() {
         bench.apply(&[]).expect(0);
         bench.assert_writes(&[&format!("PUT {path}")]);
         assert_eq!(bench.id(path, "new"), id);
-        // stale: said, and no harm
-        bench
-            .leaves_all(&[])
-            .says_anywhere("is renamed already: renamed_from \"old\" can be taken out");
+        // stale, it is no harm
+        bench.leaves_all(&[]).shows("No changes");
         bench.applied(10.0, with(base(), section, "new", entry));
-        // the ledger follows: made under its old name, it is ours under the new one
+        // made under its old name, it is ours under the new one
         bench.declared(20.0, base());
         assert_eq!(bench.planned(&[]), [operation("delete", section, "new")]);
     }
 }
 
+/// The kinds whose objects have a name that can change, and how somebody changes it in NetBird.
+fn renamed_by_hand() -> impl Iterator<Item = (&'static str, &'static str, Value, &'static str)> {
+    let kinds = kinds()
+        .into_iter()
+        .filter(|(section, ..)| *section != "setup_keys");
+    kinds.map(|(section, path, entry)| {
+        let field = if section == "routes" {
+            "network_id"
+        } else {
+            "name"
+        };
+        (section, path, entry, field)
+    })
+}
+
+/// Point 4 of issue 19.
 #[test]
-fn both_names_live_is_an_error() {
-    for (section, _, entry) in kinds() {
-        if section == "setup_keys" {
-            continue;
-        }
+fn what_somebody_renamed_in_netbird_is_renamed_back() {
+    for (section, path, entry, field) in renamed_by_hand() {
         let bench = Bench::in_git();
-        bench.applied(1.0, with(base(), section, "old", entry.clone()));
-        let free = json!({ "network": "10.2.0.0/16", "peer_groups": ["g"], "groups": ["g"] });
-        let entry = if section == "routes" { free } else { entry };
-        bench.applied(
-            2.0,
-            with(
-                with(base(), section, "old", kinds_entry(section)),
-                section,
-                "new",
-                entry.clone(),
-            ),
-        );
-        bench.declared(9.0, with(base(), section, "new", renamed(entry, "old")));
+        bench.applied(1.0, with(base(), section, "x", entry));
+        let id = bench.id(path, "x");
+        bench.edit(path, "x", json!({ field: "aircrew" }));
+        assert_eq!(bench.planned(&[]), [operation("update", section, "x")]);
         bench
-            .cannot(&[])
-            .says("is to be renamed from \"old\", but both names are in NetBird");
+            .plan(&["--detailed-exitcode"])
+            .expect(2)
+            .shows(
+                "somebody renamed it to \"aircrew\" in NetBird; this plan renames it back to \"x\"",
+            )
+            .shows("To keep the new name, write \"aircrew\" in netbird.json.");
+        bench.apply(&[]).expect(0).shows("1 changed");
+        assert_eq!(bench.id(path, "x"), id);
+        assert_eq!(bench.all(path, "aircrew"), Vec::<Value>::new());
+        bench.leaves_all(&[]).shows("No changes");
     }
+}
+
+/// Point 4 of issue 19.
+#[test]
+fn what_somebody_renamed_in_netbird_is_let_go_and_said_when_its_entry_leaves() {
+    for (section, path, entry, field) in renamed_by_hand() {
+        let bench = Bench::in_git();
+        bench.applied(1.0, with(base(), section, "x", entry));
+        let id = bench.id(path, "x");
+        bench.edit(path, "x", json!({ field: "aircrew" }));
+        bench.declared(2.0, base());
+        assert_eq!(bench.let_go(), [format!("{} x: renamed", kind(section))]);
+        let line = bench.line("line_with_let_go", &[]);
+        bench
+            .leaves_all(&[])
+            .shows("stays in NetBird: somebody renamed it to \"aircrew\". After this change nobody manages it.")
+            .shows(&line);
+        assert_eq!(bench.id(path, "aircrew"), id);
+        bench
+            .apply(&["--allow-deletes", "1"])
+            .expect(0)
+            .shows("1 deleted");
+        assert_eq!(bench.all(path, "aircrew"), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn the_file_can_follow_what_somebody_renamed_in_netbird() {
+    for (section, path, entry, field) in renamed_by_hand() {
+        let bench = Bench::in_git();
+        bench.applied(1.0, with(base(), section, "x", entry.clone()));
+        let id = bench.id(path, "x");
+        bench.edit(path, "x", json!({ field: "aircrew" }));
+        bench.declared(2.0, with(base(), section, "aircrew", entry));
+        bench.leaves_all(&[]).shows("No changes");
+        bench.leaves_all(&[]).shows("No changes");
+        assert_eq!(bench.id(path, "aircrew"), id);
+        // it is still ours
+        bench.declared(3.0, base());
+        assert_eq!(
+            bench.planned(&[]),
+            [operation("delete", section, "aircrew")]
+        );
+    }
+}
+
+/// Point 4 of issue 19.
+#[test]
+fn a_group_that_somebody_renamed_keeps_its_members_and_references() {
+    let bench = Bench::in_git();
+    let file = json!({ "groups": { "pilots": { "peers": ["a"] } },
+        "policies": { "p": { "sources": ["pilots"], "destinations": ["pilots"] } } });
+    bench.applied(0.0, base());
+    bench.peer("a");
+    bench.applied(1.0, file);
+    let before = bench.one("/groups", "pilots");
+    assert_eq!(before["peers_count"], 1);
+    bench.edit("/groups", "pilots", json!({ "name": "aircrew" }));
+    assert_eq!(bench.planned(&[]), ["update_group pilots"]);
+    bench.apply(&[]).expect(0);
+    bench.assert_writes(&["PUT /groups"]);
+    let after = bench.one("/groups", "pilots");
+    assert_eq!(
+        (&after["id"], &after["peers"]),
+        (&before["id"], &before["peers"])
+    );
+}
+
+#[test]
+fn a_group_whose_name_somebody_gave_to_another_keeps_the_one_it_has() {
+    let bench = Bench::in_git();
+    let file = json!({ "groups": { "pilots": {} },
+        "policies": { "p": { "sources": ["pilots"], "destinations": ["pilots"] } } });
+    bench.applied(1.0, file);
+    bench.edit("/groups", "pilots", json!({ "name": "aircrew" }));
+    let other = bench.group("pilots");
+    bench
+        .leaves_all(&[])
+        .shows("keeps the name \"aircrew\" in NetBird, since another group has its name")
+        .shows(&other);
+    bench.delete("/groups", "pilots");
+    assert_eq!(bench.planned(&[]), ["update_group pilots"]);
+}
+
+/// The new name is recorded, so the old one is not read any more.
+#[test]
+fn where_both_names_are_ours_the_old_one_goes() {
+    let bench = Bench::in_git();
+    let policy = kinds_entry("policies");
+    let both = with(base(), "policies", "old", policy.clone());
+    bench.applied(1.0, with(both, "policies", "new", policy.clone()));
+    let new = bench.id("/policies", "new");
+    bench.declared(9.0, with(base(), "policies", "new", renamed(policy, "old")));
+    assert_eq!(bench.planned(&[]), ["delete_policy old"]);
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.id("/policies", "new"), new);
 }
 
 fn kinds_entry(section: &str) -> Value {
@@ -69,17 +175,24 @@ fn kinds_entry(section: &str) -> Value {
 }
 
 #[test]
-fn a_name_that_the_file_never_declared_is_not_renamed() {
-    for (section, path, entry) in kinds() {
-        if section == "setup_keys" {
-            continue;
-        }
+fn what_somebody_made_is_adopted_under_its_old_name_and_renamed() {
+    for (section, path, entry, _) in renamed_by_hand() {
         let bench = Bench::in_git();
         bench.applied(1.0, base());
         let theirs = by_hand(&bench, section, "theirs");
         bench.declared(9.0, with(base(), section, "new", renamed(entry, "theirs")));
-        bench.cannot(&[]).says("which this file never declared");
-        assert_eq!(bench.id(path, "theirs"), theirs);
+        let wanted = [
+            operation("adopt", section, "new"),
+            operation("update", section, "new"),
+        ];
+        assert_eq!(bench.planned(&[]), wanted);
+        bench.apply(&[]).expect(0);
+        bench.leaves_all(&[]).shows("No changes");
+        bench.declared(10.0, base());
+        bench
+            .leaves_all(&[])
+            .shows("it existed before this file managed it");
+        assert_eq!(bench.id(path, "new"), theirs);
     }
 }
 
@@ -87,14 +200,12 @@ fn a_name_that_the_file_never_declared_is_not_renamed() {
 fn an_identity_providers_group_is_not_renamed() {
     let bench = Bench::in_git();
     bench.netbird().issue_group("staff", "jwt");
-    bench.declared(1.0, with(base(), "groups", "staff", json!({})));
+    bench.applied(1.0, with(base(), "groups", "staff", json!({})));
     bench.declared(
         2.0,
         with(base(), "groups", "people", renamed(json!({}), "staff")),
     );
-    bench
-        .cannot(&[])
-        .says("which is not made by the API: it is never changed here");
+    assert_eq!(bench.planned(&[]), ["create_group people"]);
 }
 
 #[test]
@@ -129,9 +240,11 @@ fn the_references_to_a_renamed_group_follow() {
         })
     };
     let bench = Bench::in_git();
+    bench.applied(0.0, base());
     bench.peer("a");
     bench.applied(1.0, everything("old", json!({ "peers": ["a"] })));
     let group = bench.one("/groups", "old");
+    assert_eq!(group["peers_count"], 1);
     let new = json!({ "peers": ["a"], "renamed_from": "old" });
     bench.declared(9.0, everything("new", new));
     assert_eq!(bench.planned(&[]), ["update_group new"]);
@@ -163,22 +276,6 @@ fn a_rename_and_a_change_are_one_write() {
     let after = bench.one("/policies", "new");
     assert_eq!(after["id"], json!(id));
     assert_eq!(after["description"], "two");
-}
-
-#[test]
-fn what_was_taken_over_is_still_older_under_its_new_name() {
-    let bench = Bench::in_git();
-    bench.applied(0.0, base());
-    bench.group("old");
-    bench.applied(3.0, with(base(), "groups", "old", json!({})));
-    bench.applied(
-        6.0,
-        with(base(), "groups", "new", renamed(json!({}), "old")),
-    );
-    bench.declared(9.0, base());
-    bench
-        .leaves_all(&[])
-        .says_anywhere("it was there before the file declared it");
 }
 
 #[test]

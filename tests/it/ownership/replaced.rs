@@ -122,15 +122,15 @@ fn flipped_back_alone_nothing_happens_and_what_is_missing_is_said() {
         if committed {
             bench.declared(3.0, file(json!({})));
         }
-        let run = bench.leaves_all(&[]).shows("No changes");
+        let run = bench.plan(&[]).expect(0);
         run.says_anywhere(&missing)
             .says_anywhere("set reissue_after beside it");
     }
     // an instant that lies before the key asks for nothing either
     let before = jiff::Timestamp::from_second(second(-1.0)).unwrap();
     bench.declared(4.0, file(json!({ "reissue_after": before.to_string() })));
-    let run = bench.leaves_all(&[]).says_anywhere(&missing);
-    run.says_anywhere(
+    let run = bench.leaves_all(&[]).shows("No changes");
+    run.says_anywhere(&missing).says_anywhere(
         "set reissue_after, which is older than that key, to the time of that change",
     );
     // a key that was never marked is a plain enrollment
@@ -143,7 +143,7 @@ fn flipped_back_alone_nothing_happens_and_what_is_missing_is_said() {
 }
 
 #[test]
-fn without_proof_it_stays_and_why_is_said() {
+fn where_nobody_asked_for_another_machine_it_stays_and_why_is_said() {
     let stays = |bench: &Bench, args: &[&str], why: &str| {
         let planned = bench.planned(args);
         assert!(
@@ -161,18 +161,14 @@ fn without_proof_it_stays_and_why_is_said() {
     stays(&bench, &["--prune", "none"], &of_older);
     stays(&bench, &["--prune", "none"], "--prune none deletes nothing");
     // nothing asks for another machine any more
-    bench.declared(5.0, file(json!({})));
-    stays(
-        &bench,
-        &[],
-        "which of the keys of that name is this entry's cannot be told",
-    );
-    bench.declared(6.0, file(json!({ "enrolled": true })));
-    stays(
-        &bench,
-        &[],
-        "of another key of that name stays: reissue_after",
-    );
+    for (hour, enrolled) in [(5.0, false), (6.0, true)] {
+        bench.declared(hour, file(json!({ "enrolled": enrolled })));
+        stays(
+            &bench,
+            &[],
+            "of another key of that name stays: reissue_after",
+        );
+    }
     // what was asked for before that key was made asks for no other one
     let before = jiff::Timestamp::from_second(second(-1.0)).unwrap();
     let asked = json!({ "enrolled": true, "reissue_after": before.to_string() });
@@ -197,10 +193,11 @@ fn without_proof_it_stays_and_why_is_said() {
         "the peer \"lathe\" ({old}) of another key of that name stays: group \"lathes\" lists it"
     );
     bench.plan(&[]).expect(0).says_anywhere(&why);
-    // and without history nothing is deleted
+    // and without an inventory nothing is deleted
     let (bench, ..) = replaced("new-host");
-    std::fs::remove_dir_all(bench.path(".git")).unwrap();
-    stays(&bench, &[], "its key is not provably ours");
+    std::fs::remove_dir_all(bench.path(".netbird-gitops")).unwrap();
+    let skipped = "is skipped: NetBird has a used key with its name";
+    stays(&bench, &[], skipped);
 }
 
 /// Two machines of one second, and no event log: which of the two came by which key only their names say.

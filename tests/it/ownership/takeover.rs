@@ -1,43 +1,65 @@
-//! What lives already and is declared for the first time: taken over, and said.
+//! What lives already and is declared for the first time.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{base, by_hand, kinds, with};
+use super::{base, kinds, with};
 use crate::run::Bench;
 
-const SAID: &str = "lives in NetBird already: the file takes it over";
-
+/// What a killed run made and did not get to write down is its own all the same.
 #[test]
-fn it_is_said_once() {
-    for (section, _, entry) in kinds() {
+fn what_a_killed_run_made_is_adopted_as_its_own() {
+    for (section, path, entry) in kinds() {
+        // a key has a story of its own, see `killed`
+        if section == "setup_keys" {
+            continue;
+        }
         let bench = Bench::in_git();
         bench.applied(0.0, base());
-        by_hand(&bench, section, "x");
-        let taken = with(base(), section, "x", entry);
-        // before the commit, as on a laptop or in a pull request
-        bench.file(taken.clone());
-        bench.plan(&[]).expect(0).says_anywhere(SAID);
-        bench.declared(3.0, taken.clone());
-        bench.leaves_all(&[]).says_anywhere(SAID);
-        // and no more after the next change
-        bench.declared(5.0, with(taken, "groups", "other", json!({})));
-        let run = bench.apply(&[]).expect(0);
-        assert!(!format!("{run:?}").contains(SAID), "{section}: {run:?}");
+        killed_at(&bench, path, with(base(), section, "x", entry));
+        let made = bench.id(path, "x");
+        assert_eq!(
+            bench.planned(&[]),
+            [super::operation("adopt", section, "x")]
+        );
+        bench.leaves_all(&[]);
+        bench.leaves_all(&[]).shows("NetBird is as the file says");
+        assert_eq!(bench.id(path, "x"), made);
+        bench.declared(3.0, base());
+        assert_eq!(
+            bench.planned(&[]),
+            [super::operation("delete", section, "x")]
+        );
     }
 }
 
 #[test]
-fn it_is_not_said_of_what_we_made() {
-    for (section, _, entry) in kinds() {
+fn what_a_killed_run_made_goes_if_its_change_is_reverted() {
+    for (section, path, entry) in kinds() {
+        if section == "setup_keys" {
+            continue;
+        }
         let bench = Bench::in_git();
         bench.applied(0.0, base());
-        let file = with(base(), section, "x", entry);
-        bench.declared(1.0, file.clone());
-        let run = bench.apply(&[]).expect(0);
-        assert!(!format!("{run:?}").contains(SAID), "{section}");
-        let run = bench.leaves_all(&[]);
-        assert!(!format!("{run:?}").contains(SAID), "{section}");
+        killed_at(&bench, path, with(base(), section, "x", entry));
+        bench.declared(3.0, base());
+        assert_eq!(
+            bench.planned(&[]),
+            [super::operation("delete", section, "x")]
+        );
+        // unless the log does not tell any more who made it
+        bench.netbird().drop_events();
+        bench.plan(&[]).expect(0).shows("\"x\"");
+        bench.leaves_all(&[]);
     }
+}
+
+/// Commits the file and kills its apply when something was made.
+fn killed_at(bench: &Bench, path: &'static str, file: Value) {
+    bench.declared(1.0, file);
+    let run = bench.start(&["apply"], move |netbird, pid| {
+        netbird.after("POST", path, move |_| pid.signal("KILL"));
+    });
+    assert_eq!(run.wait().code, 128 + 9);
 }
 
 #[test]
@@ -52,7 +74,7 @@ fn the_default_policy_stays_and_is_named_until_it_is_declared() {
         bench.planned(&["--prune", "all"]),
         ["delete_policy Default"]
     );
-    // declared, it can be switched off; removed from the file again it was there before us
+    // declared, it can be switched off; out of the file again it stays as it is
     let off = json!({ "sources": ["All"], "destinations": ["All"], "enabled": false });
     let both = with(
         with(base(), section, "p", entry.clone()),
@@ -61,10 +83,10 @@ fn the_default_policy_stays_and_is_named_until_it_is_declared() {
         off,
     );
     bench.declared(3.0, both);
-    bench.apply(&[]).expect(0).says_anywhere(SAID);
+    bench.apply(&[]).expect(0).shows("1 changed, 1 adopted");
     assert_eq!(bench.one("/policies", "Default")["enabled"], false);
     bench.declared(9.0, with(base(), section, "p", entry));
-    bench.leaves_all(&[]).says_anywhere("Allow-Deletes: 1");
+    bench.leaves_all(&[]).shows("Allow-Deletes: 1");
     assert_eq!(bench.id("/policies", "Default"), default);
     bench.apply(&["--allow-deletes", "1"]).expect(0);
     assert_eq!(bench.names("/policies"), ["p"]);

@@ -1,9 +1,7 @@
 //! What comes of two runs at once, and of what killed ones left?
 
-use serde_json::json;
-
 use super::{assert_one_live_of_each, assert_one_of_each, assert_unreferred, one_of_each, other};
-use crate::run::{Bench, Server, id};
+use crate::run::{Bench, Server};
 
 #[test]
 fn a_run_that_begins_and_ends_within_another() {
@@ -59,7 +57,11 @@ fn two_runs_on_a_server_that_takes_both_creations_end_in_one_object_of_each_name
         bench.netbird().before("POST", path, move |_| {
             assert!(second.output().unwrap().status.success());
         });
-        // without git nothing but what this run made says whose those are
+        // both wrote down what they made, and the next run keeps the first
+        bench
+            .apply(&[])
+            .expect(4)
+            .says("applied, but not converged");
         bench.apply(&[]).expect(0);
         assert_unreferred(&bench);
         bench.plan(&[]).expect(0).shows("No changes");
@@ -85,41 +87,10 @@ fn the_first_of_two_runs_leaves_the_second_ones_objects_to_it() {
 }
 
 #[test]
-fn a_machine_in_the_surplus_group_moves_with_it() {
-    let bench = Bench::fake();
-    bench.netbird().unserialised(true);
-    let file = json!({ "groups": { "g1": {} }, "policies": {} });
-    bench.file(file);
-    let mut second = other(&bench);
-    bench.netbird().before("POST", "/groups", move |_| {
-        assert!(second.output().unwrap().status.success());
-    });
-    let m = bench.peer("m");
-    // somebody puts a machine into the group that this run just made
-    bench.netbird().after("POST", "/groups", move |netbird| {
-        let groups = netbird.list("/groups");
-        let newest = groups.as_array().unwrap().iter();
-        let newest = newest.filter(|group| group["name"] == "g1").map(id).max();
-        let path = format!("/groups/{}", newest.unwrap());
-        let body = json!({ "name": "g1", "peers": [m], "resources": [] });
-        assert_eq!(netbird.call("PUT", &path, body).0, 200);
-    });
-    bench
-        .apply(&[])
-        .expect(0)
-        .says("group g1: another run made it first; ours was deleted again");
-    let peers = bench.one("/groups", "g1")["peers"].clone();
-    assert_eq!(peers[0]["name"], "m");
-}
-
-#[test]
 fn two_runs_at_once_end_in_one_object_of_each_name() {
     for _ in 0..3 {
         let bench = Bench::scenario_that_enrolls();
-        bench.git(&["init", "-q", "-b", "main"]);
-        // what two runs left on a server that takes both creations is ours by the history
-        let now = jiff::Timestamp::now().as_second();
-        bench.file(one_of_each()).commit(now - 60, "declared");
+        bench.file(one_of_each());
         let mut runs = [bench.command(&["apply"]), other(&bench)];
         let quiet = std::process::Stdio::null;
         let runs = runs
@@ -130,16 +101,11 @@ fn two_runs_at_once_end_in_one_object_of_each_name() {
             codes.iter().all(|code| matches!(code, Some(0 | 4))),
             "{codes:?}"
         );
-        let met = codes != [Some(0), Some(0)];
-        // finished by the next run, which does not know where the others keep what they sealed
-        if met {
-            bench.apply(&[]).expect(0);
-        }
+        // finished by the next run, which does not know where the others keep what they sealed; a file takes the text of the
+        // last that writes it, so both can end well with two objects of a name
+        bench.apply(&[]).expect(0);
         bench.plan(&[]).expect(0).shows("No changes");
-        match met {
-            true => assert_one_live_of_each(&bench, &["sealed-keys", "other"]),
-            false => assert_one_of_each(&bench, &["sealed-keys", "other"]),
-        }
+        assert_one_live_of_each(&bench, &["sealed-keys", "other"]);
     }
 }
 

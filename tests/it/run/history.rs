@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Bench, Run};
 
@@ -22,20 +22,6 @@ impl Bench {
         let bench = Bench::fake();
         bench.git(&["init", "-q", "-b", "main"]);
         bench.hour(0.0);
-        // as old as everything else: the fake made it when it started
-        let default = bench.one("/policies", "Default");
-        bench.delete("/policies", "Default");
-        let all = bench.id("/groups", "All");
-        let mut rule = default["rules"][0].clone();
-        for field in ["sources", "destinations"] {
-            rule[field] = json!([all]);
-        }
-        rule.as_object_mut().unwrap().remove("id");
-        bench.create(
-            "/policies",
-            json!({ "name": "Default", "enabled": true, "rules": [rule] }),
-        );
-        bench.server().clear_requests();
         bench
     }
 
@@ -110,7 +96,7 @@ impl Bench {
         self.commit(second(hour), &message)
     }
 
-    /// The line that the plan prints first, or the one that goes with it (`line_with_held`).
+    /// The line that the plan prints first, or the one that goes with it (`line_with_let_go`).
     #[track_caller]
     pub(crate) fn line(&self, which: &str, args: &[&str]) -> String {
         let plan = self.plan(&[&["--format", "json"], args].concat()).expect(0);
@@ -127,6 +113,23 @@ impl Bench {
         operations
             .map(|op| op.trim_end_matches(" pending").to_owned())
             .collect()
+    }
+
+    /// What a plan lets go, as `policies/x: WHY`.
+    #[track_caller]
+    pub(crate) fn let_go(&self) -> Vec<String> {
+        let plan = self.plan(&["--format", "json"]).expect(0).json();
+        let rows = plan["let_go"].as_array().unwrap().iter();
+        let text = |row: &Value, field: &str| row[field].as_str().unwrap().to_owned();
+        rows.map(|row| {
+            format!(
+                "{} {}: {}",
+                text(row, "kind"),
+                text(row, "name"),
+                text(row, "why")
+            )
+        })
+        .collect()
     }
 
     /// That an apply with these flags changes nothing and succeeds.

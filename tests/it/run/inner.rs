@@ -1,27 +1,28 @@
 //! The program without its process: the stages as `commands` call them, for tests that run them by the hundred.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use netbird_gitops::actual::Actual;
 use netbird_gitops::api::{self, Api, Token};
 use netbird_gitops::apply::{
-    Applied, Conduct, Custody, Observer, StepOutcome, Verified, apply, verify,
+    Applied, Conduct, Custody, KeyCopy, NotRecorded, Observer, Recorded, Recorder, Records,
+    StepOutcome, Verified, apply, verify,
 };
 use netbird_gitops::change::Change;
 use netbird_gitops::config::Source;
 use netbird_gitops::fetch::{More, Needs, complete, fetch};
-use netbird_gitops::git::{Git, Opened};
-use netbird_gitops::ledger::{Ledger, Listings};
+use netbird_gitops::inventory::{Delta, Inventory};
 use netbird_gitops::options::{Options, Prune};
-use netbird_gitops::plan::{Plan, Renames, plan, renames};
+use netbird_gitops::ours::{Ours, Standing};
+use netbird_gitops::plan::{self, Binding, Plan, plan};
 use netbird_gitops::problem::Problem;
 use netbird_gitops::secret::{KeysDir, Sources};
 use netbird_gitops::validate::{Valid, validate};
 use serde_json::Value;
 
-use super::{Bench, RECIPIENT, Server};
+use super::{Bench, RECIPIENT};
 
 /// A file and a server, up to its plan.
 pub(crate) struct Inner {
@@ -29,56 +30,72 @@ pub(crate) struct Inner {
     valid: Valid,
     options: Options,
     needs: Needs,
-    renames: Renames,
+    binding: Binding,
     actual: Actual,
+}
+
+/// The inventory of a test, in a file of its bench.
+struct InFile<'a> {
+    bench: &'a Bench,
+    newest: RefCell<Option<Inventory>>,
+}
+
+impl InFile<'_> {
+    const FILE: &'static str = "inner-inventory.json";
+
+    fn of(bench: &Bench) -> InFile<'_> {
+        let text = std::fs::read(bench.path(Self::FILE)).ok();
+        let newest = text.map(|text| Inventory::parse(&text).expect("an inventory"));
+        let newest = RefCell::new(newest);
+        InFile { bench, newest }
+    }
+}
+
+impl Recorder for InFile<'_> {
+    fn newest(&self) -> anyhow::Result<Option<Inventory>> {
+        Ok(self.newest.borrow().clone())
+    }
+
+    fn record(&self, delta: &Delta, copies: &[KeyCopy]) -> Result<Recorded, NotRecorded> {
+        let newest = self.newest.borrow().clone();
+        let newest = newest.unwrap_or_else(|| Inventory::new("account", "netbird.json"));
+        let inventory = delta.onto(&newest);
+        self.newest.replace(Some(inventory.clone()));
+        let path = self.bench.path(Self::FILE);
+        std::fs::write(path, inventory.text()).expect("a file");
+        Ok(Recorded {
+            inventory,
+            places: vec![None; copies.len()],
+        })
+    }
 }
 
 impl Inner {
     /// Validates and fetches. Errors with the file's problems.
     pub(crate) fn read(bench: &Bench, file: &Value, prune: Prune) -> Result<Inner, String> {
-        let listings = Listings {
-            known: true,
-            ..Listings::default()
-        };
-        Inner::read_with(bench, file, prune, Ledger::default(), listings)
-    }
-
-    /// The same with what the git history of the bench's directory says.
-    pub(crate) fn read_in_git(bench: &Bench, file: &Value, prune: Prune) -> Result<Inner, String> {
-        let Ok(Opened::Checkout(git)) = Git::open(&bench.path("")) else {
-            panic!("the bench's directory is a checkout");
-        };
-        let path = git.locate(&bench.path("netbird.json")).expect("a path");
-        let tip = git.head().expect("a checkout").expect("a commit");
-        let now = jiff::Timestamp::now().as_second();
-        let ledger = Ledger::read(&git, &tip, &[path], now).expect("a history");
-        let listings = ledger.listings();
-        Inner::read_with(bench, file, prune, ledger, listings)
-    }
-
-    fn read_with(
-        bench: &Bench,
-        file: &Value,
-        prune: Prune,
-        ledger: Ledger,
-        listings: Listings,
-    ) -> Result<Inner, String> {
         let text = bench.server().prefixed(file.clone()).to_string();
         let source = Source::from_text("netbird.json", text).expect("a text");
         let valid = validate(&source).map_err(|problems| problems.to_string())?;
+        let newest = InFile::of(bench).newest.into_inner();
+        let ours = Ours {
+            standing: match newest {
+                Some(_) => Standing::Read,
+                None => Standing::First,
+            },
+            inventory: newest.unwrap_or_default(),
+            ..Ours::default()
+        };
         let options = Options {
             prune,
             replace: Default::default(),
             now: jiff::Timestamp::now(),
-            ledger: Arc::new(ledger),
-            listings,
+            ours: Arc::new(ours),
             release: Default::default(),
-            keys_files: Default::default(),
         };
         let token = Token::parse(&bench.server().token()).expect("a token");
         let config = api::config(&bench.server().url()).expect("a loopback URL");
         let api = Api::new(config, &token).expect("a client");
-        let needs = Needs::of(&valid.desired, false);
+        let needs = Needs::of(&valid.desired, false).and_recorded(&options.ours.inventory);
         let mut snapshot = fetch(&api, &needs, &valid.desired).expect("the lists");
         // what a plan with deletions looks up
         let more = More {
@@ -86,15 +103,14 @@ impl Inner {
             events: prune == Prune::All,
         };
         complete(&api, more, &mut snapshot).expect("the lists");
-        let renames = renames(&valid.desired, &snapshot, &options);
-        let actual =
-            Actual::read_renamed(&snapshot, renames.names()).expect("lists that can be read");
+        let (actual, binding) =
+            plan::read(&valid.desired, &snapshot, &options).expect("lists that can be read");
         Ok(Inner {
             api,
             valid,
             options,
             needs,
-            renames,
+            binding,
             actual,
         })
     }
@@ -103,32 +119,17 @@ impl Inner {
         plan(
             &self.valid.desired,
             &self.actual,
-            &self.renames,
+            &self.binding,
             &self.options,
         )
     }
 
-    /// Carries the plan out and verifies it. On a fake nothing has to be waited for.
+    /// Carries the plan out, writes down what it did, and verifies it.
     pub(crate) fn apply(
         &self,
         bench: &Bench,
         plan: &Plan,
         observer: &mut dyn Observer,
-    ) -> (Applied, Option<Verified>) {
-        let wait = match bench.server() {
-            Server::Fake(_) => |_| (),
-            Server::Real(_) => std::thread::sleep,
-        };
-        self.apply_with(bench, plan, observer, Box::new(wait))
-    }
-
-    /// The same, with how to wait for the age of keys.
-    pub(crate) fn apply_with(
-        &self,
-        bench: &Bench,
-        plan: &Plan,
-        observer: &mut dyn Observer,
-        wait: Box<dyn Fn(Duration)>,
     ) -> (Applied, Option<Verified>) {
         let recipients = Sources {
             keys: vec![RECIPIENT.into()],
@@ -137,31 +138,55 @@ impl Inner {
         let custody = Custody {
             recipients: recipients.read().expect("a recipient"),
             dir: KeysDir::probe(&bench.path("sealed-keys")).expect("a directory"),
-            copies: None,
-            wait,
+            copies: false,
         };
+        let recorder = InFile::of(bench);
+        let record = |delta: &Delta| {
+            let recorded = recorder.record(delta, &[]);
+            recorded
+                .unwrap_or_else(|error| panic!("{}", error.text))
+                .inventory
+        };
+        record(&plan.first_record());
         let stop = AtomicBool::new(false);
         let conduct = Conduct {
             custody: Some(&custody),
+            records: Some(Records {
+                recorder: &recorder,
+                ours: &self.options.ours,
+            }),
             keep_going: false,
             stop: &stop,
             fresh: &|| Ok(()),
             puts_back: true,
         };
         let mut applied = apply(&self.api, plan, &self.actual, conduct, observer);
+        let planned = &self.options.ours.inventory;
+        let inventory = record(&applied.delta(plan, planned, &|_| None));
         if !applied.is_complete() {
             return (applied, None);
         }
+        let ours = Ours {
+            inventory,
+            standing: Standing::Read,
+            ..Ours::clone(&self.options.ours)
+        };
+        let options = Options {
+            ours: Arc::new(ours),
+            ..self.options.clone()
+        };
         let verified = verify(
             &self.api,
             &self.valid.desired,
             &self.needs,
-            &self.options,
+            &options,
             &self.actual,
             &mut applied,
             observer,
         );
-        (applied, Some(verified.expect("lists to verify by")))
+        let verified = verified.expect("lists to verify by");
+        record(&verified.record);
+        (applied, Some(verified))
     }
 }
 

@@ -9,7 +9,7 @@ use fakes::Gitea;
 use serde_json::Value;
 
 use super::forge::Repo;
-use super::{Bench, Job, Run};
+use super::{Bench, INVENTORY, Job, Run};
 
 /// A server, a repository and a checkout.
 pub(crate) struct Site {
@@ -91,6 +91,16 @@ impl Site {
     /// What `main` holds now.
     pub(crate) fn file(&self) -> String {
         String::from_utf8(self.repo.file("main", "netbird.json")).unwrap()
+    }
+
+    /// The inventory on its branch; null where there is none.
+    pub(crate) fn inventory(&self) -> Value {
+        let [branch, path] = INVENTORY;
+        let gitea = self.gitea();
+        match gitea.sha(branch, path).is_some() {
+            true => serde_json::from_slice(&gitea.file(branch, path)).unwrap(),
+            false => Value::Null,
+        }
     }
 
     /// Runs the program with the bot's settings.

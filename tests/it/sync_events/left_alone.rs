@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{enroll, members, pending, used};
+use super::{enroll, members, pending, recorded, used};
 use crate::run::Site;
 use crate::whole_loop::flipped;
 
@@ -36,7 +36,7 @@ fn a_key_whose_peer_is_gone() {
 
 #[test]
 fn a_key_whose_group_is_still_to_be_made_waits_for_the_apply() {
-    let site = used(Site::fake(), ["a", "b"]);
+    let site = recorded(Site::fake(), ["a", "b"]);
     let mut file = super::file(&["a", "b"]);
     file["groups"]["new"] = json!({});
     file["setup_keys"]["a"]["auto_groups"] = json!(["g", "new"]);

@@ -3,7 +3,7 @@
 use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
-use super::{enroll, file, members, pending, used};
+use super::{enroll, file, members, pending, recorded, used};
 use crate::run::{Job, Site};
 use crate::whole_loop::flipped;
 
@@ -30,24 +30,6 @@ fn a_checkout_that_lacks_the_used_key_is_not_what_decides() {
     // without Gitea there is nobody else to ask
     let run = site.bench.run(&["sync-events"]).expect(0);
     run.shows("Nothing enrolled since: every used key is marked.");
-}
-
-/// The history of a checkout that is older than the entry says nothing against its key.
-#[test]
-fn a_checkout_whose_history_lacks_the_used_key_is_not_what_decides() {
-    let site = Site::fake();
-    site.commit(file(&["z"]));
-    let old = site.repo().tip("main");
-    site.commit(file(&["z", "a"]));
-    site.checkout(&site.repo().tip("main"));
-    site.run(&["apply"]).expect(0);
-    enroll(&site, &site.bench.unseal("a"), "machine");
-    let pending = site.file();
-    site.checkout(&old);
-    let job = Job::schedule(&site, &site.repo().tip("main"));
-    let run = site.in_job(&["sync-events"], &job).expect(0);
-    run.shows("1 key marked enrolled: committed as ");
-    assert_eq!(site.file(), flipped(&pending, "a"));
 }
 
 #[test]
@@ -262,7 +244,7 @@ fn machines_one_a_second_are_told_apart_by_their_times() {
 
 #[test]
 fn a_peer_that_waits_for_approval_is_said_to_wait() {
-    let site = used(Site::fake(), ["a"]);
+    let site = recorded(Site::fake(), ["a"]);
     let mut peers = site.bench.netbird().list("/peers");
     peers[0]["approval_required"] = json!(true);
     let answer = Effect::Status(200, peers);
@@ -272,4 +254,22 @@ fn a_peer_that_waits_for_approval_is_said_to_wait() {
     run.shows("it waits for approval in NetBird, and reaches nobody until then");
     let run = site.run(&["plan", "--prune", "none"]).expect(0);
     run.says_anywhere("waits for approval in NetBird: until then it reaches nobody");
+}
+
+#[test]
+fn who_came_is_written_once_into_an_inventory_that_is_there() {
+    let site = recorded(Site::fake(), ["a"]);
+    let peer = site.bench.id("/peers", "host-of-a");
+    site.run(&["sync-events"]).expect(0);
+    let inventory = site.inventory();
+    assert_eq!(inventory["enrolled"], json!({ "a": [peer] }));
+    let members = json!({ "g": { "a": peer }, "h": { "a": peer } });
+    assert_eq!(inventory["members"], members);
+    let written = site.repo().tip("netbird-gitops/inventory");
+    site.run(&["sync-events"]).expect(0);
+    assert_eq!(site.repo().tip("netbird-gitops/inventory"), written);
+    // it makes none
+    let site = used(Site::fake(), ["a"]);
+    site.run(&["sync-events"]).expect(0);
+    assert_eq!(site.inventory(), Value::Null);
 }

@@ -6,6 +6,7 @@ use super::super::escape::{cell, code, fenced, line, marker, text};
 use super::super::{BUDGET, document};
 use crate::access::{Members, Place, Side};
 use crate::address::Address;
+use crate::let_go::LetGoWhy;
 use crate::notice::{Notice, OfAgreement};
 use crate::render::{Document, examples};
 
@@ -71,6 +72,13 @@ fn with(evil: &str) -> Document {
             ..Members::default()
         });
         passage.why.rule.name = evil.into();
+    }
+    for of in &mut plan.adoptions {
+        of.address.name = evil.into();
+    }
+    for of in &mut plan.let_go {
+        of.address.name = evil.into();
+        of.why = LetGoWhy::Renamed(evil.into());
     }
     plan.unmanaged = plan
         .unmanaged
@@ -249,7 +257,8 @@ proptest! {
         let passages = access.lost.len() + access.gained.len();
         prop_assert_eq!(tables[0].len(), passages + 2, "{}", text);
         prop_assert!(tables[0].iter().all(|row| *row == (5, 5)), "{}", text);
-        prop_assert_eq!(tables[1].len(), plan.changes.len() + 2, "{}", text);
+        let rows = plan.changes.len() + plan.adoptions.len();
+        prop_assert_eq!(tables[1].len(), rows + 2, "{}", text);
         prop_assert!(tables[1].iter().all(|row| *row == (4, 4)), "{}", text);
         prop_assert_eq!(commands(&text), Vec::<&str>::new());
         prop_assert_eq!(text.matches("<!--").count(), 1 + code_spans_with(&text, "<!--"));

@@ -1,6 +1,7 @@
 //! The sentences of setup keys.
 
-use super::super::{told_by, who};
+use super::super::{adopt, shell, told_by, who};
+use super::object::{beside, joined};
 use crate::address::Address;
 use crate::id::Id;
 use crate::notice::{Dead, OfKey, Open, PeerStays, Remark, Stays};
@@ -9,57 +10,45 @@ use crate::notice::{Dead, OfKey, Open, PeerStays, Remark, Stays};
 pub(super) const UNTOLD: &str = "which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled \
                                  (0.55 and later do), and the event log has nothing of it";
 
-pub(super) fn key(of: &OfKey, address: Option<&Address>) -> String {
-    let name = address.map_or("", |address| &address.name);
+pub(super) fn key(of: &OfKey, address: &Address) -> String {
+    let path = shell(&address.key());
     match of {
-        OfKey::ByName => {
-            "is taken for this file's by its name alone: no git history says when the file declared it".into()
-        }
         OfKey::ReplaceIdle => {
             "is marked enrolled and is never made again: --replace leaves it alone".into()
         }
         OfKey::UnusedKey(id) => format!(
-            "is marked enrolled, but a valid key of that name that nobody used lives in NetBird ({id}): it is not provably \
-             ours, so it stays"
+            "is marked enrolled, and NetBird has a valid, unused key with its name (id {id}). It stays; delete it in NetBird \
+             if nobody needs it."
         ),
         OfKey::ReissueLater(at) => {
             format!("has a reissue_after that lies in the future ({at}): nothing until then")
         }
-        OfKey::UsedOneOf(keys) => format!(
-            "was used, and which of the keys of that name is this entry's cannot be told ({}): delete the others in \
-             NetBird, or ask for a new one with reissue_after; left alone",
-            ids(keys)
-        ),
-        OfKey::OlderKey(keys) => format!(
-            "was used, and another valid key of that name still lives in NetBird ({})",
-            ids(keys)
+        OfKey::Skipped(keys) => format!(
+            "is skipped: NetBird has a used key with its name ({}), so its machine may have enrolled already. If it has, run \
+             {}. If it has not, set reissue_after: then a new key is made.",
+            joined(keys),
+            adopt([(address.key(), only(keys))])
         ),
         OfKey::ExpiresSoon(at) => {
             format!("expires within a day, at {at:.0}, and is not used yet")
         }
-        OfKey::Untold(id) => format!(
-            "was never changed since it was made ({id}), so it may be one that nobody holds the secret of; without git \
-             history that cannot be told: if nobody has it, use --replace setup_keys/{name}"
-        ),
         OfKey::Dead(of) => format!(
-            "{}; remake it with reissue_after, or with --replace setup_keys/{name}",
+            "{}; remake it with reissue_after, or with --replace {path}",
             dead(*of)
         ),
-        OfKey::ValidNamesakes(keys) => format!(
-            "is the name of another valid key in NetBird, too ({}), which is not provably this file's: left alone; delete \
-             it there if nobody needs it",
-            ids(keys)
+        OfKey::AdoptedDiffers(id) => format!(
+            "existed before this file managed it (id {id}), and differs from the file in what NetBird cannot change. It \
+             stays as it is. For a new key, set reissue_after, or use --replace {path}."
         ),
-        OfKey::UsedNamesakes(keys) => format!(
-            "is the name of a used key in NetBird, too ({}), which is not provably this file's: neither that key nor its \
-             peer is taken for this entry's",
-            ids(keys)
-        ),
-        OfKey::Unclear(keys) => format!(
-            "is the name of another key in NetBird, too, that has no groups and was never used ({}): whether somebody made \
-             it by hand or a run that was killed left it cannot be told, so it stays; delete it there if nobody needs it",
-            ids(keys)
-        ),
+        OfKey::MadeEarlier(Some(place)) => {
+            format!("was made by an earlier run and is not used yet; its sealed copy is {place}")
+        }
+        OfKey::MadeEarlier(None) => {
+            "was made by an earlier run and is not used yet; its sealed text is in the log, the artifact or the comment of \
+             that run"
+                .into()
+        }
+        OfKey::ValidNamesakes(keys) => beside(address, "valid ", keys),
         OfKey::LabelTaken { label, peer } => format!(
             "makes the DNS label {label:?}, which the peer {peer:?} has: its own peer will have the end of its address \
              behind it"
@@ -71,14 +60,15 @@ pub(super) fn key(of: &OfKey, address: Option<&Address>) -> String {
             "has other recipients than before; the key that lives stays sealed as it is: reissue_after makes a new one"
                 .into()
         }
-        OfKey::NoCopy(branch) => format!(
-            "was not used yet and has no sealed copy on the branch {branch}; where the sealed file is lost, reissue_after \
-             makes a new key"
-        ),
-        OfKey::Copy { path, branch } => format!(
-            "was made by an earlier run and not used yet; its sealed copy is {path} on the branch {branch}"
-        ),
         OfKey::PeerStays(why) => format!("was removed, and its peer {}", peer_stays(why)),
+    }
+}
+
+/// The one key, or a word that stands for the right one of several.
+fn only(keys: &[Id]) -> &str {
+    match keys {
+        [only] => &only.0,
+        _ => "ID",
     }
 }
 
@@ -176,14 +166,8 @@ fn stays(why: &Stays) -> String {
         Stays::NotAsked => "reissue_after, which asks for another machine, is not in the file",
         Stays::PruneNone => "--prune none deletes nothing",
         Stays::Newer => "its key was made after reissue_after",
-        Stays::NotOurs => "its key is not provably ours",
         Stays::NameAlone => "its name and its times alone tell by which key it came",
         Stays::Listed(group) => return format!("group {group:?} lists it by its own name"),
     }
     .into()
-}
-
-fn ids(keys: &[Id]) -> String {
-    let ids: Vec<&str> = keys.iter().map(|id| id.0.as_str()).collect();
-    ids.join(", ")
 }

@@ -1,6 +1,6 @@
 //! The sentences of members that a group lists, and of the peer that another entry names.
 
-use super::super::{hint, told_by, who};
+use super::super::{adopt, hint, told_by, who};
 use super::key::UNTOLD;
 use crate::address::Address;
 use crate::kind::Kind;
@@ -10,11 +10,11 @@ use crate::notice::{Machine, OfMember, WayOut};
 const NEW_KEY: &str =
     "give that machine a new key of this name, with \"enrolled\": false and reissue_after";
 
-/// What an entry does with a name, what it did, the same as an order, and what becomes of a peer that is meant.
-type Verbs = [&'static str; 4];
+/// What an entry does with a name, and what becomes of a peer that is meant.
+type Verbs = [&'static str; 2];
 
-const OF_GROUP: Verbs = ["lists", "listed", "list", "added"];
-const OF_ENTRY: Verbs = ["names", "named", "name", "taken"];
+const OF_GROUP: Verbs = ["lists", "added"];
+const OF_ENTRY: Verbs = ["names", "taken"];
 
 pub(super) fn member(name: &str, of: &OfMember, at: Option<&Address>) -> String {
     let verbs = match at.is_none_or(|at| at.kind == Kind::Group) {
@@ -39,7 +39,7 @@ pub(super) fn member(name: &str, of: &OfMember, at: Option<&Address>) -> String 
 }
 
 fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
-    let [lists, listed, list, added] = verbs;
+    let [lists, added] = verbs;
     match of {
         OfMember::Meant(peer) => format!("{lists} {name:?}, which is the peer {}", who(peer)),
         OfMember::Awaited(None) => {
@@ -76,15 +76,6 @@ fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
             };
             format!("{lists} {name:?}, whose key was used, but its peer is gone{other}")
         }
-        OfMember::ByName => {
-            format!("takes the peer {name:?} by its name: its key is marked enrolled and gone")
-        }
-        OfMember::EnrolledNobody => {
-            format!("{lists} {name:?}, which is marked enrolled but has no peer")
-        }
-        OfMember::EnrolledSeveral(number) => format!(
-            "{lists} {name:?}, which is marked enrolled; its key is gone and {number} peers bear the name: nobody is {added}"
-        ),
         OfMember::Absent(meant) => {
             let meant = meant.as_ref().map(|meant| format!("; {}", hint(meant)));
             format!(
@@ -92,15 +83,18 @@ fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
                 meant.unwrap_or_default()
             )
         }
-        OfMember::TooYoung => format!(
-            "{lists} {name:?}: the peer of that name is younger than the commit that {listed} it, so it is not {added}; {list} it \
-             again in a new commit if it is meant"
-        ),
-        OfMember::Unproved => format!(
-            "{lists} {name:?}: without git history nobody can tell that the peer of that name is meant, so it is not {added}"
-        ),
-        OfMember::Several(number) => {
-            format!("{lists} {name:?}, and {number} peers are called that: nobody is {added}")
+        OfMember::MeansNobody(others) => {
+            let has = if others.len() == 1 { "has" } else { "have" };
+            let or_there = match verbs == OF_GROUP {
+                true => ", or add it to the group in NetBird",
+                false => "",
+            };
+            format!(
+                "{lists} {name:?}, which means no machine yet: any machine can choose its own name. {} {has} it now. If that \
+                 is the right machine, run {}{or_there}",
+                machines(others),
+                adopt_peer(name, others)
+            )
         }
         OfMember::Twin {
             meant,
@@ -113,9 +107,7 @@ fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
             };
             let way_out = match way_out {
                 WayOut::NewKey => NEW_KEY.into(),
-                WayOut::Delete(id) => {
-                    format!("delete {id} in NetBird and {list} the name in a new commit")
-                }
+                WayOut::Adopt => format!("run {}", adopt_peer(name, others)),
             };
             format!(
                 "{lists} {name:?}, which is the peer {}; {} {are} the name too, and {it} not {added}. If {one} the machine that \
@@ -124,10 +116,16 @@ fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
                 machines(others)
             )
         }
-        OfMember::WasKey => format!(
-            "{lists} {name:?}, which was a setup key until this change: it means the peer of that name now, and keeps it"
-        ),
     }
+}
+
+/// The command that says which machine a name means: that one, where it is one.
+fn adopt_peer(name: &str, others: &[Machine]) -> String {
+    let id = match others {
+        [only] => &only.id.0,
+        _ => "ID",
+    };
+    adopt([(Address::new(Kind::Peer, name).key(), id)])
 }
 
 fn machines(of: &[Machine]) -> String {

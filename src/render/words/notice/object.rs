@@ -1,40 +1,73 @@
 //! The sentences of objects of any kind, and of peers.
 
-use super::super::who;
+use super::super::{adopt, who};
+use crate::address::Address;
 use crate::id::Id;
 use crate::notice::{Logins, Meanwhile, OfObject, OfPeer, Users};
 use crate::render::describe;
-use crate::text::listed;
 
-const TAKES_OVER: &str = "lives in NetBird already: the file takes it over";
-
-pub(super) fn object(of: &OfObject) -> String {
+/// Those of other objects are whole sentences.
+pub(super) fn object(of: &OfObject, address: &Address) -> String {
     match of {
-        OfObject::TakesOver => TAKES_OVER.into(),
-        OfObject::TakesOverKey => format!("{TAKES_OVER}, whose secret was never sealed here"),
-        OfObject::IssuedTwin { id, issued } => format!(
-            "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, issued by \
-             {issued}, alone"
+        OfObject::Beside(others) => beside(address, "", others),
+        OfObject::Strange { id, file } => format!(
+            "NetBird has another {} (id {id}), which {file} manages. This file does not manage it and does not change it.",
+            named(address, 1)
         ),
-        OfObject::Namesakes(others) => {
-            let words = |(id, form): &(Id, &str)| format!("{id} ({form})");
-            format!(
-                "has a namesake in NetBird that is not this file's and is left alone: {}",
-                listed(&others.iter().map(words).collect::<Vec<_>>())
-            )
+        OfObject::IssuedTwin { id, issued } => format!(
+            "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, \
+             issued by {issued}, alone"
+        ),
+        OfObject::KeepsName { now, other } => format!(
+            "keeps the name {now:?} in NetBird, since another {} has its name (id {other}). Delete or rename that \
+             one in NetBird; the next apply then renames this one back.",
+            address.kind.label()
+        ),
+        OfObject::Unclear(ids) => format!(
+            "is skipped: NetBird has several objects that it can mean ({}). Say which one with {}, or delete the \
+             others in NetBird.",
+            joined(ids),
+            adopt([(address.key(), "ID")])
+        ),
+        OfObject::SkippedWith(entry) => {
+            format!("is skipped: it refers to {entry}, which is skipped, too")
         }
         OfObject::Logins(of) => logins(of),
-        OfObject::RenamedAlready(old) => {
-            format!("is renamed already: renamed_from {old:?} can be taken out")
-        }
         OfObject::LookAlike(name) => format!(
-            "is made although {name:?} lives in NetBird: they look the same, but their letters are spelled otherwise"
-        ),
-        OfObject::TwinStays { id, holders } => format!(
-            "has a second one of its name in NetBird ({id}), which stays: {} still refers to it",
-            listed(&holders.iter().collect::<Vec<_>>())
+            "is made although {name:?} lives in NetBird: they look the same, but their letters are spelled \
+             otherwise"
         ),
     }
+}
+
+/// Says which other objects have the name of an entry. `which` says more of them.
+pub(super) fn beside(address: &Address, which: &str, others: &[Id]) -> String {
+    let (count, id, them) = match others.len() {
+        1 => ("another".to_owned(), "id", "it"),
+        number => (format!("{number} other"), "ids", "them"),
+    };
+    format!(
+        "NetBird has {count} {which}{} ({id} {}). This file does not manage {them} and does not change {them}.",
+        named(address, others.len()),
+        joined(others)
+    )
+}
+
+/// `policy with the name "web"`; what has no name, with what it stands in.
+fn named(address: &Address, number: usize) -> String {
+    let label = match number {
+        1 => address.kind.label(),
+        _ => address.kind.plural(),
+    };
+    match (address.name.as_str(), address.parent()) {
+        ("", Some(parent)) => format!("{label} of {}", parent.quoted()),
+        (name, _) => format!("{label} with the name {name:?}"),
+    }
+}
+
+pub(super) fn joined(ids: &[Id]) -> String {
+    let ids: Vec<&str> = ids.iter().map(|id| id.0.as_str()).collect();
+    ids.join(", ")
 }
 
 fn logins(of: &Logins) -> String {
@@ -80,11 +113,6 @@ pub(super) fn peer(of: &OfPeer) -> String {
         OfPeer::WaitsForApproval => {
             "waits for approval in NetBird: until then it reaches nobody".into()
         }
-        OfPeer::LeftBehind(id) => format!(
-            "({id}) stays in the network, though the setup key of that name left the file: that key is gone from NetBird \
-             too, so nothing proves any more that its machine may go. Delete the peer in NetBird, or list it in a group if \
-             it is to stay"
-        ),
         OfPeer::StaysInUse { by, users } => format!(
             "is replaced by the peer {}, and stays, since its deletion would hit {}: take it out of there first",
             who(by),

@@ -1,5 +1,8 @@
 //! The sentences of a run as a whole.
 
+use super::super::adopt;
+use crate::address::Address;
+use crate::kind::Kind;
 use crate::notice::{Gone, OfRun};
 use crate::text::{ask, count, listed};
 
@@ -25,9 +28,19 @@ pub(super) fn run(of: &OfRun) -> String {
                 near.unwrap_or_default()
             )
         }
-        OfRun::CopiesNotTold(error) => format!(
-            "which unused setup keys have a sealed copy in the repository cannot be told: {error}"
-        ),
+        OfRun::NamesOfNobody(names) => {
+            let quoted: Vec<String> = names.iter().map(|(name, _)| format!("{name:?}")).collect();
+            let machines = names.iter().map(|(name, id)| {
+                let address = Address::new(Kind::Peer, name);
+                (address.key(), id.0.as_str())
+            });
+            format!(
+                "names in the file that mean no machine yet, since any machine can choose its own name: {}. If the machines \
+                 that have these names now are the right ones, run {}.",
+                quoted.join(", "),
+                adopt(machines)
+            )
+        }
         OfRun::LeftForNext(operation, on) => {
             format!("left for the next run, a peer enrolled meanwhile: {operation} {on}")
         }
@@ -57,8 +70,8 @@ fn section_gone(gone: &Gone) -> String {
     let left = match names.len() {
         0 => "nothing of it lives in NetBird".to_owned(),
         number => format!(
-            "{} of it still {} in NetBird: {}; put the section back to manage them, without their entries to delete what is \
-             ours",
+            "{} of it still {} in NetBird: {}. Restore the section to keep managing them. Restore it empty to delete those \
+             that this tool created.",
             count(number, kind.label(), kind.plural()),
             if number == 1 { "lives" } else { "live" },
             listed(&names)

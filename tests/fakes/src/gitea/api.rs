@@ -276,7 +276,7 @@ pub(super) fn settings(call: &Call) -> Outcome {
     let mut settings = json!({
         "max_response_items": super::pages::MAX_LIMIT,
         "default_paging_num": super::pages::DEFAULT_LIMIT,
-        "default_git_trees_per_page": 1000,
+        "default_git_trees_per_page": forge.trees_per_page,
         "default_max_blob_size": forge.max_blob_size,
     });
     if forge.flavour.pick(true, false) {

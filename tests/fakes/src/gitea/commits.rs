@@ -4,9 +4,13 @@ use jiff::Timestamp;
 use jiff::tz::Offset;
 use serde_json::{Value, json};
 
-use super::api::BASE;
+use super::api::{BASE, Call, Outcome, ok};
+use super::auth::Unit;
+use super::contents::clean;
 use super::forge::{Forge, Repo, show_time};
-use super::git::{Logged, Person};
+use super::git::{Log, Logged, Person};
+use super::pages::counted;
+use super::refusal::{Refusal, missing};
 
 /// Go's zero time, which stands for "not told".
 const NEVER: &str = "0001-01-01T00:00:00Z";
@@ -108,6 +112,55 @@ pub(super) fn show_tip(forge: &Forge, repo: &Repo, commit: &Logged) -> Value {
         "removed": null,
         "modified": null,
     })
+}
+
+/// A page of commits, whatever `limit` says: it is ignored where a path is named.
+const PAGE: usize = 50;
+
+/// `GET …/commits`: those up to `sha`, of `path` if one is named, the newest first. A branch that is not there is a 500, a
+/// path that no commit touched a 404 (read in Gitea's routers/api/v1/repo/commits.go).
+pub(super) fn list(call: &Call) -> Outcome {
+    let forge = call.forge();
+    call.require_read(&forge, Unit::Code)?;
+    let repo = forge.repo(call.repo);
+    if repo.git.branches().is_empty() {
+        let message = "Git Repository is empty.".to_owned();
+        return Err(Refusal::Message(409, message));
+    }
+    let reference = call.parameter("sha").unwrap_or(&repo.default_branch);
+    let path = clean(call.parameter("path").unwrap_or_default());
+    let Some(commit) = repo.git.resolve(reference) else {
+        let hidden = Refusal::Hidden(format!("bad revision '{reference}'"));
+        return Err(if path.is_empty() { missing() } else { hidden });
+    };
+    let found = repo.git.log(&commit, Log::Touching { path: &path });
+    if found.is_empty() {
+        return Err(Refusal::Missing(Some("FileCommitsCount"), Vec::new()));
+    }
+    let page = call.parameter("page").and_then(|page| page.parse().ok());
+    let page = page.filter(|page: &usize| *page > 0).unwrap_or(1);
+    let shown = found.iter().skip((page - 1) * PAGE).take(PAGE);
+    let shown = shown.map(|logged| {
+        let commit = show(&forge, repo, logged);
+        json!({
+            "url": commit["url"],
+            "sha": commit["sha"],
+            "created": in_utc(&logged.committer.date),
+            "html_url": commit["html_url"],
+            "author": null,
+            "committer": null,
+            "parents": commit["parents"],
+            "commit": {
+                "url": commit["url"],
+                "author": commit["author"],
+                "committer": commit["committer"],
+                "message": commit["message"],
+                "tree": commit["tree"],
+                "verification": null,
+            },
+        })
+    });
+    Ok(counted(ok(&shown.collect()), found.len()))
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use crate::base64;
 use crate::url::percent_encode;
 
 const SYMLINK: &str = "120000";
-const FOLDER: &str = "040000";
-const SUBMODULE: &str = "160000";
+pub(super) const FOLDER: &str = "040000";
+pub(super) const SUBMODULE: &str = "160000";
 
 /// What is needed to read the files of a repository and to show them, without the lock.
 pub(super) struct Files {

@@ -32,6 +32,8 @@ pub(super) struct Forge {
     pub(super) moved: HashMap<String, i64>,
     /// Bytes above which a file has no content in answers.
     pub(super) max_blob_size: usize,
+    /// Entries of a tree in one answer.
+    pub(super) trees_per_page: usize,
     pub(super) clock: Clock,
     /// Every plain token that was ever issued.
     pub(super) secrets: Vec<String>,
@@ -75,6 +77,7 @@ impl Forge {
             repos: Vec::new(),
             moved: HashMap::new(),
             max_blob_size: 10 * 1024 * 1024,
+            trees_per_page: 1000,
             clock: Clock::default(),
             secrets: Vec::new(),
             last_id: 0,

@@ -46,6 +46,24 @@ impl Git {
             .then(|| text(&output.stdout).trim_end().to_owned())
     }
 
+    /// Returns the commit or the tree that a revision names, a tag's commit for a tag.
+    pub(super) fn treeish(&self, revision: &str) -> Option<String> {
+        let arguments = ["rev-parse", "--quiet", "--verify", "--end-of-options"];
+        let tree = || {
+            let revision = format!("{revision}^{{tree}}");
+            let output = run(self.in_folder().args(arguments).arg(revision), b"");
+            let found = text(&output.stdout).trim_end().to_owned();
+            output.status.success().then_some(found)
+        };
+        self.resolve(revision).or_else(tree)
+    }
+
+    /// Returns the bytes of a blob. None where the id is no blob's.
+    pub(super) fn find_blob(&self, sha: &str) -> Option<Vec<u8>> {
+        let output = run(self.in_folder().args(["cat-file", "blob", sha]), b"");
+        output.status.success().then_some(output.stdout)
+    }
+
     /// Returns the commit at the tip of a branch.
     pub(super) fn tip(&self, branch: &str) -> Option<String> {
         self.resolve(&format!("refs/heads/{branch}"))

@@ -4,8 +4,8 @@ use super::api::{self, Call, Outcome};
 use super::auth::Scope::{self, Admin, Any, Issue, Repository, User};
 use super::users;
 use super::{
-    actions, branches, comments, contents, issues, labels, protection, pulls, raw, repos, secrets,
-    statuses,
+    actions, branches, comments, commits, contents, issues, labels, protection, pulls, raw, repos,
+    secrets, statuses, trees,
 };
 use Needs::{Login, Nothing, Sight};
 
@@ -87,6 +87,9 @@ pub(super) const ROUTES: &[Route] = &[
     route("PUT", "/repos/*/*/contents/**", Repository, Login, contents::write::update),
     route("DELETE", "/repos/*/*/contents/**", Repository, Login, contents::write::delete),
     route("GET", "/repos/*/*/raw/**", Repository, Sight, raw::get),
+    route("GET", "/repos/*/*/git/trees/*", Repository, Sight, trees::tree),
+    route("GET", "/repos/*/*/git/blobs/*", Repository, Sight, trees::blob),
+    route("GET", "/repos/*/*/commits", Repository, Sight, commits::list),
 
     route("GET", "/repos/*/*/actions/runs", Repository, Sight, actions::runs),
     route("GET", "/repos/*/*/compare/**", Repository, Sight, actions::compare),

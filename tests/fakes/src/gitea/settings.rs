@@ -187,6 +187,11 @@ impl Gitea {
         self.inner.shared.forge().max_blob_size = bytes;
     }
 
+    /// Answers hold so many entries of a tree at most from now on; the server's own limit is 1,000.
+    pub fn set_trees_per_page(&self, entries: usize) {
+        self.inner.shared.forge().trees_per_page = entries;
+    }
+
     /// Stops the server's clock at a second since 1970.
     pub fn set_clock(&self, seconds: i64) {
         self.inner.shared.forge().clock.set(seconds);

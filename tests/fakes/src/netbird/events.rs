@@ -64,8 +64,10 @@ impl Events {
         self.off = !on;
     }
 
-    pub(super) fn clear(&mut self) {
-        self.written.clear();
+    /// Drops all but those that were written last.
+    pub(super) fn keep(&mut self, count: usize) {
+        let dropped = self.written.len().saturating_sub(count);
+        self.written.drain(..dropped);
     }
 
     /// From now on, lets so many answers go by before an event is in one. 0 shows what was still

@@ -1,5 +1,6 @@
 //! The fake Gitea and Forgejo.
 
+mod inventory;
 mod races;
 mod recordings;
 mod rights;

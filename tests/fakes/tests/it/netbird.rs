@@ -143,6 +143,144 @@ fn deregistered_peer_was_deleted_by_sys() {
     );
 }
 
+/// What is made of each kind, after the groups `ops`: the path, the body, and the code of its event (docs/netbird-api.md,
+/// "Events").
+fn of_each_kind(netbird: &NetBird) -> Vec<(String, Value, &'static str)> {
+    let group = text(&netbird.create("/groups", json!({"name": "ops"})), "id");
+    let peer = netbird.enroll_sso("gate");
+    let made = |path: &str, body: Value| text(&netbird.create(path, body), "id");
+    let network = made("/networks", json!({"name": "by hand"}));
+    let zone = json!({"name": "by hand", "domain": "hand.example", "enabled": true, "distribution_groups": [group]});
+    let zone = made("/dns/zones", zone);
+    let rule = json!({"name": "r", "enabled": true, "action": "accept", "protocol": "all", "bidirectional": true,
+        "sources": [group], "destinations": [group]});
+    let nameserver = json!({"ip": "9.9.9.9", "ns_type": "udp", "port": 53});
+    let row = |path: &str, body: Value, code| (path.to_owned(), body, code);
+    vec![
+        row("/groups", json!({"name": "crew"}), "group.add"),
+        row(
+            "/policies",
+            json!({"name": "p", "enabled": true, "rules": [rule]}),
+            "policy.add",
+        ),
+        row(
+            "/setup-keys",
+            json!({"name": "k", "type": "one-off", "expires_in": 3600, "auto_groups": [group]}),
+            "setupkey.add",
+        ),
+        row(
+            "/routes",
+            json!({"network_id": "r", "network": "10.0.0.0/24", "peer": peer, "metric": 9999, "masquerade": true,
+                "enabled": true, "groups": [group], "keep_route": false, "description": ""}),
+            "route.add",
+        ),
+        row(
+            "/dns/nameservers",
+            json!({"name": "n", "description": "", "nameservers": [nameserver], "enabled": true, "groups": [group],
+                "primary": true, "domains": [], "search_domains_enabled": false}),
+            "nameserver.group.add",
+        ),
+        row("/networks", json!({"name": "n"}), "network.create"),
+        (
+            format!("/networks/{network}/resources"),
+            json!({"name": "printer", "address": "10.0.0.9/32", "enabled": true, "groups": [group]}),
+            "network.resource.create",
+        ),
+        (
+            format!("/networks/{network}/routers"),
+            json!({"peer": peer, "metric": 9999, "masquerade": true, "enabled": true}),
+            "network.router.create",
+        ),
+        row(
+            "/dns/zones",
+            json!({"name": "z", "domain": "z.example", "enabled": true, "distribution_groups": [group]}),
+            "dns.zone.create",
+        ),
+        (
+            format!("/dns/zones/{zone}/records"),
+            json!({"name": "a.hand.example", "type": "A", "content": "10.0.0.1", "ttl": 300}),
+            "dns.zone.record.create",
+        ),
+        row(
+            "/posture-checks",
+            json!({"name": "c", "description": "", "checks": {"nb_version_check": {"min_version": "0.30.0"}}}),
+            "posture.check.create",
+        ),
+    ]
+}
+
+/// Returns who made the object of this id, by the event of this code.
+fn made_by(netbird: &NetBird, code: &str, id: &str) -> Option<String> {
+    let events = netbird.list("/events");
+    let found = events
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|event| event["activity_code"] == code && event["target_id"] == id);
+    found.map(|event| text(event, "initiator_id"))
+}
+
+#[test]
+fn creation_of_each_kind_is_an_event_of_whoever_made_it() {
+    let netbird = NetBird::start();
+    let program = netbird.user_id(&netbird.token());
+    let other = netbird.token_for("admin");
+    for (path, body, code) in of_each_kind(&netbird) {
+        let made = send(&netbird, "POST", &path, Some(body.clone())).expect("an answer");
+        assert_eq!(made.status, 200, "POST {path} {body}: {}", made.text);
+        let id = text(&made.json, "id");
+        assert_eq!(
+            made_by(&netbird, code, &id),
+            program,
+            "{code} by the program's service user"
+        );
+        // The other two make it after it is gone: most kinds have each name once.
+        let gone = || {
+            netbird
+                .call("DELETE", &format!("{path}/{id}"), Value::Null)
+                .0
+        };
+        assert_eq!(gone(), 200, "DELETE {path}");
+        let made = send_as(&netbird, Some(&other), "POST", &path, Some(body.clone()));
+        let id = text(&made.expect("an answer").json, "id");
+        let by = made_by(&netbird, code, &id);
+        assert_eq!(
+            by,
+            netbird.user_id(&other),
+            "{code} by another service user"
+        );
+        assert_eq!(
+            netbird
+                .call("DELETE", &format!("{path}/{id}"), Value::Null)
+                .0,
+            200
+        );
+        let id = text(&netbird.create(&path, body), "id");
+        let by = made_by(&netbird, code, &id).expect("an event");
+        assert!(
+            by.starts_with("local|"),
+            "{code} by hand is the owner's: {by}"
+        );
+    }
+}
+
+#[test]
+fn newest_events_are_kept() {
+    let netbird = NetBird::start();
+    for name in ["a", "b", "c"] {
+        netbird.create("/groups", json!({"name": name}));
+    }
+    netbird.keep_events(2);
+    let events = netbird.list("/events");
+    let names: Vec<&Value> = events
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|event| &event["meta"]["name"])
+        .collect();
+    assert_eq!(names, ["c", "b"]);
+}
+
 #[test]
 fn events_on_demand() {
     let netbird = NetBird::start();

@@ -67,6 +67,8 @@ pub(in crate::gitea) struct Logged {
 pub(in crate::gitea) enum Log<'a> {
     /// The last commit that touched a path, or the last of all for the empty path.
     Last { path: &'a str },
+    /// Every commit that touched a path, or every one for the empty path, newest first.
+    Touching { path: &'a str },
     /// Every commit with its paths, newest first.
     All,
 }
@@ -101,6 +103,15 @@ impl Git {
         self.ls_tree(&["-r", commit])
     }
 
+    /// Returns what a tree or the tree of a commit holds, with all below its folders where that is wanted.
+    pub(in crate::gitea) fn tree(&self, id: &str, recursive: bool) -> Vec<Entry> {
+        if recursive {
+            self.ls_tree(&["-r", "-t", id])
+        } else {
+            self.ls_tree(&[id])
+        }
+    }
+
     fn ls_tree(&self, rest: &[&str]) -> Vec<Entry> {
         let mut arguments = vec!["--literal-pathspecs", "ls-tree", "-l", "-z", "--full-tree"];
         arguments.extend(rest);
@@ -131,6 +142,10 @@ impl Git {
         match wanted {
             Log::Last { path } => {
                 arguments.extend(["-1", commit, "--"]);
+                arguments.extend(Some(path).filter(|path| !path.is_empty()));
+            }
+            Log::Touching { path } => {
+                arguments.extend([commit, "--"]);
                 arguments.extend(Some(path).filter(|path| !path.is_empty()));
             }
             Log::All => arguments.extend(["--name-only", "--no-renames", commit, "--"]),

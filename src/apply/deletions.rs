@@ -1,0 +1,274 @@
+//! Deletions: each object is looked at again right before, and so is the inventory, since another run may need by now what
+//! this one planned to delete.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use anyhow::{Context, Result, bail};
+
+use super::write::{NOT_DONE, not_known};
+use super::{Run, StepOutcome, paths};
+use crate::address::Address;
+use crate::api::objects;
+use crate::change::Change;
+use crate::id::Id;
+use crate::inventory::{Inventory, Origin};
+use crate::kind::{Answers, KeyType, Kind, Live, PeerRef, Refers};
+use crate::reason::Reason;
+
+/// The inventory and the lists as they were read again before a block of deletions.
+pub(super) struct Look {
+    pub(super) inventory: Inventory,
+    /// Ids of what lives, by list.
+    lists: BTreeMap<String, BTreeSet<Id>>,
+}
+
+/// Why an object is not deleted after all. That is no failure: the verification decides whether something is left to do.
+#[derive(Debug)]
+pub(super) struct Stays(String);
+
+impl fmt::Display for Stays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Stays {}
+
+impl Run<'_> {
+    /// Deletes an object for a change of the plan, unless another run or a machine needs it by now.
+    pub(super) fn remove(&mut self, change: &Change, live: &Live) -> Result<StepOutcome> {
+        self.still_deletes(change, live)?;
+        self.delete(&change.address, live)
+    }
+
+    /// Errors where the newest inventory says otherwise than the one that the plan was made with.
+    fn still_deletes(&mut self, change: &Change, live: &Live) -> Result<()> {
+        let Some(records) = self.records else {
+            return Ok(());
+        };
+        let stays = |why: &str| Err(Stays(why.to_owned()).into());
+        let is_unsealed = change.reason == Some(Reason::NeverSealed);
+        if is_unsealed {
+            self.look = None;
+        }
+        let plan = self.plan;
+        let newest = self.newest()?;
+        let planned = &records.ours.inventory;
+        let is_recorded = |inventory: &Inventory| match change.address.kind {
+            Kind::Peer => {
+                let mut machines = inventory.enrolled.values().flatten();
+                machines.any(|machine| machine.id == live.id)
+            }
+            _ => inventory.origin(&live.id).is_some(),
+        };
+        let mut adoptions = plan.adoptions.iter();
+        let was = is_recorded(planned) || adoptions.any(|adopted| adopted.id == live.id);
+        match (was, is_recorded(newest)) {
+            (true, false) => {
+                return stays("another run deleted it or let it go meanwhile");
+            }
+            // which machine a key brought is told without the inventory, too
+            (false, true) if change.address.kind != Kind::Peer => {
+                return stays("another run recorded it meanwhile, so it stays");
+            }
+            _ => {}
+        }
+        match change.reason {
+            Some(Reason::NeverSealed) => self.still_unsealed(live),
+            Some(
+                Reason::Surplus
+                | Reason::SecondKey
+                | Reason::BeforeReissue
+                | Reason::ReplacedBefore,
+            ) => self.still_surplus(change, live),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the inventory as it was read for this block, and reads it where nobody did yet.
+    pub(super) fn newest(&mut self) -> Result<&Inventory> {
+        if self.look.is_none() {
+            self.look_again()?;
+        }
+        let look = self.look.as_ref();
+        let look = look.context("no inventory is written")?;
+        Ok(&look.inventory)
+    }
+
+    /// Reads the newest inventory.
+    pub(super) fn look_again(&mut self) -> Result<()> {
+        self.look = None;
+        let Some(records) = self.records else {
+            return Ok(());
+        };
+        let newest = records.recorder.newest();
+        let newest = newest.context("cannot read the inventory again")?;
+        let inventory = newest.context("the inventory does not exist any more; run again")?;
+        let lists = BTreeMap::new();
+        self.look = Some(Look { inventory, lists });
+        Ok(())
+    }
+
+    /// Errors where somebody finished or used a key meanwhile that nobody held the secret of.
+    fn still_unsealed(&self, live: &Live) -> Result<()> {
+        let path = paths::object(live)?;
+        let read = |answer: &crate::entry::Entry| answer.read::<objects::SetupKey>();
+        let fresh = match self.api.get(&path) {
+            Ok(found) => read(&found.into())?,
+            // the deletion sees that it is gone
+            Err(error) if error.is_gone() => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let planned = read(&live.wire)?;
+        match fresh.used_times > 0 || fresh.auto_groups.len() > planned.auto_groups.len() {
+            true => Err(Stays("another run finished it meanwhile, so it stays".into()).into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Errors where nothing else of its entry lives any more: then it is not too many.
+    fn still_surplus(&mut self, change: &Change, live: &Live) -> Result<()> {
+        let going: BTreeSet<&Id> = self.plan.changes.iter().filter_map(going).collect();
+        let inventory = self.newest()?;
+        // the plan calls a second group otherwise than the first
+        let own = |(_, id, _): &(&str, &Id, Origin)| **id == live.id;
+        let key = inventory
+            .recorded()
+            .find(own)
+            .map(|(key, ..)| key.to_owned());
+        let entry = || Address {
+            name: live.name.clone(),
+            ..change.address.clone()
+        };
+        let key = key.unwrap_or_else(|| entry().key());
+        let recorded = inventory.of(&key).into_iter().map(|(id, _)| id.clone());
+        let others: BTreeSet<Id> = recorded.filter(|id| !going.contains(id)).collect();
+        let kind = change.address.kind;
+        let own = paths::collection(kind, live.within.as_ref())?;
+        let path = kind.list().map_or(own, str::to_owned);
+        let api = self.api;
+        let mut made = self.applied.made.values();
+        if made.any(|address| *address == change.address) {
+            return Ok(());
+        }
+        let Some(look) = &mut self.look else {
+            return Ok(());
+        };
+        if !look.lists.contains_key(&path) {
+            let entries = api.values(&path)?;
+            let ids = entries.iter().filter_map(|entry| entry["id"].as_str());
+            look.lists.insert(path.clone(), ids.map(Id::from).collect());
+        }
+        let living = look.lists.get(&path);
+        match living.is_some_and(|living| !living.is_disjoint(&others)) {
+            true => Ok(()),
+            false => {
+                Err(Stays("nothing else stands for its entry any more, so it stays".into()).into())
+            }
+        }
+    }
+
+    /// Deletes an object, unless it is no longer what was to go.
+    fn delete(&mut self, address: &Address, live: &Live) -> Result<StepOutcome> {
+        let outcome = self.try_delete(address, live)?;
+        self.applied.deleted.insert(live.id.clone());
+        Ok(outcome)
+    }
+
+    fn try_delete(&mut self, address: &Address, live: &Live) -> Result<StepOutcome> {
+        const GONE: &str = "was gone already";
+        let path = paths::object(live)?;
+        let fresh = match self.api.get(&path) {
+            Ok(found) => self.read(address.kind, found)?,
+            Err(error) if error.is_gone() => return Ok(StepOutcome::otherwise(GONE)),
+            Err(error) => return Err(error.into()),
+        };
+        self.still_to_go(address, live, &fresh)?;
+        holds_nothing(&fresh)?;
+        let error = match self.api.delete(&path) {
+            Ok(()) => return Ok(StepOutcome::as_planned("deleted")),
+            Err(error) if error.is_gone() => return Ok(StepOutcome::otherwise(GONE)),
+            Err(error) if error.outcome_unknown() => error,
+            Err(error) => return Err(error.into()),
+        };
+        match self.api.get(&path) {
+            Err(failed) if failed.is_gone() => {
+                let lost = self.tell_lost(address, error);
+                Ok(StepOutcome::otherwise(format!("deleted{lost}")))
+            }
+            Ok(_) => Err(anyhow::Error::from(error).context(NOT_DONE)),
+            Err(failed) => Err(not_known(error, &failed)),
+        }
+    }
+
+    /// Errors where an object is not any more what it was when its deletion was planned: what somebody renamed is let go by
+    /// the next plan, and a key that was used meanwhile is the only proof of the machine that enrolled with it.
+    fn still_to_go(&self, address: &Address, live: &Live, fresh: &Live) -> Result<()> {
+        const STAYS: &str = "so it stays; run again";
+        // who a peer is, is told by its id and its key
+        if address.kind == Kind::Peer {
+            return self.nobody_names(live, "be deleted whole");
+        }
+        if address.kind == Kind::NetworkResource {
+            self.nobody_names(live, "lead nowhere")?;
+        }
+        // a group that the same plan renames has its new name already
+        if ![live.name.as_str(), address.name.as_str()].contains(&fresh.name.as_str()) {
+            bail!("somebody renamed it to {:?} meanwhile, {STAYS}", fresh.name);
+        }
+        self.same_form(live, fresh)?;
+        if let Kind::SetupKey = address.kind {
+            let read = |live: &Live| live.wire.read::<objects::SetupKey>();
+            let (before, now) = (read(live)?, read(fresh)?);
+            if now.key_type == KeyType::OneOff && now.used_times > before.used_times {
+                return Err(
+                    Stays("a machine enrolled with it meanwhile, so it stays".into()).into(),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The server deletes every policy that names a peer with it, and lets one that names a network resource dangle
+    /// (docs/netbird-api.md, "Peers", "Networks"). Those of the plan's time were seen.
+    fn nobody_names(&self, live: &Live, fate: &str) -> Result<()> {
+        let peer = PeerRef::Id(live.id.clone());
+        let resource = (Refers::Resource, live.name.as_str());
+        for policy in self.api.list(Kind::Policy.path())? {
+            let policy = self.read(Kind::Policy, policy)?;
+            let of = &policy.resource;
+            if of.peers().contains(&peer) || of.others().contains(&resource) {
+                bail!(
+                    "the policy {:?} ({}) names it and would {fate} with it, so it stays; \
+                     take it out of that policy first",
+                    policy.name,
+                    policy.id
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The object that a change deletes.
+fn going(change: &Change) -> Option<&Id> {
+    let live = change.operation.live()?;
+    change.ends(&live.id).then_some(&live.id)
+}
+
+/// Errors where something stands in an object that is to go: it would go along, and was in no plan.
+fn holds_nothing(fresh: &Live) -> Result<()> {
+    let answer = fresh.wire.value()?;
+    for (kind, inside) in fresh.resource.kind().children().filter_map(Kind::inside_as) {
+        let (Answers::Embedded(field) | Answers::Listed { ids: field, .. }) = inside.answers;
+        let held = answer[field].as_array();
+        if held.is_some_and(|held| !held.is_empty()) {
+            bail!(
+                "there are {} in it by now, which would go along, so it stays; run again",
+                kind.plural()
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Keys that an earlier run of the same commit made: their sealed text is not in this run's result.
+
+use super::super::failure::Failure;
+use super::super::session::Session;
+use crate::address::Address;
+use crate::id::Id;
+use crate::inventory::Origin;
+use crate::kind::Kind;
+use crate::notice::{Notice, OfKey};
+use crate::plan::Plan;
+
+/// Says in a job where the sealed text of a key is that nobody used yet and that a run made since the commit that changed the file
+/// last: a run that was killed did not say it. Times decide only whether it is said.
+pub(super) fn made_earlier(session: &Session, plan: &Plan) -> Result<Vec<Notice>, Failure> {
+    let (Some((git, path)), Some(tip)) = (session.history.checkout(), session.history.tip()) else {
+        return Ok(Vec::new());
+    };
+    if !session.context.is_ci || plan.waiting_keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let changes = git.changes(None, tip, &[path], 1)?;
+    let Some((_, changed)) = changes.first() else {
+        return Ok(Vec::new());
+    };
+    let inventory = &session.options.ours.inventory;
+    let is_made = |id: &Id| inventory.origin(id) == Some(Origin::Created);
+    let is_newer = |id: &Id| id.created_at().is_some_and(|made| made >= *changed);
+    let keys = plan.waiting_keys.iter();
+    let keys = keys.filter(|(id, _)| is_made(id) && is_newer(id));
+    let keys: Vec<(&str, &Id)> = keys.map(|(id, name)| (name.as_str(), id)).collect();
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let place = &session.place;
+    let keeps = place.copies(None)?;
+    let lacks = place.without_copy(keys.iter().copied())?;
+    let notice = |(name, id): (&str, &Id)| {
+        let has_copy = keeps && !lacks.contains(&name);
+        let of = OfKey::MadeEarlier(has_copy.then(|| place.copy_of(name, id)));
+        Notice::about(&Address::new(Kind::SetupKey, name), of)
+    };
+    Ok(keys.into_iter().map(notice).collect())
+}

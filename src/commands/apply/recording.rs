@@ -1,0 +1,209 @@
+//! What an apply writes into the inventory, and when: what it adopts before its first other write, what it did right after the
+//! last one, and what the verification learnt, with the commit that is applied then.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::super::failure::Failure;
+use super::super::history::Through;
+use super::super::inventory::Place;
+use super::super::session::Session;
+use crate::apply::{Applied, NotRecorded, Recorder};
+use crate::change::Operation;
+use crate::id::Id;
+use crate::inventory::{Delta, Inventory};
+use crate::notice::{Notice, OfInventory};
+use crate::options::Options;
+use crate::ours::{Ours, Standing};
+use crate::plan::Plan;
+use crate::versions::Cause;
+
+/// What an apply writes down.
+pub(super) struct Recording<'a> {
+    session: &'a Session,
+    place: &'a Place,
+    /// The commit that counts as applied once the run is through, where that can be told.
+    through: Option<Through>,
+    standing: Standing,
+    /// The inventory as this run read or wrote it last.
+    written: Inventory,
+    /// The same with what could not be written.
+    assumed: Inventory,
+    /// Causes that this run wrote down.
+    causes: BTreeSet<Option<String>>,
+    /// Nothing can be written, and the run needs nothing to be.
+    is_off: bool,
+    /// Why a write failed.
+    failed: Option<NotRecorded>,
+}
+
+impl<'a> Recording<'a> {
+    pub(super) fn of(session: &'a Session) -> Result<Self, Failure> {
+        let ours = &session.options.ours;
+        Ok(Recording {
+            session,
+            place: &session.place,
+            through: session.through()?,
+            standing: ours.standing,
+            written: ours.inventory.clone(),
+            assumed: ours.inventory.clone(),
+            causes: BTreeSet::new(),
+            is_off: false,
+            failed: None,
+        })
+    }
+
+    /// Returns whether there is something to write even if the plan changes nothing.
+    pub(super) fn is_due(&self, plan: &Plan) -> bool {
+        let learnt = self.delta(&Applied::default(), plan);
+        let through = self.through.as_ref();
+        self.standing != Standing::Read
+            || !plan.adoptions.is_empty()
+            || learnt.onto(&self.written) != self.written
+            || through.is_some_and(|through| through.is_other_file)
+    }
+
+    /// Sees that the inventory can be written. Errors where it cannot and the run would create, adopt or delete; else that is
+    /// worth a notice.
+    pub(super) fn try_out(&mut self, plan: &Plan) -> Result<Option<Notice>, Failure> {
+        let Err(failure) = self.place.writable() else {
+            return Ok(None);
+        };
+        let is_update = |operation: &Operation| matches!(operation, Operation::Update { .. });
+        let mut operations = plan.changes.iter().map(|change| &change.operation);
+        if !operations.all(is_update) || !plan.adoptions.is_empty() {
+            return Err(failure);
+        }
+        self.is_off = true;
+        // this run makes nothing
+        let why = failure.error.split(", so no later run").next();
+        let why = why.unwrap_or(&failure.error);
+        let notice = OfInventory::NotWritable(why.to_owned());
+        Ok(Some(Notice::general(notice)))
+    }
+
+    /// Writes what entries adopt, or a first inventory, before the first other write. Machines that go and are not recorded yet
+    /// are, too: once they are gone, nothing else tells that they belong to an agreement.
+    pub(super) fn first(&mut self, plan: &Plan) -> Result<(), NotRecorded> {
+        let record = &plan.record;
+        let is_first = self.standing != Standing::Read;
+        let adopts = !plan.adoptions.is_empty() || !record.rebound.is_empty();
+        let goes = |id: &Id| {
+            let mut operations = plan.changes.iter().map(|change| &change.operation);
+            operations.any(|of| matches!(of, Operation::Delete { live } if live.id == *id))
+        };
+        let machine_goes = record.enrolled.iter().any(|(_, machine)| goes(&machine.id));
+        let is_news = adopts || machine_goes || !record.moved.is_empty();
+        if self.is_off || !is_first && !is_news {
+            return Ok(());
+        }
+        let commit = self.through.as_ref().map(|through| through.commit.clone());
+        let delta = Delta {
+            applied_commit: commit.filter(|_| is_first),
+            // what does not exist any more is written together with its cause
+            dead: BTreeSet::new(),
+            dead_machines: BTreeSet::new(),
+            ..plan.first_record()
+        };
+        self.write(&delta)
+    }
+
+    /// Writes what became of the plan.
+    pub(super) fn last(&mut self, applied: &mut Applied, plan: &Plan) {
+        if let Some(recorded) = applied.recorded.take() {
+            self.written = recorded;
+        }
+        let delta = self.delta(applied, plan);
+        let versions = &self.session.options.ours.versions;
+        let commits = (0..versions.commits().len()).map(Cause::Commit);
+        let causes = commits.map(|cause| self.session.cause_text(Some(cause)));
+        self.causes = causes.collect();
+        let left = delta.let_go.iter().chain(&delta.gone);
+        let left = left.map(|(_, _, cause)| cause.clone());
+        self.causes.extend(left);
+        self.assumed = delta.onto(&self.written);
+        self.try_write(&delta);
+    }
+
+    /// Writes what the verification learnt and, where the run is through, which commit is applied by now.
+    pub(super) fn end(&mut self, learnt: Delta, is_through: bool) {
+        let mut delta = learnt;
+        let is_news = delta.onto(&self.written) != self.written;
+        let through = self.through.as_ref().filter(|_| is_through);
+        if let Some(through) = through.filter(|through| through.is_other_file || is_news) {
+            delta.applied_commit = Some(through.commit.clone());
+            let keeps = through.changes_more.then(|| self.causes.clone());
+            delta.keeps_causes = keeps;
+        }
+        self.try_write(&delta);
+    }
+
+    /// Returns the options of a plan that knows what this run did. What a first inventory makes possible is up to the next run.
+    pub(super) fn options(&self) -> Options {
+        let before = &self.session.options;
+        let ours = Ours {
+            inventory: self.assumed.clone(),
+            ..(*before.ours).clone()
+        };
+        Options {
+            ours: Arc::new(ours),
+            ..before.clone()
+        }
+    }
+
+    /// Returns why the inventory does not have what this run did, with the ids of what it made, and what to do about it.
+    pub(super) fn failure(self, applied: &Applied) -> Option<(String, Option<String>)> {
+        let NotRecorded { text, hint } = self.failed?;
+        let mut lines = vec![format!("the inventory could not be written: {text}")];
+        let made = applied.made_or_met();
+        let lost = made.filter(|(_, id)| self.written.origin(id).is_none());
+        let ids = lost.map(|(address, id)| format!("  {} {id}", address.key()));
+        let mut ids: Vec<String> = ids.collect();
+        if !ids.is_empty() {
+            lines.push("it does not have these objects, which this run made:".into());
+            ids.sort();
+            lines.append(&mut ids);
+        }
+        Some((lines.join("\n"), hint))
+    }
+
+    fn delta(&self, applied: &Applied, plan: &Plan) -> Delta {
+        let planned = &self.session.options.ours.inventory;
+        applied.delta(plan, planned, &|cause| self.session.cause_text(cause))
+    }
+
+    /// Writes at the end: what fails there is said once the run is over.
+    fn try_write(&mut self, delta: &Delta) {
+        if self.is_off || self.failed.is_some() {
+            return;
+        }
+        if let Err(failed) = self.write(delta) {
+            self.failed = Some(failed);
+        }
+    }
+
+    fn write(&mut self, delta: &Delta) -> Result<(), NotRecorded> {
+        let is_there = self.standing == Standing::Read;
+        if is_there && delta.onto(&self.written) == self.written {
+            return Ok(());
+        }
+        self.standing = Standing::Read;
+        self.written = self.place.record(delta, &[])?.inventory;
+        self.assumed.clone_from(&self.written);
+        Ok(())
+    }
+}
+
+/// Writes what new names mean into an inventory that exists, for a run that a gate for deletions refused: the machine that a
+/// name means is that of the time when the file first used it.
+pub(super) fn names(session: &Session, plan: &Plan) -> Result<(), NotRecorded> {
+    let names = plan.record.names.clone();
+    if session.options.ours.standing != Standing::Read || names.is_empty() {
+        return Ok(());
+    }
+    let delta = Delta {
+        names,
+        ..Delta::default()
+    };
+    session.place.record(&delta, &[]).map(drop)
+}

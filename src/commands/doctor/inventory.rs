@@ -1,0 +1,130 @@
+//! The inventory: is it there, of this account and this file, how old is it, and has it copies of the keys that wait?
+
+use super::netbird::Known;
+use super::{Scene, failed};
+use crate::api::objects::SetupKey;
+use crate::commands::failure::Failure;
+use crate::commands::inventory::{Found, Place, Wanted};
+use crate::commands::settings::environment_name;
+use crate::doctor::Check;
+use crate::id::Id;
+use crate::inventory::{Inventory, Origin};
+use crate::kind::Kind;
+use crate::ours::Standing;
+use crate::render::words;
+use crate::text::count;
+
+const INVENTORY: &str = "inventory";
+const COPIES: &str = "inventory_key_copies";
+
+/// The checks where there is nothing to look at, and why.
+pub(super) fn not_made(why: &str) -> Vec<Check> {
+    Vec::from([INVENTORY, COPIES].map(|name| Check::not_made(name, why)))
+}
+
+/// Returns the checks.
+pub(super) fn checks(scene: &Scene, known: &Known) -> Vec<Check> {
+    let environment = environment_name(&scene.cli.global);
+    let place = Place::find(&Wanted {
+        inventory: &scene.args.inventory,
+        key_copies: scene.args.sealing.key_copies.as_ref(),
+        gitea: &scene.args.gitea,
+        file: &scene.file,
+        context: &scene.context,
+        environment: &environment,
+        writes: false,
+        is_wanted: true,
+    });
+    let read = place.and_then(|place| Ok((place.read()?, place)));
+    let (found, place) = match read {
+        Ok(read) => read,
+        Err(failure) => {
+            let why = "the inventory cannot be read";
+            return vec![failed(INVENTORY, failure), Check::not_made(COPIES, why)];
+        }
+    };
+    let copies = copies(&found.inventory, &place, known);
+    vec![
+        inventory(&found, &place, known),
+        copies.unwrap_or_else(|failure| Check::open(COPIES, failure.error)),
+    ]
+}
+
+fn inventory(found: &Found, place: &Place, known: &Known) -> Check {
+    let Inventory {
+        account,
+        file,
+        applied_commit,
+        ..
+    } = &found.inventory;
+    let said: Vec<String> = found.notices.iter().map(words::notice).collect();
+    match found.standing {
+        Standing::Unknown | Standing::First => return Check::open(INVENTORY, said.join("; ")),
+        Standing::Read => {}
+    }
+    if let Some(own) = known.account.as_ref().filter(|own| *own != account) {
+        let text =
+            format!("it is of account {account}, and the token of NetBird is of account {own}");
+        let hint = "name the environment of this account with --environment";
+        return Check::wrong(INVENTORY, text, hint);
+    }
+    let number = |wanted| {
+        let recorded = found.inventory.recorded();
+        recorded.filter(|(.., origin)| *origin == wanted).count()
+    };
+    let applied = match applied_commit {
+        Some(commit) => {
+            let short: String = commit.chars().take(10).collect();
+            format!("commit {short} was applied last")
+        }
+        None => "no commit was applied yet".to_owned(),
+    };
+    let changed = place.changed();
+    let changed = changed.map(|at| format!(", last changed {}", at.strftime("%Y-%m-%d")));
+    let text = format!(
+        "of account {account} and {file}: {}, {} adopted; {applied}{}",
+        count(number(Origin::Created), "object created", "objects created"),
+        number(Origin::Adopted),
+        changed.unwrap_or_default()
+    );
+    let said = said.iter().map(|said| format!("; {said}"));
+    Check::right(INVENTORY, text + &said.collect::<String>())
+}
+
+/// Compares the copies with the keys that a run made and that wait for their machines.
+fn copies(inventory: &Inventory, place: &Place, known: &Known) -> Result<Check, Failure> {
+    let not_made = |why| Ok(Check::not_made(COPIES, why));
+    if !place.copies(None)? {
+        return not_made("no copies of sealed keys are kept");
+    }
+    if !place.lists_copies() {
+        return not_made("without a token the copies cannot be listed");
+    }
+    let created = inventory.recorded().filter_map(|(key, id, origin)| {
+        let name = key.strip_prefix("setup_keys/")?;
+        (origin == Origin::Created).then_some((name, id))
+    });
+    let created: Vec<(&str, &Id)> = created.collect();
+    if created.is_empty() {
+        return not_made("no run made a key");
+    }
+    let Some(api) = &known.api else {
+        return not_made("NetBird does not tell which keys wait");
+    };
+    let keys = api.list(Kind::SetupKey.path())?;
+    let keys = keys.iter().filter_map(|key| key.read::<SetupKey>().ok());
+    let waiting = keys.filter(|key| key.valid && key.used_times == 0);
+    let waiting: Vec<Id> = waiting.map(|key| key.id).collect();
+    let created = created.into_iter().filter(|(_, id)| waiting.contains(id));
+    let created: Vec<(&str, &Id)> = created.collect();
+    let number = count(created.len(), "key", "keys");
+    let lacks = place.without_copy(created.into_iter())?;
+    Ok(match lacks.is_empty() {
+        true => Check::right(COPIES, format!("{number} to be used, each with a copy")),
+        false => Check::wrong(
+            COPIES,
+            format!("no copy of {} is kept", lacks.join(", ")),
+            "if nobody has the sealed text of the run that made it, make the key again: --replace setup_keys/NAME",
+        ),
+    })
+}

@@ -1,0 +1,593 @@
+//! Where the inventory is: read before the lists, and written down what a run did.
+//!
+//! It is on a branch of the forge, in a file that somebody names, or on a laptop without either beside the file. Plans without
+//! a token read what the clone fetched of the branch; applies never do, since that can be old.
+
+mod message;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jiff::Timestamp;
+
+use super::failure::Failure;
+use super::forge::{Forge, path_in_repository};
+use super::settings::setting;
+use crate::actual::Actual;
+use crate::ci::Context;
+use crate::cli::{GiteaArgs, InventoryArgs};
+use crate::git::{Git, Opened, RepoPath, Sha, has_git_above};
+use crate::gitea;
+use crate::gitea::inventory::{BRANCH, Branch};
+use crate::id::Id;
+use crate::inventory::Inventory;
+use crate::kind::Kind;
+use crate::logging::Say;
+use crate::notice::{Notice, OfInventory};
+use crate::ours::Standing;
+use crate::secret::file_stem;
+use crate::text::file_error;
+
+/// The folder of all environments, on the branch and beside a file.
+const ROOT: &str = ".netbird-gitops";
+
+/// How many commits of the branch are looked at for one that reads.
+const BACK: usize = 20;
+
+/// What an inventory is looked for by.
+pub(super) struct Wanted<'a> {
+    pub(super) inventory: &'a InventoryArgs,
+    /// `--key-copies`.
+    pub(super) key_copies: Option<&'a String>,
+    pub(super) gitea: &'a GiteaArgs,
+    /// netbird.json.
+    pub(super) file: &'a Path,
+    pub(super) context: &'a Context,
+    pub(super) environment: &'a str,
+    /// The run writes it.
+    pub(super) writes: bool,
+    /// Without it nothing is looked for, and nothing is said.
+    pub(super) is_wanted: bool,
+}
+
+/// Where the inventory is.
+pub(super) struct Place {
+    at: At,
+    forge: Option<Forge>,
+    environment: String,
+    /// netbird.json on disk.
+    file: PathBuf,
+    /// Its path in the repository.
+    path: String,
+    /// The branch of the inventory, also where nobody can reach it.
+    branch: String,
+    writes: bool,
+    is_ci: bool,
+    is_fork: bool,
+    run: Option<String>,
+    /// Whether sealed keys are copied, as asked for, or as is found out.
+    copies: OnceLock<bool>,
+    /// The commit of the run.
+    commit: OnceLock<String>,
+    /// The account of the run.
+    account: OnceLock<String>,
+    /// The run read, saw or wrote an inventory.
+    is_known: AtomicBool,
+    /// The run may make the first one.
+    begins: AtomicBool,
+}
+
+/// A place.
+enum At {
+    /// The branch of a forge.
+    Forge(Branch),
+    /// A file: the one that somebody names, or the one beside netbird.json.
+    File { path: PathBuf, is_named: bool },
+    /// What the clone fetched of the branch.
+    Clone(Git, Sha),
+    /// The branch is known not to be there, and nothing can be written: a job without a forge.
+    Absent,
+    /// Out of reach.
+    Nowhere(&'static str),
+    /// Nobody wants to know.
+    Unwanted,
+}
+
+/// What is known of the inventory.
+pub(super) struct Found {
+    pub(super) inventory: Inventory,
+    pub(super) standing: Standing,
+    pub(super) notices: Vec<Notice>,
+}
+
+impl Found {
+    fn none(standing: Standing, notice: Option<OfInventory>) -> Found {
+        Found {
+            inventory: Inventory::default(),
+            standing,
+            notices: notice.map(Notice::general).into_iter().collect(),
+        }
+    }
+}
+
+/// The inventories of other environments.
+#[derive(Default)]
+pub(super) struct Others {
+    /// What those of the same account have, and the file of each.
+    pub(super) strange: BTreeMap<Id, String>,
+    /// Whether one is of the same account.
+    pub(super) share_account: bool,
+}
+
+impl Place {
+    /// Finds the place.
+    pub(super) fn find(wanted: &Wanted) -> Result<Place, Failure> {
+        let Wanted { context, file, .. } = wanted;
+        let forge = match wanted.is_wanted {
+            true => Forge::open(wanted.gitea, context, file)?,
+            false => None,
+        };
+        let branch = setting(wanted.inventory.inventory_branch.as_ref());
+        let branch = branch.unwrap_or_else(|| BRANCH.to_owned());
+        if forge.as_ref().and_then(Forge::branch) == Some(&branch) {
+            let text = format!(
+                "{branch} is the branch that is applied: the inventory has a branch of its own"
+            );
+            return Err(Failure::error(text).hint("name another with --inventory-branch"));
+        }
+        let folder = file_stem(wanted.environment);
+        let at = match (setting(wanted.inventory.inventory.as_ref()), &forge) {
+            _ if !wanted.is_wanted => At::Unwanted,
+            (Some(path), _) => At::File {
+                path: path.into(),
+                is_named: true,
+            },
+            (None, Some(forge)) => At::Forge(Branch::new(forge.repo.clone(), &branch, &folder)),
+            (None, None) => without_forge(wanted, &branch, &folder)?,
+        };
+        let copies = match setting(wanted.key_copies).as_deref() {
+            None => None,
+            Some("branch") => Some(true),
+            Some("none") => Some(false),
+            Some(other) => {
+                let text = format!("--key-copies {other:?}: branch or none is wanted");
+                return Err(Failure::error(text));
+            }
+        };
+        let path = match &forge {
+            Some(forge) => forge.path().to_owned(),
+            None => path_in_repository(file).unwrap_or_else(|_| file.display().to_string()),
+        };
+        let pull = context.pull_request.as_ref();
+        Ok(Place {
+            at,
+            forge,
+            environment: wanted.environment.to_owned(),
+            file: file.to_path_buf(),
+            path,
+            branch,
+            writes: wanted.writes,
+            is_ci: context.is_ci,
+            is_fork: pull.is_some_and(|pull| pull.is_fork),
+            run: context.run_url.clone(),
+            copies: copies.map(OnceLock::from).unwrap_or_default(),
+            commit: context.sha.clone().map(OnceLock::from).unwrap_or_default(),
+            account: OnceLock::new(),
+            is_known: AtomicBool::new(false),
+            begins: AtomicBool::new(false),
+        })
+    }
+
+    /// Reads the inventory. It says of which account it is; whether that is the run's, [`of_account`](Self::of_account) asks.
+    pub(super) fn read(&self) -> Result<Found, Failure> {
+        let text = match self.text() {
+            Ok(text) => text,
+            Err(Untold::Failed(failure)) => return Err(failure),
+            Err(Untold::Unread(why, hint)) => return self.unread(why, hint),
+            Err(Untold::Unwanted) => return Ok(Found::none(Standing::Unknown, None)),
+            Err(Untold::Nowhere(_)) if self.writes => {
+                return Ok(Found::none(Standing::Unknown, None));
+            }
+            Err(Untold::Nowhere(_)) if self.may_do_without() => {
+                let notice = OfInventory::NotFetched(self.branch.clone());
+                return Ok(Found::none(Standing::Unknown, Some(notice)));
+            }
+            Err(Untold::Nowhere(why)) => return self.unread(why.to_owned(), None),
+        };
+        let Some(text) = text else {
+            let notice = (!self.writes).then_some(OfInventory::First);
+            return Ok(Found::none(Standing::First, notice));
+        };
+        let inventory = match Inventory::parse(&text) {
+            Ok(inventory) => inventory,
+            Err(error) => return self.garbled(error.to_string()),
+        };
+        self.is_known.store(true, Ordering::Relaxed);
+        let before = inventory.file.clone();
+        let is_other = !before.is_empty() && before != self.path;
+        if is_other && self.checkout_has(&before) {
+            return Err(Failure::refused(format!(
+                "the inventory {:?} is of {before}, and this file is {}. Nothing was changed.",
+                self.environment, self.path
+            ))
+            .hint("each file has an environment of its own: name it with --environment"));
+        }
+        let moved = is_other.then(|| Notice::general(OfInventory::Moved(before)));
+        Ok(Found {
+            inventory,
+            standing: Standing::Read,
+            notices: moved.into_iter().collect(),
+        })
+    }
+
+    /// Sees that the inventory is of the account of the run, and keeps its id for the first one. Where the account was not asked
+    /// for, nothing is compared.
+    pub(super) fn of_account(&self, found: &Found, actual: &Actual) -> Result<(), Failure> {
+        let account = actual.named(Kind::AccountSettings, "").first();
+        let Some(account) = account.map(|account| account.id.to_string()) else {
+            return Ok(());
+        };
+        let theirs = &found.inventory.account;
+        if found.standing == Standing::Read && *theirs != account {
+            return Err(Failure::refused(format!(
+                "the inventory {:?} is of account {theirs}, and this token is of account {account}. Nothing was changed.",
+                self.environment
+            ))
+            .hint("each account has an environment of its own: name it with --environment"));
+        }
+        self.account.get_or_init(|| account);
+        Ok(())
+    }
+
+    /// Keeps the commit of the run, where the job does not tell it.
+    pub(super) fn of_commit(&self, commit: &Sha) {
+        self.commit.get_or_init(|| commit.to_string());
+    }
+
+    /// Lets the run make the first inventory from now on.
+    pub(super) fn begin(&self) {
+        self.begins.store(true, Ordering::Relaxed);
+    }
+
+    /// The forge, where there is one.
+    pub(super) fn forge(&self) -> Option<&Forge> {
+        self.forge.as_ref()
+    }
+
+    /// Returns when the place changed last, where that is told: the branch has all environments.
+    pub(super) fn changed(&self) -> Option<Timestamp> {
+        match (&self.at, &self.forge) {
+            (At::Forge(branch), Some(forge)) => {
+                let told = forge.repo.branch(branch.branch()).ok()?;
+                told.commit.timestamp.parse().ok()
+            }
+            (At::File { path, .. }, _) => {
+                let changed = fs::metadata(path).and_then(|about| about.modified()).ok()?;
+                Timestamp::try_from(changed).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether copies of sealed keys are kept. `aloud`: who is told that a public repository keeps none.
+    pub(super) fn copies(&self, aloud: Option<Say>) -> Result<bool, Failure> {
+        if let Some(told) = self.copies.get() {
+            return Ok(*told);
+        }
+        let At::Forge(branch) = &self.at else {
+            return Ok(*self.copies.get_or_init(|| true));
+        };
+        let Some(forge) = &self.forge else {
+            return Ok(false);
+        };
+        let is_public = forge.repo.about()?.is_public();
+        if let Some(say) = aloud.filter(|_| is_public) {
+            say.note(&format!(
+                "everybody may read {}, so no copy of the sealed keys is committed to {}; --key-copies branch does it all \
+                 the same",
+                forge.repo.full_name(),
+                branch.branch()
+            ));
+        }
+        Ok(*self.copies.get_or_init(|| !is_public))
+    }
+
+    /// Refuses a run that could not write down what it makes.
+    pub(super) fn writable(&self) -> Result<(), Failure> {
+        let refuse = |why: String| {
+            Failure::refused(format!(
+                "this run cannot write the inventory ({why}), so no later run would know what it makes. Nothing was changed."
+            ))
+        };
+        let token = "set GITEA_TOKEN to a token that may push, or name a file with --inventory";
+        match &self.at {
+            At::Forge(branch) => branch.may_write()?.map_err(|why| {
+                let hint = format!(
+                    "let the token's user push to the branch {}, or name another with --inventory-branch",
+                    branch.branch()
+                );
+                refuse(why).hint(hint)
+            }),
+            At::File { path, .. } => {
+                let there = path.ancestors().skip(1).find(|folder| folder.is_dir());
+                // an empty path is the current directory
+                let there = there.unwrap_or(Path::new("."));
+                match tempfile::tempfile_in(there) {
+                    Ok(_) => Ok(()),
+                    Err(error) => Err(refuse(format!("{}: {}", path.display(), file_error(&error)))),
+                }
+            }
+            At::Clone(..) => Err(refuse("there is no token for the forge".into()).hint(token)),
+            At::Absent | At::Unwanted => Err(refuse("the job has neither a forge nor --inventory".into()).hint(token)),
+            At::Nowhere(why) => Err(refuse((*why).to_owned()).hint(token)),
+        }
+    }
+
+    /// Reads the inventories of the other environments that are kept at the same place.
+    pub(super) fn others(&self, account: &str) -> Result<Others, Failure> {
+        let mut others = Others::default();
+        for (environment, text) in self.texts_of_others()? {
+            let inventory = Inventory::parse(&text).map_err(|why| {
+                Failure::error(format!(
+                    "cannot read the inventory of the environment {environment} ({why}), so nobody can tell what of this \
+                     account is its own"
+                ))
+            })?;
+            if inventory.account != account {
+                continue;
+            }
+            others.share_account = true;
+            let file = &inventory.file;
+            let theirs = inventory.recorded();
+            others
+                .strange
+                .extend(theirs.map(|(_, id, _)| (id.clone(), file.clone())));
+        }
+        Ok(others)
+    }
+
+    fn texts_of_others(&self) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+        let own = file_stem(&self.environment);
+        match &self.at {
+            At::Forge(branch) => match branch.others() {
+                Err(error) if error.is_not_found() && self.waits_for_its_first_push() => {
+                    Ok(Vec::new())
+                }
+                others => Ok(others?),
+            },
+            At::File {
+                path,
+                is_named: false,
+            } => {
+                let root = path.parent().and_then(Path::parent);
+                let entries = root.and_then(|root| fs::read_dir(root).ok());
+                let mut texts = Vec::new();
+                for entry in entries.into_iter().flatten().flatten() {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    let path = entry.path().join("inventory.json");
+                    if name != own && path.is_file() {
+                        let text = fs::read(&path);
+                        let text = text.map_err(|error| Failure::of_file("read", &path, &error))?;
+                        texts.push((name, text));
+                    }
+                }
+                Ok(texts)
+            }
+            At::Clone(git, commit) => {
+                let mut texts = Vec::new();
+                for name in git.folder(commit, ROOT)? {
+                    let text = match in_clone(&name).filter(|_| name != own) {
+                        Some(path) => git.show(commit, &path)?,
+                        None => None,
+                    };
+                    texts.extend(text.map(|text| (name, text)));
+                }
+                Ok(texts)
+            }
+            At::File { .. } | At::Absent | At::Nowhere(_) | At::Unwanted => Ok(Vec::new()),
+        }
+    }
+
+    /// Reads the text; none where it is known not to be there.
+    fn text(&self) -> Result<Option<Vec<u8>>, Untold> {
+        match &self.at {
+            At::Forge(branch) => {
+                let read = match branch.read(&self.path) {
+                    Err(error) if error.is_not_found() && self.waits_for_its_first_push() => {
+                        Ok(None)
+                    }
+                    read => read,
+                };
+                let stored = read.map_err(|error| Untold::Unread(brief(&error), error.hint()))?;
+                Ok(stored.map(|stored| stored.text))
+            }
+            At::File { path, is_named } => match fs::read(path) {
+                Ok(text) => Ok(Some(text)),
+                Err(error) if error.kind() == ErrorKind::NotFound && !(*is_named && self.is_ci) => {
+                    Ok(None)
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    let text = format!("there is no inventory {}", path.display());
+                    Err(Untold::Failed(Failure::refused(text).hint(
+                        "a first one is only begun by a person at a terminal: run apply there, or put the file where the job \
+                         finds it",
+                    )))
+                }
+                Err(error) => Err(Untold::Unread(file_error(&error), None)),
+            },
+            At::Clone(git, commit) => {
+                let path = in_clone(&file_stem(&self.environment));
+                let text = path.map(|path| git.show(commit, &path)).transpose();
+                let text = text.map_err(|error| {
+                    let said = error.to_string();
+                    let said = said.lines().next().unwrap_or_default();
+                    let why = format!("{said}; in a partial clone add --refetch --no-filter");
+                    Untold::Unread(why, None)
+                })?;
+                Ok(text.flatten())
+            }
+            At::Absent => Ok(None),
+            At::Nowhere(why) => Err(Untold::Nowhere(why)),
+            At::Unwanted => Err(Untold::Unwanted),
+        }
+    }
+
+    /// Whether this is a plan of somebody who did not push yet: the repository has no commit.
+    fn waits_for_its_first_push(&self) -> bool {
+        let about = self.forge.as_ref().map(|forge| forge.repo.about());
+        !self.writes && about.is_some_and(|about| about.is_ok_and(|about| about.empty))
+    }
+
+    /// Whether a plan may be made without the inventory: on a laptop, and in a fork's job without a token.
+    fn may_do_without(&self) -> bool {
+        !self.writes && (!self.is_ci || self.is_fork && self.forge.is_none())
+    }
+
+    /// A text that is no inventory.
+    fn garbled(&self, why: String) -> Result<Found, Failure> {
+        if matches!(self.at, At::Clone(..)) {
+            return self.unread(why, None);
+        }
+        let failure = self.failure(&why);
+        Err(match self.last_that_reads() {
+            Some(commit) => failure.hint(format!(
+                "commit {commit} of the branch {} is the last one that reads: put its text back",
+                self.branch
+            )),
+            None => failure,
+        })
+    }
+
+    /// An inventory that is there, or may be, and that cannot be read.
+    fn unread(&self, why: String, hint: Option<String>) -> Result<Found, Failure> {
+        if self.may_do_without() && !matches!(self.at, At::File { .. }) {
+            let branch = self.branch.clone();
+            let notice = OfInventory::Unread { why, branch };
+            return Ok(Found::none(Standing::Unknown, Some(notice)));
+        }
+        let failure = self.failure(&why);
+        if self.forge.is_some() || matches!(self.at, At::File { .. }) {
+            return Err(Failure { hint, ..failure });
+        }
+        Err(failure.hint(format!(
+            "fetch it before: git fetch origin +refs/heads/{0}:refs/remotes/origin/{0}; or set GITEA_TOKEN",
+            self.branch
+        )))
+    }
+
+    fn failure(&self, why: &str) -> Failure {
+        let what = match self.writes {
+            true => "Nothing was changed.",
+            false => "A plan without it would not show deletions.",
+        };
+        let named = self.named();
+        Failure::error(format!(
+            "cannot read the inventory ({named}: {why}). {what}"
+        ))
+    }
+
+    /// What people call the place.
+    fn named(&self) -> String {
+        match (&self.at, &self.forge) {
+            (At::File { path, .. }, _) => path.display().to_string(),
+            (At::Forge(branch), Some(forge)) => {
+                format!("{}, branch {}", forge.repo.full_name(), branch.branch())
+            }
+            _ => format!("branch {}", self.branch),
+        }
+    }
+
+    /// Returns the last commit of the branch whose inventory reads.
+    fn last_that_reads(&self) -> Option<String> {
+        let At::Forge(branch) = &self.at else {
+            return None;
+        };
+        let commits = branch.history(BACK).ok()?;
+        let reads = |commit: &String| {
+            let text = branch.read_at(commit).ok().flatten();
+            text.is_some_and(|text| Inventory::parse(&text).is_ok())
+        };
+        commits.into_iter().find(reads)
+    }
+
+    /// Whether a path of the repository is in the checkout.
+    fn checkout_has(&self, path: &str) -> bool {
+        match Git::around(&self.file) {
+            Ok(Opened::Checkout(git)) => git.top().join(path).exists(),
+            _ => Path::new(path).exists(),
+        }
+    }
+}
+
+/// Returns what a forge answered; where it did not, why.
+fn brief(error: &gitea::Error) -> String {
+    match error.answer() {
+        Some(answer) => format!("{} {}", answer.status, answer.message)
+            .trim()
+            .to_owned(),
+        None => error.to_string(),
+    }
+}
+
+/// Why there is no text.
+enum Untold {
+    /// It cannot be read, in words, and what to do about it.
+    Unread(String, Option<String>),
+    /// It is out of reach, in words.
+    Nowhere(&'static str),
+    /// Nobody wants to know.
+    Unwanted,
+    /// The run ends.
+    Failed(Failure),
+}
+
+/// Where an environment's inventory is in a clone of the branch.
+fn in_clone(folder: &str) -> Option<RepoPath> {
+    RepoPath::parse(&format!("{ROOT}/{folder}/inventory.json"))
+}
+
+/// Finds the place of a run without a forge and without a named file.
+fn without_forge(wanted: &Wanted, branch: &str, folder: &str) -> Result<At, Failure> {
+    let beside = || match wanted.context.is_ci {
+        true => At::Absent,
+        false => At::File {
+            path: wanted
+                .file
+                .with_file_name(ROOT)
+                .join(folder)
+                .join("inventory.json"),
+            is_named: false,
+        },
+    };
+    let git = match Git::around(wanted.file)? {
+        Opened::Checkout(git) => git,
+        Opened::NoGit if has_git_above(&std::path::absolute(wanted.file).unwrap_or_default()) => {
+            return Ok(At::Nowhere(
+                "git is not installed, so the clone's remote cannot be asked",
+            ));
+        }
+        Opened::NotACheckout | Opened::NoGit => return Ok(beside()),
+    };
+    let fetched = git.find(&format!("refs/remotes/origin/{branch}"))?;
+    Ok(match fetched {
+        Some(commit) if !wanted.writes => At::Clone(git, commit),
+        Some(_) => At::Nowhere("the clone's remote has it, and there is no token for the forge"),
+        None if git.origin().is_none() => beside(),
+        None => match git.remote_has(branch) {
+            Some(false) => beside(),
+            Some(true) => {
+                At::Nowhere("the clone's remote has it, and there is no token for the forge")
+            }
+            None => At::Nowhere(
+                "the clone's remote cannot be asked, and there is no token for the forge",
+            ),
+        },
+    })
+}

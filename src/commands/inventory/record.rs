@@ -1,0 +1,266 @@
+//! Writing down: a run's changes onto the newest text, and copies of sealed keys in the same commit.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+
+use super::message::message;
+use super::{At, Place, ROOT};
+use crate::apply::{KeyCopy, NotRecorded, Recorded, Recorder};
+use crate::commands::failure::Failure;
+use crate::config;
+use crate::desired::Desired;
+use crate::gitea::commit::{CommitError, Policy, Revision};
+use crate::id::Id;
+use crate::inventory::{Delta, Inventory};
+use crate::secret::file_stem;
+use crate::text::file_error;
+use crate::validate::validate;
+
+/// Said where an inventory was there before.
+const GONE: &str =
+    "the inventory is gone: somebody deleted its branch or its file while this run was at work";
+
+impl Recorder for Place {
+    fn newest(&self) -> Result<Option<Inventory>> {
+        let text = match &self.at {
+            At::Forge(branch) => branch.read(&self.path)?.map(|stored| stored.text),
+            At::File { path, .. } => on_disk(path)?,
+            At::Clone(..) | At::Absent | At::Nowhere(_) | At::Unwanted => None,
+        };
+        let Some(text) = text else {
+            return Ok(None);
+        };
+        self.is_known.store(true, Ordering::Relaxed);
+        let inventory = Inventory::parse(&text);
+        inventory
+            .map(Some)
+            .with_context(|| format!("cannot read the inventory ({})", self.named()))
+    }
+
+    fn record(&self, delta: &Delta, copies: &[KeyCopy]) -> Result<Recorded, NotRecorded> {
+        let keeps = match copies.is_empty() {
+            true => false,
+            false => self.copies(None).map_err(|failure| NotRecorded {
+                text: failure.error,
+                hint: failure.hint,
+            })?,
+        };
+        let copies = copies.iter();
+        let copies = copies.map(|copy| (name_of_copy(&copy.name, &copy.id), copy));
+        let copies: Vec<(String, &KeyCopy)> = copies.collect();
+        let files = copies.iter().filter(|_| keeps);
+        let files = files.map(|(name, copy)| (name.clone(), copy.armored.clone().into_bytes()));
+        let files: Vec<(String, Vec<u8>)> = files.collect();
+        let delta = self.listed(delta);
+        let written = match &self.at {
+            At::Forge(branch) => {
+                let mut now = None;
+                let mut edit = |newest: Option<&[u8]>| {
+                    let (next, text) = self.next(newest, &delta)?;
+                    now = Some(next);
+                    Ok(text)
+                };
+                let written = branch.write(&mut edit, &files, Policy::default());
+                let written = written.map_err(|error| NotRecorded {
+                    text: match &error {
+                        CommitError::Edit(_) => error.to_string(),
+                        _ => format!("cannot write the inventory ({}): {error}", self.named()),
+                    },
+                    hint: branch.hint(&error),
+                });
+                written.map(|_| now)
+            }
+            At::File { path, .. } => {
+                self.onto_disk(path, &delta, &files)
+                    .map_err(|error| NotRecorded {
+                        text: format!("{error:#}"),
+                        hint: None,
+                    })
+            }
+            At::Clone(..) | At::Absent | At::Nowhere(_) | At::Unwanted => match self.writable() {
+                Ok(()) => Ok(None),
+                Err(failure) => Err(NotRecorded {
+                    text: failure.error,
+                    hint: failure.hint,
+                }),
+            },
+        };
+        let inventory = written?.unwrap_or_default();
+        self.is_known.store(true, Ordering::Relaxed);
+        let place = |(name, _): &(String, &KeyCopy)| keeps.then(|| self.place_of_copy(name));
+        Ok(Recorded {
+            inventory,
+            places: copies.iter().map(place).collect(),
+        })
+    }
+}
+
+impl Place {
+    /// Returns the newest inventory with the changes, and the commit that it takes; none where nothing differs.
+    fn next(&self, newest: Option<&[u8]>, delta: &Delta) -> Result<(Inventory, Option<Revision>)> {
+        let before = newest.map(Inventory::parse).transpose();
+        let before =
+            before.with_context(|| format!("cannot read the inventory ({})", self.named()))?;
+        let account = self.account.get();
+        let base = match (&before, account) {
+            (Some(before), Some(account)) => {
+                ensure!(
+                    before.account == *account,
+                    "the inventory is of account {} by now, and this token is of account {account}",
+                    before.account
+                );
+                before.clone()
+            }
+            (Some(before), None) => before.clone(),
+            (None, _) if self.is_known.load(Ordering::Relaxed) => return Err(anyhow!(GONE)),
+            (None, Some(account)) if self.begins.load(Ordering::Relaxed) => {
+                Inventory::new(account.as_str(), self.path.as_str())
+            }
+            (None, _) => return Err(anyhow!("there is no inventory yet: an apply makes it")),
+        };
+        let mut next = delta.onto(&base);
+        next.file.clone_from(&self.path);
+        let differs = before.as_ref() != Some(&next);
+        let revision = differs.then(|| Revision {
+            bytes: next.text().into_bytes(),
+            message: message(before.as_ref(), &next, self.commit.get(), self.run.as_ref()),
+        });
+        Ok((next, revision))
+    }
+
+    /// Returns the changes without members that the newest netbird.json does not list: what another run took out of a group
+    /// meanwhile must not come back.
+    fn listed(&self, delta: &Delta) -> Delta {
+        let mut delta = delta.clone();
+        if delta.members.is_empty() {
+            return delta;
+        }
+        let newest = self.newest_file();
+        delta.members.retain(|(group, name, _)| {
+            let group = newest.as_ref().and_then(|file| file.group(group));
+            let peers = group.and_then(|group| group.peers.as_ref());
+            peers.is_some_and(|peers| peers.contains(name))
+        });
+        delta
+    }
+
+    /// Returns what netbird.json asks for at the tip of the branch that is applied, without a forge the one on disk; none where
+    /// that cannot be read.
+    fn newest_file(&self) -> Option<std::sync::Arc<Desired>> {
+        let source = match &self.forge {
+            Some(forge) if forge.branch().is_some() => forge.source().ok()?,
+            _ => config::load(&self.file).ok()?,
+        };
+        Some(validate(&source).ok()?.desired)
+    }
+
+    /// Writes a file, and the copies beside it first: what is recorded was sealed.
+    fn onto_disk(
+        &self,
+        path: &Path,
+        delta: &Delta,
+        copies: &[(String, Vec<u8>)],
+    ) -> Result<Option<Inventory>> {
+        let keys = path.with_file_name("keys");
+        for (name, bytes) in copies {
+            put(&keys.join(name), bytes)?;
+        }
+        let newest = on_disk(path)?;
+        let (next, revision) = self.next(newest.as_deref(), delta)?;
+        if let Some(revision) = revision {
+            put(path, &revision.bytes)?;
+        }
+        Ok(Some(next))
+    }
+
+    /// Whether the copies of keys can be listed.
+    pub(in crate::commands) fn lists_copies(&self) -> bool {
+        matches!(self.at, At::Forge(_) | At::File { .. })
+    }
+
+    /// Returns the names of those of these keys of which no copy is kept, where copies are.
+    pub(in crate::commands) fn without_copy<'k>(
+        &self,
+        keys: impl Iterator<Item = (&'k str, &'k Id)>,
+    ) -> Result<Vec<&'k str>, Failure> {
+        let kept = match &self.at {
+            At::Forge(branch) if self.copies(None)? => branch.copies()?.into_iter().collect(),
+            At::File { path, .. } if self.copies(None)? => {
+                let entries = fs::read_dir(path.with_file_name("keys")).into_iter();
+                let paths = entries.flatten().flatten().map(|entry| entry.path());
+                paths.map(|path| path.display().to_string()).collect()
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let kept: BTreeSet<String> = kept;
+        let lacks =
+            |(name, id): &(&str, &Id)| !kept.contains(&self.path_of_copy(&name_of_copy(name, id)));
+        Ok(keys.filter(lacks).map(|(name, _)| name).collect())
+    }
+
+    /// Returns where people find the copy of a key, if there is one.
+    pub(in crate::commands) fn copy_of(&self, name: &str, id: &Id) -> String {
+        self.place_of_copy(&name_of_copy(name, id))
+    }
+
+    /// The path of a key's copy, by its file's name.
+    fn path_of_copy(&self, name: &str) -> String {
+        match &self.at {
+            At::File { path, .. } => {
+                let path = path.with_file_name("keys").join(name);
+                path.display().to_string()
+            }
+            _ => format!("{ROOT}/{}/keys/{name}", file_stem(&self.environment)),
+        }
+    }
+
+    /// Where people find a key's copy: `BRANCH:PATH`, or the path of a file.
+    fn place_of_copy(&self, name: &str) -> String {
+        let path = self.path_of_copy(name);
+        match &self.at {
+            At::Forge(branch) => format!("{}:{path}", branch.branch()),
+            _ => path,
+        }
+    }
+}
+
+/// The name of a key's copy.
+fn name_of_copy(name: &str, id: &Id) -> String {
+    format!("{}.{}.age", file_stem(name), file_stem(&id.0))
+}
+
+/// Reads a file; none where it is not there.
+fn on_disk(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(anyhow!(
+            "cannot read {}: {}",
+            path.display(),
+            file_error(&error)
+        )),
+    }
+}
+
+/// Puts a text in the place of a file at once or not at all, and makes the folders for it.
+fn put(path: &Path, text: &[u8]) -> Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let write = || {
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".netbird-gitops-")
+            .tempfile_in(folder)?;
+        file.write_all(text)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map(drop).map_err(|error| error.error)
+    };
+    write().map_err(|error| anyhow!("cannot write {}: {}", path.display(), file_error(&error)))
+}

@@ -1,0 +1,126 @@
+//! The inventory: ids of the objects that this file's runs made or adopted. It says what is ours (docs/ownership.md).
+//!
+//! This room is pure: it reads and writes the text (`text`), puts what a run did onto the newest text (`delta`), and says
+//! which object belongs to which entry (`matching`). Where the text is kept is up to `commands`.
+
+mod delta;
+mod matching;
+#[cfg(test)]
+mod model;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::evidence::Evidence;
+use crate::id::Id;
+
+pub use delta::{Adoption, Delta};
+pub use matching::{Entry, Leaving, Match, Object, Scene, match_objects};
+pub use text::Unreadable;
+
+/// Ids by entry. An entry is named by its key, as in `groups/pilots` ([`crate::address::Address::key`]).
+pub type Ids = BTreeMap<String, Vec<Id>>;
+
+/// How an object came into the inventory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// A run made it.
+    Created,
+    /// It existed before, and a run adopted it.
+    Adopted,
+}
+
+/// Objects or members that are not recorded any more, and the change of the file that took out their entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Left {
+    /// The ids.
+    pub ids: Vec<Id>,
+    /// The change: `#N` or a commit's id; none where no commit has it.
+    pub cause: Option<String>,
+}
+
+/// A machine that came by a key of one use.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Machine {
+    /// The peer's id.
+    pub id: Id,
+    /// What tells that it came by the key.
+    pub by: Evidence,
+}
+
+/// The inventory of one environment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Inventory {
+    /// The account's id.
+    pub account: String,
+    /// The path of the file from the repository's root.
+    pub file: String,
+    /// The commit that was applied last, all of it.
+    pub applied_commit: Option<String>,
+    /// What runs made.
+    pub created: Ids,
+    /// What runs adopted.
+    pub adopted: Ids,
+    /// What is not managed any more: it existed before the file managed it, or somebody renamed it.
+    pub let_go: BTreeMap<String, Left>,
+    /// What was deleted by changes that may still be applied again, by row of an agreement.
+    pub gone: BTreeMap<String, Left>,
+    /// By group and listed name: the member that the name means.
+    pub members: BTreeMap<String, BTreeMap<String, Id>>,
+    /// By setup key of one use: the machines that came by it, the oldest first.
+    pub enrolled: BTreeMap<String, Vec<Machine>>,
+    /// Which machine its own name meant when the file first used it; none: nobody.
+    pub names: BTreeMap<String, Option<Id>>,
+    /// Fields that this version does not know.
+    unknown: Map<String, Value>,
+}
+
+impl Inventory {
+    /// An inventory of nothing, for that account and file.
+    pub fn new(account: impl Into<String>, file: impl Into<String>) -> Self {
+        Inventory {
+            account: account.into(),
+            file: file.into(),
+            ..Inventory::default()
+        }
+    }
+
+    /// Returns every recorded object: the key of its entry, its id and how it came here.
+    pub fn recorded(&self) -> impl Iterator<Item = (&str, &Id, Origin)> {
+        let created = self.created.iter().map(|of| (of, Origin::Created));
+        let adopted = self.adopted.iter().map(|of| (of, Origin::Adopted));
+        let all = created.chain(adopted);
+        all.flat_map(|((key, ids), origin)| ids.iter().map(move |id| (key.as_str(), id, origin)))
+    }
+
+    /// Returns the recorded objects of one entry, the oldest first.
+    pub fn of(&self, key: &str) -> Vec<(&Id, Origin)> {
+        let created = self.created.get(key).into_iter().flatten();
+        let adopted = self.adopted.get(key).into_iter().flatten();
+        let created = created.map(|id| (id, Origin::Created));
+        let mut all: Vec<(&Id, Origin)> = created
+            .chain(adopted.map(|id| (id, Origin::Adopted)))
+            .collect();
+        all.sort();
+        all
+    }
+
+    /// Returns how an object is recorded, if it is.
+    pub fn origin(&self, id: &Id) -> Option<Origin> {
+        let mut recorded = self.recorded();
+        recorded.find_map(|(_, known, origin)| (known == id).then_some(origin))
+    }
+
+    /// Returns the ids of all recorded objects.
+    pub fn ids(&self) -> BTreeSet<&Id> {
+        self.recorded().map(|(_, id, _)| id).collect()
+    }
+
+    /// Returns the listed name by which a peer is recorded as a member of a group.
+    pub fn member(&self, group: &str, peer: &Id) -> Option<&str> {
+        let mut members = self.members.get(group)?.iter();
+        members.find_map(|(name, id)| (id == peer).then_some(name.as_str()))
+    }
+}

@@ -1,0 +1,305 @@
+//! What a run changes in the inventory: ids in, ids out. It is put onto the newest text, which another run may have
+//! written meanwhile, so nothing in it depends on the text that the run read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::text::insert;
+use super::{Inventory, Left, Machine, Origin};
+use crate::id::Id;
+
+/// An object that an entry adopts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adoption {
+    /// The key of the entry.
+    pub key: String,
+    /// The object.
+    pub id: Id,
+    /// As what: the event log can tell that a run made it.
+    pub origin: Origin,
+    /// How many objects the entry has. Where as many are recorded by now and live, the adoption is dropped.
+    pub room: usize,
+}
+
+/// Changes of an inventory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delta {
+    /// The path of the file, where it is another one than the inventory's.
+    pub file: Option<String>,
+    /// The commit that is applied now, where it moved.
+    pub applied_commit: Option<String>,
+    /// Objects that the run made, by key.
+    pub created: Vec<(String, Id)>,
+    /// Objects that it adopts.
+    pub adopted: Vec<Adoption>,
+    /// Recorded objects whose entry has another key by now.
+    pub moved: Vec<(Id, String)>,
+    /// Recorded objects that do not exist any more.
+    pub dead: BTreeSet<Id>,
+    /// Objects that nobody manages from now on, by key and cause.
+    pub let_go: Vec<(String, Id, Option<String>)>,
+    /// What the run took away, by row of an agreement and cause: of a member the peer, which may live. What does not exist
+    /// any more is in `dead`, too.
+    pub gone: Vec<(String, Id, Option<String>)>,
+    /// Whether older entries of `let_go` and `gone` end: all but those of these causes.
+    pub keeps_causes: Option<BTreeSet<Option<String>>>,
+    /// Members: group, listed name, peer.
+    pub members: Vec<(String, String, Id)>,
+    /// Members that ended: group and peer.
+    pub left_members: BTreeSet<(String, Id)>,
+    /// Machines that came by a key of one use, by key.
+    pub enrolled: Vec<(String, Machine)>,
+    /// Machines that do not exist any more.
+    pub dead_machines: BTreeSet<Id>,
+    /// What names mean; that of an explicit adoption replaces what was there.
+    pub names: BTreeMap<String, Option<Id>>,
+    /// Names that were bound by a person.
+    pub rebound: BTreeMap<String, Id>,
+    /// Names that nothing uses any more.
+    pub unused_names: BTreeSet<String>,
+}
+
+impl Delta {
+    /// Returns whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Delta::default()
+    }
+
+    /// Returns the newest inventory with these changes. An id is in one list: what was created stays created.
+    pub fn onto(&self, newest: &Inventory) -> Inventory {
+        let mut next = newest.clone();
+        next.file
+            .clone_from(self.file.as_ref().unwrap_or(&newest.file));
+        if self.applied_commit.is_some() {
+            next.applied_commit.clone_from(&self.applied_commit);
+        }
+        if let Some(causes) = &self.keeps_causes {
+            next.let_go.retain(|_, left| causes.contains(&left.cause));
+            next.gone.retain(|_, left| causes.contains(&left.cause));
+        }
+        for (id, key) in &self.moved {
+            if let Some(origin) = next.origin(id) {
+                next.forget(id);
+                next.record(key, id, origin);
+            }
+        }
+        for id in &self.dead {
+            next.forget(id);
+        }
+        for (key, id, cause) in &self.let_go {
+            next.forget(id);
+            leave(&mut next.let_go, key, id, cause);
+        }
+        for (row, id, cause) in &self.gone {
+            leave(&mut next.gone, row, id, cause);
+        }
+        for (key, id) in &self.created {
+            next.forget(id);
+            next.record(key, id, Origin::Created);
+        }
+        for adoption in &self.adopted {
+            let Adoption {
+                key, id, origin, ..
+            } = adoption;
+            let others = next.of(key).into_iter();
+            let others = others.filter(|(other, _)| *other != id).count();
+            let is_known = next.origin(id) == Some(Origin::Created);
+            if others < adoption.room && !is_known {
+                next.forget(id);
+                next.record(key, id, *origin);
+            }
+        }
+        self.people_onto(&mut next);
+        next
+    }
+
+    /// Members, machines and names.
+    fn people_onto(&self, next: &mut Inventory) {
+        for (group, peer) in &self.left_members {
+            if let Some(members) = next.members.get_mut(group) {
+                members.retain(|_, id| id != peer);
+            }
+        }
+        for (group, name, peer) in &self.members {
+            let members = next.members.entry(group.clone()).or_default();
+            members.insert(name.clone(), peer.clone());
+        }
+        next.members.retain(|_, members| !members.is_empty());
+        for (key, machine) in &self.enrolled {
+            let machines = next.enrolled.entry(key.clone()).or_default();
+            match machines.iter_mut().find(|known| known.id == machine.id) {
+                // the event log is the better evidence
+                Some(known) => known.by = known.by.min(machine.by),
+                None => machines.push(machine.clone()),
+            }
+            // ids begin with the time of creation
+            machines.sort();
+        }
+        for machines in next.enrolled.values_mut() {
+            machines.retain(|machine| !self.dead_machines.contains(&machine.id));
+        }
+        next.enrolled.retain(|_, machines| !machines.is_empty());
+        next.names
+            .retain(|name, _| !self.unused_names.contains(name));
+        for (name, meant) in &self.names {
+            // whoever was first to say it is right
+            let known = next.names.entry(name.clone());
+            known.or_insert_with(|| meant.clone());
+        }
+        for (name, id) in &self.rebound {
+            next.names.insert(name.clone(), Some(id.clone()));
+        }
+    }
+}
+
+impl Inventory {
+    /// Takes an object out of all lists.
+    fn forget(&mut self, id: &Id) {
+        for ids in [&mut self.created, &mut self.adopted] {
+            for of_key in ids.values_mut() {
+                of_key.retain(|known| known != id);
+            }
+            ids.retain(|_, of_key| !of_key.is_empty());
+        }
+        for left in self.let_go.values_mut() {
+            left.ids.retain(|known| known != id);
+        }
+        self.let_go.retain(|_, left| !left.ids.is_empty());
+    }
+
+    fn record(&mut self, key: &str, id: &Id, origin: Origin) {
+        let ids = match origin {
+            Origin::Created => &mut self.created,
+            Origin::Adopted => &mut self.adopted,
+        };
+        insert(ids, key, id);
+    }
+}
+
+/// Adds an id to what left by that cause. Of one key the newest cause counts.
+fn leave(left: &mut BTreeMap<String, Left>, key: &str, id: &Id, cause: &Option<String>) {
+    let of_key = left.entry(key.to_owned()).or_default();
+    if of_key.cause != *cause {
+        *of_key = Left {
+            ids: Vec::new(),
+            cause: cause.clone(),
+        };
+    }
+    if let Err(at) = of_key.ids.binary_search(id) {
+        of_key.ids.insert(at, id.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+
+    fn id(text: &str) -> Id {
+        Id::from(text)
+    }
+
+    fn adoption(key: &str, of: &str, room: usize) -> Adoption {
+        Adoption {
+            key: key.into(),
+            id: id(of),
+            origin: Origin::Adopted,
+            room,
+        }
+    }
+
+    #[test]
+    fn an_id_is_in_one_list_and_created_wins() {
+        let made = Delta {
+            created: vec![("groups/a".into(), id("1"))],
+            ..Delta::default()
+        };
+        let adopts = Delta {
+            adopted: vec![adoption("groups/a", "1", 1)],
+            ..Delta::default()
+        };
+        let empty = Inventory::new("acc", "f");
+        for (first, second) in [(&made, &adopts), (&adopts, &made)] {
+            let both = second.onto(&first.onto(&empty));
+            assert_eq!(both.of("groups/a"), [(&id("1"), Origin::Created)]);
+            assert!(both.adopted.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_adoption_is_dropped_where_another_run_made_the_object_meanwhile() {
+        let mut newest = Inventory::new("acc", "f");
+        newest.created.insert("policies/p".into(), vec![id("2")]);
+        let adopts = Delta {
+            adopted: vec![adoption("policies/p", "1", 1)],
+            ..Delta::default()
+        };
+        assert_eq!(adopts.onto(&newest), newest);
+        let dead = Delta {
+            dead: BTreeSet::from([id("2")]),
+            ..adopts.clone()
+        };
+        let next = dead.onto(&newest);
+        assert_eq!(next.of("policies/p"), [(&id("1"), Origin::Adopted)]);
+        let several = Delta {
+            adopted: vec![adoption("policies/p", "1", 2)],
+            ..Delta::default()
+        };
+        assert_eq!(several.onto(&newest).of("policies/p").len(), 2);
+    }
+
+    #[test]
+    fn what_leaves_keeps_its_cause_until_a_later_change_is_through() {
+        let mut newest = Inventory::new("acc", "f");
+        newest.adopted.insert("policies/p".into(), vec![id("1")]);
+        let lets_go = Delta {
+            let_go: vec![("policies/p".into(), id("1"), Some("#4".into()))],
+            gone: vec![("groups/g".into(), id("2"), Some("#4".into()))],
+            ..Delta::default()
+        };
+        let next = lets_go.onto(&newest);
+        assert!(next.adopted.is_empty());
+        assert_eq!(next.let_go["policies/p"].cause.as_deref(), Some("#4"));
+        let later = Delta {
+            keeps_causes: Some(BTreeSet::from([Some("#5".into())])),
+            ..Delta::default()
+        };
+        let after = later.onto(&next);
+        assert!(after.let_go.is_empty() && after.gone.is_empty());
+        let same = Delta {
+            keeps_causes: Some(BTreeSet::from([Some("#4".into())])),
+            ..Delta::default()
+        };
+        assert_eq!(same.onto(&next), next);
+    }
+
+    #[test]
+    fn names_mean_what_they_meant_first_unless_a_person_says_otherwise() {
+        let first = Delta {
+            names: BTreeMap::from([("cam".into(), None)]),
+            ..Delta::default()
+        };
+        let second = Delta {
+            names: BTreeMap::from([("cam".into(), Some(id("9")))]),
+            ..Delta::default()
+        };
+        let next = second.onto(&first.onto(&Inventory::new("acc", "f")));
+        assert_eq!(next.names["cam"], None);
+        let person = Delta {
+            rebound: BTreeMap::from([("cam".into(), id("9"))]),
+            ..Delta::default()
+        };
+        assert_eq!(person.onto(&next).names["cam"], Some(id("9")));
+    }
+
+    #[test]
+    fn a_machine_that_the_log_tells_is_told_by_it() {
+        let by = |by| Delta {
+            enrolled: vec![("k".into(), Machine { id: id("1"), by })],
+            ..Delta::default()
+        };
+        let empty = Inventory::new("acc", "f");
+        let next = by(Evidence::Event).onto(&by(Evidence::Time).onto(&empty));
+        assert_eq!(next.enrolled["k"][0].by, Evidence::Event);
+        assert_eq!(next.enrolled["k"].len(), 1);
+    }
+}

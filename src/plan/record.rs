@@ -1,0 +1,219 @@
+//! What a plan's run writes down in the inventory, whatever it changes: what became of recorded objects, who came by which key,
+//! whom names mean, and who is a member because the file lists it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bind::Binding as Bound;
+use super::resolve::{Resolved, resolve};
+use super::{Adopting, Given, rows};
+use crate::actual::Actual;
+use crate::address::Address;
+use crate::desired::Desired;
+use crate::enrollment::Binding;
+use crate::id::Id;
+use crate::inventory::{Delta, Machine};
+use crate::kind::Kind;
+use crate::let_go::LeftBy;
+use crate::options::Options;
+use crate::ours::Standing;
+
+/// What is to be written down.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    /// What entries adopt, by address.
+    pub(super) adoptions: Vec<Adopting>,
+    /// All else.
+    pub(super) delta: Delta,
+    /// Rows of agreements of what does not exist any more.
+    pub(super) dead: Vec<(String, LeftBy)>,
+    /// The keys of the recorded objects.
+    pub(super) keys: BTreeMap<Id, String>,
+    /// The names by which members are recorded, by group and peer.
+    pub(super) listed: BTreeMap<(String, Id), String>,
+}
+
+/// Finds what is to be written down. Where nobody can tell what is ours, nothing is.
+pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Address>) -> Record {
+    let Given {
+        desired,
+        binding,
+        options,
+        ..
+    } = given;
+    let inventory = &options.ours.inventory;
+    if options.ours.standing == Standing::Unknown {
+        return Record::default();
+    }
+    let recorded = inventory.recorded();
+    let members = inventory.members.iter();
+    let members = members.flat_map(|(group, members)| members.iter().map(move |of| (group, of)));
+    let mut record = Record {
+        adoptions: adoptions(given, resolved, skipped),
+        keys: recorded
+            .map(|(key, id, _)| (id.clone(), key.to_owned()))
+            .collect(),
+        listed: members
+            .map(|(group, (name, id))| ((group.clone(), id.clone()), name.clone()))
+            .collect(),
+        ..Record::default()
+    };
+    let let_go = inventory.let_go.iter();
+    let let_go = let_go.flat_map(|(key, left)| left.ids.iter().map(move |id| (id, key)));
+    record
+        .keys
+        .extend(let_go.map(|(id, key)| (id.clone(), key.clone())));
+    record.delta.moved = binding.moved.clone().into_iter().collect();
+    record.delta.dead = binding.dead.keys().cloned().collect();
+    let versions = &options.ours.versions;
+    for key in binding.dead.values().filter(|key| !desired.has(key)) {
+        if let Some(cause) = rows::removal(&key.key(), versions) {
+            record.dead.push((key.key(), LeftBy::Change(cause)));
+        }
+    }
+    enrolled(given, &mut record);
+    of_groups(given, resolved, &mut record);
+    let names = &resolved.names;
+    record.delta.names = names.fresh.clone();
+    record.delta.rebound = names.rebound.clone();
+    let used: BTreeSet<String> = desired
+        .machine_names()
+        .into_iter()
+        .map(|(_, name)| name)
+        .collect();
+    let is_recorded = |name: &String| {
+        let mut members = inventory.members.values();
+        inventory.enrolled.contains_key(name) || members.any(|of| of.contains_key(name))
+    };
+    let unused = inventory.names.keys();
+    let unused = unused.filter(|name| !used.contains(*name) && !is_recorded(name));
+    record.delta.unused_names = unused.cloned().collect();
+    record.dead.sort();
+    record.dead.dedup();
+    record
+}
+
+/// Returns what there is to write down of machines and members alone: for a run that reads the lists of these.
+pub fn people(desired: &Desired, actual: &Actual, binding: &Bound, options: &Options) -> Delta {
+    let given = Given {
+        desired,
+        actual,
+        binding,
+        options,
+    };
+    let mut record = Record::default();
+    enrolled(given, &mut record);
+    of_groups(given, &resolve(given), &mut record);
+    record.delta
+}
+
+/// Returns what entries adopt.
+fn adoptions(given: Given, resolved: &Resolved, skipped: &BTreeSet<Address>) -> Vec<Adopting> {
+    let binding = given.binding;
+    let bound = binding.adopted.iter().map(|(id, (address, origin))| {
+        let room = binding.stands.get(address).map_or(1, Vec::len);
+        Adopting {
+            address: address.clone(),
+            id: id.clone(),
+            origin: *origin,
+            room,
+        }
+    });
+    let keys = resolved.decisions.iter().filter_map(|(name, decision)| {
+        let (id, origin) = decision.adopts.clone()?;
+        Some(Adopting {
+            address: Address::new(Kind::SetupKey, name),
+            id,
+            origin,
+            room: 1,
+        })
+    });
+    let all = bound.chain(keys);
+    let mut all: Vec<Adopting> = all.filter(|of| !skipped.contains(&of.address)).collect();
+    all.sort_by(|a, b| (&a.address, &a.id).cmp(&(&b.address, &b.id)));
+    all
+}
+
+/// The machines that came by recorded keys of one use, and those that are no more.
+fn enrolled(given: Given, record: &mut Record) {
+    let Given {
+        desired,
+        actual,
+        options,
+        binding,
+    } = given;
+    let inventory = &options.ours.inventory;
+    let recorded = inventory.recorded().map(|(key, id, _)| (key, id));
+    let adopted = record.adoptions.iter();
+    let adopted: Vec<(String, &Id)> = adopted.map(|of| (of.address.key(), &of.id)).collect();
+    let adopted = adopted.iter().map(|(key, id)| (key.as_str(), *id));
+    for (key, id) in recorded.chain(adopted) {
+        let bound = actual.bindings.of_key(id).and_then(Binding::bound);
+        let name = Address::of_key(key).filter(|at| at.kind == Kind::SetupKey);
+        let (Some((peer, by)), Some(at)) = (bound, name) else {
+            continue;
+        };
+        let known = inventory.enrolled.get(&at.name).into_iter().flatten();
+        let is_known = known.clone().any(|of| of.id == *peer && of.by <= by);
+        if actual.peers.contains(peer) && !is_known {
+            let machine = Machine {
+                id: peer.clone(),
+                by,
+            };
+            record.delta.enrolled.push((at.name, machine));
+        }
+    }
+    if !binding.knows_peers {
+        return;
+    }
+    for (name, machines) in &inventory.enrolled {
+        let gone = machines.iter().filter(|of| !actual.peers.contains(&of.id));
+        for machine in gone {
+            record.delta.dead_machines.insert(machine.id.clone());
+            let removal = || {
+                let versions = &options.ours.versions;
+                versions.changed(|file| file.setup_key(name).is_some())
+            };
+            if desired.setup_key(name).is_none()
+                && let Some(cause) = removal()
+            {
+                let row = format!("peers/{}", machine.id);
+                record.dead.push((row, LeftBy::Change(cause)));
+            }
+        }
+    }
+}
+
+/// The listed members that are in their groups, and those that left.
+fn of_groups(given: Given, resolved: &Resolved, record: &mut Record) {
+    let Given {
+        actual, options, ..
+    } = given;
+    let inventory = &options.ours.inventory;
+    let live = |group: &str| {
+        let live = actual.named(Kind::Group, group).first();
+        live.and_then(|live| live.resource.members())
+    };
+    for (group, members) in &resolved.members {
+        let inside = live(group);
+        for (name, id) in &members.meant {
+            let is_in = inside.is_some_and(|inside| inside.contains(id));
+            if is_in && inventory.member(group, id) != Some(name) {
+                let member = (group.clone(), name.clone(), id.clone());
+                record.delta.members.push(member);
+            }
+            let key = (group.clone(), id.clone());
+            record.listed.entry(key).or_insert_with(|| name.clone());
+        }
+    }
+    for (group, members) in &inventory.members {
+        let inside = live(group);
+        for id in members.values() {
+            if !inside.is_some_and(|inside| inside.contains(id)) {
+                record
+                    .delta
+                    .left_members
+                    .insert((group.clone(), id.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The sentences of the inventory, of the commits since the last apply, and of the merge of a pull request.
+
+use crate::notice::{OfInventory, OfMerge};
+use crate::text::count;
+
+pub(super) fn inventory(of: &OfInventory) -> String {
+    match of {
+        OfInventory::First => "there is no inventory yet. The first apply makes it. Until then nothing is deleted, except by \
+                               --prune all."
+            .into(),
+        OfInventory::NotFetched(branch) => format!(
+            "this clone has no inventory, so deletions are missing from this plan. Run: {}",
+            fetch(branch)
+        ),
+        OfInventory::Unread { why, branch } => format!(
+            "the inventory cannot be read ({why}), so deletions are missing from this plan. Run: {}",
+            fetch(branch)
+        ),
+        OfInventory::Moved(from) => {
+            format!("the file was {from} when it was applied last. The inventory follows it.")
+        }
+        OfInventory::NotWritable(why) => format!(
+            "{why}. It creates, adopts and deletes nothing; the next run that can write it writes down the rest."
+        ),
+        OfInventory::TooShort {
+            applied,
+            is_shallow,
+        } => {
+            let way_out = match is_shallow {
+                true => "; set fetch-depth: 0 in the checkout step, or run git fetch --unshallow",
+                false => "",
+            };
+            format!(
+                "this checkout does not tell what changed since commit {applied} was applied, so all deletions count as \
+                 one change{way_out}"
+            )
+        }
+    }
+}
+
+/// Returns the command that fetches the inventory's branch.
+fn fetch(branch: &str) -> String {
+    format!("git fetch origin +refs/heads/{branch}:refs/remotes/origin/{branch}")
+}
+
+/// Returns what is said of a merge.
+pub(crate) fn merge(of: &OfMerge) -> String {
+    match of {
+        OfMerge::NoBase => {
+            "the base branch is not in this checkout, so the plan is that of the branch and not of the merge; set \
+             fetch-depth: 0 in the checkout step"
+                .into()
+        }
+        OfMerge::TooLittleHistory => {
+            "the checkout does not hold the commit that the branch started from, so nobody can tell what a merge makes of \
+             the file; set fetch-depth: 0 in the checkout step"
+                .into()
+        }
+        OfMerge::OldGit(major, minor) => format!(
+            "git {major}.{minor} cannot tell what a merge makes of the file; it takes git 2.38 or later"
+        ),
+        OfMerge::Conflicts(paths) => format!(
+            "{} conflict with the base branch, this file does not",
+            paths.join(", ")
+        ),
+        OfMerge::Behind(number) => format!(
+            "the branch is {} behind its base; the plan is that of the merge",
+            count(*number, "commit", "commits")
+        ),
+    }
+}
