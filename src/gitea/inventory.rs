@@ -1,7 +1,9 @@
 //! The branch of the inventory: a file for each environment, and copies of sealed keys beside it.
 //!
-//!     .netbird-gitops/ENVIRONMENT/inventory.json
-//!     .netbird-gitops/ENVIRONMENT/keys/NAME.KEYID.age
+//! ```text
+//! .netbird-gitops/ENVIRONMENT/inventory.json
+//! .netbird-gitops/ENVIRONMENT/keys/NAME.KEYID.age
+//! ```
 //!
 //! This module stores bytes. What they mean is left to whoever edits them. It says that an inventory is not there only
 //! where the same token reads the repository: the server says "not found" also of what a token may not see, and an apply
